@@ -1,0 +1,5 @@
+"""``python -m iodiag``."""
+
+from iodiag.cli import main
+
+main()

@@ -1,0 +1,128 @@
+"""The shapes that a format can have: blocks of samples, context blocks, whole files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
+from iodiag.model.topology import Device
+
+Item = SampleTable | Device | Fact | ParseNote | Section | Ledger
+"""What reading an input yields."""
+
+
+class Line(NamedTuple):
+    """A line of a text input after cleaning (quoting, colour and such taken off).
+
+    `number` is where it stands in the original input; several cleaned lines may share one.
+    """
+
+    text: str
+    number: int
+
+
+@dataclass(frozen=True)
+class LayoutColumn:
+    """One column of a header. `column` None means: known, and not kept.
+
+    raw value × `factor` = value in the canonical unit. `is_size` marks a column that
+    `--human` prints with a suffix: such a value is in bytes, whatever the header's unit.
+    """
+
+    raw: str
+    column: str | None
+    factor: float = 1.0
+    family: str = ""
+    is_size: bool = False
+    human_factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The meaning of one distinct header.
+
+    `family` is the table of columns that name none. `key` is the column for the item of a row
+    (device, cpu, …) and `key_at` where it stands among the tokens. `clock` tells where the time
+    is: `line` (a line of its own before the report), `row` (in front of every row, as sar has
+    it), `tail` (behind the values, as vmstat -t has it) or `none`. `name` says in a few words
+    what was recognised (X5, narrow, sar -d, …).
+    """
+
+    format: str
+    name: str
+    family: str
+    columns: tuple[LayoutColumn, ...]
+    key: str | None = None
+    key_at: Literal["first", "last"] = "first"
+    clock: Literal["line", "row", "tail", "none"] = "none"
+    finish: Callable[[dict[str, pd.DataFrame]], dict[str, pd.DataFrame]] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """Sample blocks inside any text: a header line, then rows.
+
+    `layout` turns the words of a header line (clock and colon taken off) into a Layout, or
+    returns None when the header is not this format's. It is called once per distinct header.
+    """
+
+    id: str
+    title: str
+    example: str
+    layout: Callable[[tuple[str, ...]], Layout | None]
+
+
+@dataclass(frozen=True)
+class ContextBlock:
+    """What a context format read: how many lines from its start it took, and what it found.
+
+    `unread` are the numbers of lines inside the block that were not understood.
+    """
+
+    used: int
+    devices: tuple[Device, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    tables: tuple[SampleTable, ...] = ()
+    unread: tuple[int, ...] = ()
+    layout: str = ""
+
+
+@dataclass(frozen=True)
+class ContextFormat:
+    """Context inside any text (lsblk, mdstat, a process list, …): starts, then a grammar.
+
+    `starts` is searched in single lines and should match only where a block can begin;
+    `read` gets all lines from there on and the input's name, and returns None when the start
+    was a false one.
+    """
+
+    id: str
+    title: str
+    example: str
+    starts: re.Pattern[str]
+    read: Callable[[Sequence[Line], str], ContextBlock | None]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A format that owns its whole input: JSON, XML, CSV, binary.
+
+    `recognise` looks at the first 4 KiB, is cheap and never raises. `read` yields items, at
+    least one Section among them, and raises FormatError when nothing can be read.
+    """
+
+    id: str
+    title: str
+    example: str | bytes
+    recognise: Callable[[bytes], bool]
+    read: Callable[[Source], Iterator[Item]]
+    ids: tuple[str, ...] = field(default=())
+
+
+Format = TableFormat | ContextFormat | FileFormat

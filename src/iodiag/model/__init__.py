@@ -1,0 +1,1 @@
+"""Typed facts that pass between the layers; no computing happens here."""

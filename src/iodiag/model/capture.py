@@ -1,0 +1,179 @@
+"""What a reader makes of its input: tables, topology, facts, and an account of every line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from iodiag.model.topology import DeviceTopology
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
+"""Every non-blank line of a text input is counted in exactly one of these classes.
+
+`banner` the "Linux 5.14 (host) …" line, a visible command, RESTART and COM marks; `clock` a
+line that holds only a time; `header` a line of column names; `row` a line whose values stand in
+a table; `summary` an Average:/Summary:/Minimum: row; `context` a line of a context format
+(lsblk, mdstat, …); `noise` prose and other text that claims to be no capture; `unread` a line
+inside a capture that was not understood: these are listed in the report.
+"""
+
+
+@dataclass(frozen=True)
+class SourceRef:
+    """An address: lines (or, for a binary file, bytes) `first` to `last` of the input `source`."""
+
+    source: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """The bytes of one input, decompressed and, where it is text, in UTF-8.
+
+    `name` is what the user called it (for a member of an archive, ``archive:member``);
+    `folder` is the place whose files belong to one host, when the place says so.
+    """
+
+    name: str
+    data: bytes = field(repr=False)
+    sha256: str = ""
+    pos_unit: Literal["line", "byte"] = "line"
+    folder: str = ""
+
+    @classmethod
+    def of(cls, name: str, data: bytes, folder: str = "") -> Source:
+        return cls(name=name, data=data, sha256=hashlib.sha256(data).hexdigest(), folder=folder)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        position = self.data.find(b"\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = self.data.find(b"\n", position + 1)
+        return starts
+
+    def quote(self, line: int) -> str:
+        """The verbatim text of a 1-based line, without its line end."""
+        starts = self._line_starts
+        if not 1 <= line <= len(starts):
+            return ""
+        end = starts[line] - 1 if line < len(starts) else len(self.data)
+        return self.data[starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r")
+
+
+@dataclass(frozen=True)
+class SampleTable:
+    """Rows of one family, as a reader yields them.
+
+    `frame` has the columns of the contract: source, line, host, time, interval_s, segment,
+    report, since_boot, the keys of its family (device, cpu, …) and registry columns in float64.
+    """
+
+    family: str
+    frame: pd.DataFrame = field(repr=False)
+    is_average: bool = False
+
+
+@dataclass(frozen=True)
+class ParseNote:
+    """Something about the input that the reader of a report should know.
+
+    `is_unread` notes stand for lines inside a capture that were not understood.
+    """
+
+    source: str
+    line: int
+    reason: str
+    text: str = ""
+    count: int = 1
+    is_unread: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One finding of fact from an application's log, a setting or a process list.
+
+    `kind` names what was seen (`processlist`, `sysbench`, `hdparm`, `setting`, …), `values` its
+    numbers and words under plain names, `text` says it in one sentence.
+    """
+
+    kind: str
+    values: Mapping[str, float | str]
+    text: str
+    ref: SourceRef
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One capture or context block inside an input: a row of the report's list of sources."""
+
+    source: str
+    format: str
+    layout: str
+    host: str | None = None
+    kernel: str | None = None
+    cpus: int | None = None
+    start: str | None = None
+    end: str | None = None
+    reports: int = 0
+    rows: int = 0
+    is_context: bool = False
+    first_line: int = 0
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How many non-blank lines of an input fell into each of LINE_CLASSES."""
+
+    source: str
+    counts: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass
+class Capture:
+    """Everything read from one input (or several, joined by `pipeline.join`).
+
+    `tables` and `averages` hold one DataFrame per family, as the contract describes them;
+    `unparsed` lists the lines inside captures that were not understood.
+    """
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    averages: dict[str, pd.DataFrame] = field(default_factory=dict)
+    topology: DeviceTopology = field(default_factory=DeviceTopology)
+    evidence: list[Fact] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    notes: list[ParseNote] = field(default_factory=list)
+    ledgers: list[Ledger] = field(default_factory=list)
+
+    @property
+    def disk(self) -> pd.DataFrame | None:
+        """The `disk` table, or None when the input has none."""
+        return self.tables.get("disk")
+
+    @property
+    def unparsed(self) -> list[ParseNote]:
+        return [note for note in self.notes if note.is_unread]
+
+    @property
+    def hosts(self) -> list[str]:
+        """Host names, in the order of their first appearance."""
+        named = (section.host for section in self.sections if section.host)
+        return list(dict.fromkeys(named))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {len(frame)}" for name, frame in self.tables.items())
+        return f"Capture({', '.join(self.sources) or 'nothing'}; {sizes or 'no tables'})"

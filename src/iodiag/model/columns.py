@@ -1,0 +1,211 @@
+"""The registry of canonical columns: what each is called, counted in, and how it aggregates.
+
+Raw column names live in the formats, nowhere else. `kind` rules aggregation (derive/weighted):
+
+- `rate`, `gauge`, `share`: the mean weighted by the length of the interval
+- `mean`: the mean weighted by the column named in `weight` (latencies by their requests)
+- `count`: the sum
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["rate", "gauge", "share", "mean", "count"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One canonical column. `unit` is the one that the name ends in, spelled out for people."""
+
+    name: str
+    unit: str
+    kind: Kind
+    meaning: str
+    weight: str | None = None
+    trust: str = ""
+
+
+KEYS = {
+    "source": "the input's name",
+    "line": "1-based line of the row that holds the values; byte offset for a binary file",
+    "host": "host name, empty where the input does not say",
+    "time": "end of the sample; with a time zone where the source says it, NaT where it has no clock",
+    "interval_s": "length of the sample in seconds; NaN where unknown",
+    "segment": "0-based; a new one begins at a banner, a RESTART or a visible command",
+    "report": "0-based number of the report within its segment",
+    "since_boot": "true for a first report that averages everything since boot",
+}
+"""Columns that every table has, beside the key of its family."""
+
+_DIRECTIONS = ("read", "write", "discard", "flush")
+
+
+def _disk() -> list[Column]:
+    columns = [
+        Column("ios_per_s", "requests/s", "rate", "completed requests of all directions"),
+        Column("kb_per_s", "kB/s", "rate", "bytes moved in all directions"),
+        Column("merges_per_s", "merges/s", "rate", "requests merged into others, all directions"),
+    ]
+    for direction in _DIRECTIONS[:3]:
+        plural = f"{direction}s_per_s"
+        columns += [
+            Column(plural, "requests/s", "rate", f"{direction} requests completed, after merging"),
+            Column(f"{direction}_kb_per_s", "kB/s", "rate", f"bytes of completed {direction}s"),
+            Column(f"{direction}_merges_per_s", "merges/s", "rate", f"{direction}s merged into queued ones"),
+            Column(
+                f"{direction}_merges_pct", "%", "mean", f"share of {direction}s that were merged", plural
+            ),
+            Column(
+                f"{direction}_await_ms",
+                "ms",
+                "mean",
+                f"mean time of a {direction} from the block layer to completion",
+                plural,
+            ),
+            Column(f"{direction}_request_size_kb", "kB", "mean", f"mean size of a {direction} request", plural),
+            Column(f"{direction}_kb", "kB", "count", f"bytes of {direction}s during the interval (plain report)"),
+        ]
+    columns += [
+        Column("flushes_per_s", "flushes/s", "rate", "cache flushes executed"),
+        Column("flush_await_ms", "ms", "mean", "mean time of a cache flush", "flushes_per_s"),
+        Column("await_ms", "ms", "mean", "mean time of a request, all directions mixed", "ios_per_s"),
+        Column("request_size_kb", "kB", "mean", "mean request size, all directions mixed", "ios_per_s"),
+        Column("queue_depth", "requests", "gauge", "mean number of requests in flight (avgqu-sz, aqu-sz)"),
+        Column(
+            "svctm_ms",
+            "ms",
+            "mean",
+            "busy time divided by requests",
+            "ios_per_s",
+            trust="not a service time: wrong on anything that overlaps requests",
+        ),
+        Column(
+            "util_pct",
+            "%",
+            "share",
+            "share of time with at least one request in flight",
+            trust="not a share of capacity on anything that overlaps requests; may exceed 100",
+        ),
+    ]
+    return columns
+
+
+_CPU = [
+    Column("user_pct", "%", "share", "user time, guest included"),
+    Column("nice_pct", "%", "share", "niced user time, guest_nice included"),
+    Column("system_pct", "%", "share", "kernel time, irq and softirq included"),
+    Column("iowait_pct", "%", "share", "idle with a task of this CPU blocked on I/O", trust="no measure of I/O trouble"),
+    Column("steal_pct", "%", "share", "time the hypervisor ran something else"),
+    Column("irq_pct", "%", "share", "hardware interrupts, part of system_pct"),
+    Column("softirq_pct", "%", "share", "software interrupts, part of system_pct"),
+    Column("guest_pct", "%", "share", "running a guest, part of user_pct"),
+    Column("guest_nice_pct", "%", "share", "running a niced guest, part of nice_pct"),
+    Column("idle_pct", "%", "share", "idle with nothing blocked on I/O"),
+]
+
+_QUEUE = [
+    Column("run_queue", "tasks", "gauge", "runnable tasks (vmstat r, runq-sz)"),
+    Column("tasks", "tasks", "gauge", "tasks in the task list"),
+    Column("load_1m", "tasks", "gauge", "load average over 1 minute"),
+    Column("load_5m", "tasks", "gauge", "load average over 5 minutes"),
+    Column("load_15m", "tasks", "gauge", "load average over 15 minutes"),
+    Column("blocked", "tasks", "gauge", "tasks blocked on I/O (vmstat b)"),
+]
+
+_PAGING = [
+    Column("pgpgin_kb_per_s", "kB/s", "rate", "paged in from block devices (vmstat bi)"),
+    Column("pgpgout_kb_per_s", "kB/s", "rate", "paged out to block devices (vmstat bo)"),
+    Column("faults_per_s", "faults/s", "rate", "page faults"),
+    Column("major_faults_per_s", "faults/s", "rate", "page faults that needed I/O"),
+    Column("pages_freed_per_s", "pages/s", "rate", "pages placed on the free list"),
+    Column("scan_kswapd_per_s", "pages/s", "rate", "pages scanned by kswapd"),
+    Column("scan_direct_per_s", "pages/s", "rate", "pages scanned directly by allocators"),
+    Column("steal_per_s", "pages/s", "rate", "pages reclaimed"),
+    Column("reclaim_efficiency_pct", "%", "share", "pages reclaimed of those scanned"),
+    Column("pages_promoted_per_s", "pages/s", "rate", "pages promoted to faster memory"),
+    Column("pages_demoted_per_s", "pages/s", "rate", "pages demoted to slower memory"),
+    Column("active_pages", "pages", "gauge", "active pages (2.4 kernels)"),
+    Column("inactive_dirty_pages", "pages", "gauge", "inactive dirty pages (2.4 kernels)"),
+    Column("inactive_clean_pages", "pages", "gauge", "inactive clean pages (2.4 kernels)"),
+    Column("inactive_target_pages", "pages", "gauge", "inactive target pages (2.4 kernels)"),
+]
+
+_SWAPPING = [
+    Column("pages_in_per_s", "pages/s", "rate", "pages swapped in"),
+    Column("pages_out_per_s", "pages/s", "rate", "pages swapped out"),
+    Column("swap_in_kb_per_s", "kB/s", "rate", "swapped in (vmstat si)"),
+    Column("swap_out_kb_per_s", "kB/s", "rate", "swapped out (vmstat so)"),
+]
+
+_IO = [
+    Column("ios_per_s", "requests/s", "rate", "requests to physical devices"),
+    Column("reads_per_s", "requests/s", "rate", "reads from physical devices"),
+    Column("writes_per_s", "requests/s", "rate", "writes to physical devices"),
+    Column("discards_per_s", "requests/s", "rate", "discards to physical devices"),
+    Column("read_kb_per_s", "kB/s", "rate", "read from physical devices"),
+    Column("write_kb_per_s", "kB/s", "rate", "written to physical devices"),
+    Column("discard_kb_per_s", "kB/s", "rate", "discarded on physical devices"),
+]
+
+_MEMORY = [
+    Column("free_kb", "kB", "gauge", "free memory"),
+    Column("available_kb", "kB", "gauge", "memory available without swapping"),
+    Column("used_kb", "kB", "gauge", "used memory", trust="three meanings across sysstat releases"),
+    Column("used_pct", "%", "gauge", "share of memory used", trust="as used_kb"),
+    Column("shared_kb", "kB", "gauge", "shared memory"),
+    Column("buffers_kb", "kB", "gauge", "buffers"),
+    Column("cached_kb", "kB", "gauge", "page cache"),
+    Column("commit_kb", "kB", "gauge", "memory promised to the current workload"),
+    Column("commit_pct", "%", "gauge", "the same as a share of memory and swap"),
+    Column("active_kb", "kB", "gauge", "active memory"),
+    Column("inactive_kb", "kB", "gauge", "inactive memory"),
+    Column("dirty_kb", "kB", "gauge", "waiting to be written to disk"),
+    Column("anonymous_kb", "kB", "gauge", "anonymous pages"),
+    Column("slab_kb", "kB", "gauge", "kernel slab"),
+    Column("kernel_stack_kb", "kB", "gauge", "kernel stacks"),
+    Column("page_tables_kb", "kB", "gauge", "page tables"),
+    Column("vmalloc_used_kb", "kB", "gauge", "vmalloc area in use"),
+    Column("free_change_pages_per_s", "pages/s", "rate", "change of free memory (sar -R)"),
+    Column("buffers_change_pages_per_s", "pages/s", "rate", "change of buffers (sar -R)"),
+    Column("cached_change_pages_per_s", "pages/s", "rate", "change of page cache (sar -R)"),
+]
+
+_SWAP = [
+    Column("free_kb", "kB", "gauge", "free swap"),
+    Column("used_kb", "kB", "gauge", "used swap"),
+    Column("used_pct", "%", "gauge", "share of swap used"),
+    Column("cached_kb", "kB", "gauge", "swap that is also in memory"),
+    Column("cached_pct", "%", "gauge", "the same as a share of used swap"),
+]
+
+_SYSTEM = [
+    Column("interrupts_per_s", "interrupts/s", "rate", "interrupts (vmstat in)"),
+    Column("context_switches_per_s", "switches/s", "rate", "context switches (vmstat cs)"),
+    Column("processes_per_s", "processes/s", "rate", "processes created"),
+]
+
+FAMILIES: dict[str, tuple[Column, ...]] = {
+    "disk": tuple(_disk()),
+    "cpu": tuple(_CPU),
+    "queue": tuple(_QUEUE),
+    "paging": tuple(_PAGING),
+    "swapping": tuple(_SWAPPING),
+    "io": tuple(_IO),
+    "memory": tuple(_MEMORY),
+    "swap": tuple(_SWAP),
+    "system": tuple(_SYSTEM),
+}
+"""Columns by table. A table that is not here (an unknown section) has its own header's words."""
+
+KEY_COLUMNS: dict[str, str] = {
+    "disk": "device",
+    "cpu": "cpu",
+}
+"""The column that tells the rows of one report apart, where a table has several per report."""
+
+
+def find(family: str, name: str) -> Column | None:
+    """The registry's entry for a column of a table, or None where it has none."""
+    return next((column for column in FAMILIES.get(family, ()) if column.name == name), None)

@@ -1,0 +1,87 @@
+"""What a rule says: findings with evidence, and outcomes for everything that is not a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["critical", "warning", "notice", "info"]
+Confidence = Literal["high", "medium", "low"]
+Status = Literal["finding", "clear", "undetermined", "not_applicable", "error"]
+
+SEVERITIES: tuple[Severity, ...] = ("info", "notice", "warning", "critical")
+"""Harm, rising: reading advice; an inefficiency; a real cost with a remedy; work stands still."""
+
+CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """One line of an input, word for word."""
+
+    source: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One fact behind a finding.
+
+    `text` is the sentence; every number in it stands in `values` under a plain name. `lines`
+    are the lines (bytes of a binary file) of `source` that the numbers rest on: all of them up
+    to a stated cap, `rows` being how many there are. `quotes` shows up to three of them.
+    `weighs` is `for`, `against` or `context`: evidence against a finding is printed too.
+    """
+
+    text: str
+    values: Mapping[str, float | str] = field(default_factory=dict)
+    source: str = ""
+    lines: tuple[int, ...] = ()
+    rows: int = 0
+    quotes: tuple[Quote, ...] = ()
+    weighs: Literal["for", "against", "context"] = "for"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule's verdict on some devices over some samples.
+
+    `samples` are the first and last index into the samples of the first device (the rows of
+    its series, 0-based). `refutes` says what would prove the finding wrong; `cannot_know` what
+    the counters do not tell. `supersedes` names rules whose findings on the same devices this
+    one explains. `picture` asks the report for a chart: a kind and the series it needs.
+    """
+
+    rule: str
+    severity: Severity
+    confidence: Confidence
+    title: str
+    summary: str
+    devices: tuple[str, ...] = ()
+    host: str | None = None
+    start: str | None = None
+    end: str | None = None
+    samples: tuple[int, int] | None = None
+    evidence: tuple[Evidence, ...] = ()
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    remedy: tuple[str, ...] = ()
+    confirm: tuple[str, ...] = ()
+    refutes: tuple[str, ...] = ()
+    cannot_know: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    explained_by: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one rule on some devices, finding or not."""
+
+    rule: str
+    status: Status
+    devices: tuple[str, ...] = ()
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+    host: str | None = None

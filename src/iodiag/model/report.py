@@ -1,0 +1,121 @@
+"""The result of an analysis as plain data; every rendering is made from this alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from iodiag.model.capture import Section
+from iodiag.model.finding import SEVERITIES, Finding, Outcome
+
+SCHEMA = "iodiag-report/1"
+
+
+@dataclass(frozen=True)
+class UnparsedLine:
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SourceSummary:
+    """One capture or context block of an input, with the lines that were not understood."""
+
+    section: Section
+    unparsed: tuple[UnparsedLine, ...] = ()
+    ledger: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[UnparsedLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """One device: what it is, and median, p95 and max of its columns over its samples.
+
+    The p95 is of sample means, not of requests. `provenance` says where each topology fact is from.
+    """
+
+    name: str
+    host: str | None
+    aliases: tuple[str, ...]
+    kind: str | None
+    level: str | None
+    members: tuple[str, ...]
+    samples: int
+    summary: Mapping[str, Mapping[str, float]]
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A device's (or the CPU's) samples, thinned, for the charts.
+
+    `position` counts the samples (0-based, the same count as `Finding.samples`); `time` is epoch
+    seconds where the capture has clocks, else empty. NaN marks a value the source lacks.
+    """
+
+    name: str
+    host: str | None
+    position: tuple[int, ...]
+    time: tuple[float, ...]
+    columns: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Traffic between a device and one it stands on, or into a device from above (`below` None)."""
+
+    device: str
+    member: str
+    read_kb_per_s: float
+    write_kb_per_s: float
+    reads_per_s: float | None
+    writes_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a report shows. `headline` is one sentence: what holds this host back."""
+
+    iodiag: str
+    generated: str
+    headline: str
+    sources: tuple[SourceSummary, ...] = ()
+    devices: tuple[DeviceSummary, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    series: tuple[Series, ...] = ()
+    timezone: str | None = None
+    schema: str = SCHEMA
+
+    @property
+    def hosts(self) -> list[str]:
+        named = [summary.section.host for summary in self.sources if summary.section.host]
+        return list(dict.fromkeys(named))
+
+    def worst(self) -> str | None:
+        """The highest severity among the findings, or None without findings."""
+        present = {finding.severity for finding in self.findings}
+        return next((s for s in reversed(SEVERITIES) if s in present), None)
+
+    def as_dict(self) -> dict[str, Any]:
+        from iodiag.report.as_json import to_dict
+
+        return to_dict(self)
+
+    def to_json(self) -> str:
+        from iodiag.report.as_json import render
+
+        return render(self)
+
+    def to_markdown(self) -> str:
+        from iodiag.report.as_markdown import render
+
+        return render(self)
+
+    def to_html(self) -> str:
+        from iodiag.report.as_html import render
+
+        return render(self)

@@ -1,0 +1,88 @@
+"""What a rule is: its page, its thresholds with their sources, and its detect function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from iodiag.model.finding import Finding, Outcome
+
+if TYPE_CHECKING:
+    from iodiag.derive.view import View
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number that a rule compares with; `source` says where it comes from, never empty."""
+
+    default: float
+    unit: str
+    meaning: str
+    source: str
+
+
+class Limits:
+    """The effective thresholds of one rule, by attribute: `limits.busy_util`."""
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self._values = dict(values)
+
+    def __getattr__(self, name: str) -> float:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"the rule declares no threshold {name!r}") from None
+
+    def as_dict(self) -> dict[str, float]:
+        return dict(self._values)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a rule cannot do without: tables with columns; alternatives are tried in order.
+
+    `one_of` lists alternatives: each maps a table's name to the columns wanted of it. The rule
+    is not applicable when no alternative is met. A column may name alternatives: "await_ms|read_await_ms".
+    """
+
+    one_of: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+
+
+Detect = Callable[["View", Limits], Iterator[Finding | Outcome]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. `detect` yields findings, and outcomes for the devices it abstained on.
+
+    A device or host that `detect` examined and says nothing of is clear: it yields an Outcome
+    with status `clear` to name the devices, or nothing at all for "looked, found nothing".
+    `module_doc` (the docstring of the rule's file) is the rule's page.
+    """
+
+    id: str
+    title: str
+    why: str
+    remedy: tuple[str, ...]
+    needs: Needs
+    detect: Detect
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    confirm: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    def limits(self, changed: Mapping[str, float] | None = None) -> Limits:
+        values = {name: threshold.default for name, threshold in self.thresholds.items()}
+        return Limits(values | dict(changed or {}))
+
+    def finding(self, limits: Limits, **fields: Any) -> Finding:
+        """A finding of this rule, with the rule's remedy, commands and references filled in."""
+        defaults: dict[str, Any] = {
+            "rule": self.id,
+            "title": self.title,
+            "thresholds": limits.as_dict(),
+            "remedy": self.remedy,
+            "confirm": self.confirm,
+            "references": self.references,
+        }
+        return Finding(**(defaults | fields))

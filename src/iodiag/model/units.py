@@ -1,0 +1,24 @@
+"""Exact factors between the units that sysstat prints and the canonical ones.
+
+Canonical: kB are 1024 bytes (as sysstat has it), times are milliseconds, shares are per cent.
+"""
+
+from __future__ import annotations
+
+SECTOR_BYTES = 512
+KB_PER_SECTOR = 0.5
+KB_PER_MB = 1024.0
+KB_PER_PAGE = 4.0
+KB_PER_BYTE = 1 / 1024
+
+# Suffixes of `iostat --human` and `sar --human`, as factors to bytes. "s" is a sector.
+HUMAN_BYTES = {
+    "s": 512.0,
+    "B": 1.0,
+    "k": 1024.0,
+    "K": 1024.0,
+    "M": 1024.0**2,
+    "G": 1024.0**3,
+    "T": 1024.0**4,
+    "P": 1024.0**5,
+}

@@ -1,0 +1,1 @@
+"""Bytes in: files, standard input, compressed files."""
