@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from iodiag.model._network_events import NETWORK_EVENTS
+
 Kind = Literal["rate", "gauge", "share", "mean", "count"]
 
 
@@ -54,9 +56,7 @@ def _disk() -> list[Column]:
             Column(plural, "requests/s", "rate", f"{direction} requests completed, after merging"),
             Column(f"{direction}_kb_per_s", "kB/s", "rate", f"bytes of completed {direction}s"),
             Column(f"{direction}_merges_per_s", "merges/s", "rate", f"{direction}s merged into queued ones"),
-            Column(
-                f"{direction}_merges_pct", "%", "mean", f"share of {direction}s that were merged", plural
-            ),
+            Column(f"{direction}_merges_pct", "%", "mean", f"share of {direction}s that were merged", plural),
             Column(
                 f"{direction}_await_ms",
                 "ms",
@@ -64,8 +64,12 @@ def _disk() -> list[Column]:
                 f"mean time of a {direction} from the block layer to completion",
                 plural,
             ),
-            Column(f"{direction}_request_size_kb", "kB", "mean", f"mean size of a {direction} request", plural),
-            Column(f"{direction}_kb", "kB", "count", f"bytes of {direction}s during the interval (plain report)"),
+            Column(
+                f"{direction}_request_size_kb", "kB", "mean", f"mean size of a {direction} request", plural
+            ),
+            Column(
+                f"{direction}_kb", "kB", "count", f"bytes of {direction}s during the interval (plain report)"
+            ),
         ]
     columns += [
         Column("flushes_per_s", "flushes/s", "rate", "cache flushes executed"),
@@ -96,7 +100,13 @@ _CPU = [
     Column("user_pct", "%", "share", "user time, guest included"),
     Column("nice_pct", "%", "share", "niced user time, guest_nice included"),
     Column("system_pct", "%", "share", "kernel time, irq and softirq included"),
-    Column("iowait_pct", "%", "share", "idle with a task of this CPU blocked on I/O", trust="no measure of I/O trouble"),
+    Column(
+        "iowait_pct",
+        "%",
+        "share",
+        "idle with a task of this CPU blocked on I/O",
+        trust="no measure of I/O trouble",
+    ),
     Column("steal_pct", "%", "share", "time the hypervisor ran something else"),
     Column("irq_pct", "%", "share", "hardware interrupts, part of system_pct"),
     Column("softirq_pct", "%", "share", "software interrupts, part of system_pct"),
@@ -169,6 +179,7 @@ _MEMORY = [
     Column("vmalloc_used_kb", "kB", "gauge", "vmalloc area in use"),
     Column("free_change_pages_per_s", "pages/s", "rate", "change of free memory (sar -R)"),
     Column("buffers_change_pages_per_s", "pages/s", "rate", "change of buffers (sar -R)"),
+    Column("shared_change_pages_per_s", "pages/s", "rate", "change of shared memory (sar -R, before 6.1)"),
     Column("cached_change_pages_per_s", "pages/s", "rate", "change of page cache (sar -R)"),
 ]
 
@@ -186,6 +197,150 @@ _SYSTEM = [
     Column("processes_per_s", "processes/s", "rate", "processes created"),
 ]
 
+
+def _rates(unit: str, **meanings: str) -> tuple[Column, ...]:
+    """Event rates: each keyword's name becomes `<name>_per_s`."""
+    return tuple(Column(f"{name}_per_s", f"{unit}/s", "rate", text) for name, text in meanings.items())
+
+
+def _gauges(unit: str, **meanings: str) -> tuple[Column, ...]:
+    """Readings at the end of the sample, under exactly the keyword's name."""
+    return tuple(Column(name, unit, "gauge", text) for name, text in meanings.items())
+
+
+def _pressure(resource: str, waits: str, *states: str) -> list[Column]:
+    columns = []
+    for state in states:
+        who = f"{'some' if state == 'some' else 'all'} tasks waited for {waits}"
+        columns += [
+            Column(f"{resource}_{state}_10s_pct", "%", "gauge", f"share of time {who}, mean over 10 s"),
+            Column(f"{resource}_{state}_60s_pct", "%", "gauge", f"share of time {who}, mean over 60 s"),
+            Column(f"{resource}_{state}_300s_pct", "%", "gauge", f"share of time {who}, mean over 300 s"),
+            Column(f"{resource}_{state}_pct", "%", "share", f"share of the interval {who}"),
+        ]
+    return columns
+
+
+_PRESSURE = [
+    *_pressure("cpu", "a CPU", "some"),
+    *_pressure("io", "I/O", "some", "full"),
+    *_pressure("memory", "memory", "some", "full"),
+]
+
+_HUGEPAGES = (
+    *_gauges(
+        "kB",
+        free_kb="huge pages not allocated",
+        used_kb="huge pages allocated",
+        reserved_kb="huge pages promised but not yet allocated",
+        surplus_kb="huge pages above the configured pool",
+    ),
+    Column("used_pct", "%", "gauge", "share of huge pages allocated"),
+)
+
+_KERNEL_TABLES = _gauges(
+    "entries",
+    unused_dentries="unused entries of the directory cache",
+    files="file handles in use",
+    inodes="inode handlers in use",
+    ptys="pseudo-terminals in use",
+    superblocks="super block handlers (up to 8.0)",
+    quota_entries="disk quota entries (up to 8.0)",
+    realtime_signals="queued real-time signals (up to 8.0)",
+) + _gauges(
+    "%",
+    superblocks_pct="share of super block handlers (up to 8.0)",
+    quota_entries_pct="share of disk quota entries (up to 8.0)",
+    realtime_signals_pct="share of queued real-time signals (up to 8.0)",
+)
+
+_NETWORK = (
+    *_rates(
+        "packets",
+        rx_packets="packets received",
+        tx_packets="packets sent",
+        rx_compressed="compressed packets received",
+        tx_compressed="compressed packets sent",
+        rx_multicast="multicast packets received",
+    ),
+    *_rates("kB", rx_kb="data received", tx_kb="data sent"),
+    Column("util_pct", "%", "share", "share of the link's speed in use"),
+)
+
+_SOCKETS = _gauges(
+    "sockets",
+    total_sockets="sockets in use",
+    tcp_sockets="TCP sockets in use",
+    udp_sockets="UDP sockets in use",
+    raw_sockets="raw sockets in use",
+    tcp_time_wait_sockets="TCP sockets in TIME_WAIT",
+    ip_fragments="IP fragments being queued",
+)
+
+_SOFTNET = _rates(
+    "packets",
+    processed="network frames processed",
+    dropped="network frames dropped because the backlog was full",
+    squeezed="times the softirq ran out of budget or time with work left",
+    rps_wakeups="times this CPU was woken to process packets (RPS)",
+    flow_limited="times the flow limit was reached",
+) + _gauges("packets", backlog="length of the network backlog")
+
+_SERIAL = _rates(
+    "events",
+    rx_interrupts="receive interrupts",
+    tx_interrupts="transmit interrupts",
+    frame_errors="frame errors",
+    parity_errors="parity errors",
+    breaks="breaks",
+    overruns="overrun errors",
+)
+
+_CPU_FREQUENCY = _gauges(
+    "MHz",
+    frequency_mhz="clock frequency",
+    weighted_frequency_mhz="clock frequency weighted by time in each state",
+)
+
+_FAN = _gauges("rpm", speed_rpm="fan speed", margin_rpm="fan speed above its low limit")
+
+_TEMPERATURE = (
+    Column("temperature_c", "°C", "gauge", "temperature"),
+    Column("range_pct", "%", "gauge", "temperature within its limits"),
+)
+
+_VOLTAGE = (
+    Column("voltage_v", "V", "gauge", "voltage input"),
+    Column("range_pct", "%", "gauge", "voltage within its limits"),
+)
+
+_USB = (Column("max_power_ma", "mA", "gauge", "the most that the device may draw"),)
+
+_BATTERY = (
+    Column("capacity_pct", "%", "gauge", "charge left"),
+    Column("capacity_pct_per_min", "%/min", "rate", "change of the charge"),
+)
+
+_FILESYSTEM = (
+    *_gauges("kB", free_kb="free space, reserved blocks included", used_kb="used space"),
+    *_gauges(
+        "%",
+        used_pct="share of space used",
+        unprivileged_used_pct="share of space used as seen by an unprivileged user",
+        inodes_used_pct="share of inodes used",
+    ),
+    *_gauges("inodes", inodes_free="free inodes", inodes_used="used inodes"),
+)
+
+_PROCESS = (
+    *_rates(
+        "faults", minor_faults="page faults that needed no I/O", major_faults="page faults that needed I/O"
+    ),
+    Column("user_pct", "%", "share", "user time"),
+    Column("system_pct", "%", "share", "kernel time"),
+    *_rates("pages", swapped="pages swapped out"),
+)
+
 FAMILIES: dict[str, tuple[Column, ...]] = {
     "disk": tuple(_disk()),
     "cpu": tuple(_CPU),
@@ -196,14 +351,60 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
     "memory": tuple(_MEMORY),
     "swap": tuple(_SWAP),
     "system": tuple(_SYSTEM),
+    "interrupts": tuple(_SYSTEM[:1]),
+    "pressure": tuple(_PRESSURE),
+    "hugepages": _HUGEPAGES,
+    "kernel_tables": _KERNEL_TABLES,
+    "network": _NETWORK,
+    "sockets": _SOCKETS,
+    "sockets6": _SOCKETS,
+    "softnet": _SOFTNET,
+    "serial": _SERIAL,
+    "cpu_frequency": _CPU_FREQUENCY,
+    "fan": _FAN,
+    "temperature": _TEMPERATURE,
+    "voltage": _VOLTAGE,
+    "usb": _USB,
+    "battery": _BATTERY,
+    "filesystem": _FILESYSTEM,
+    "process": _PROCESS,
+    **{
+        family: tuple(column for unit, meanings in events.items() for column in _rates(unit, **meanings))
+        for family, events in NETWORK_EVENTS.items()
+    },
 }
 """Columns by table. A table that is not here (an unknown section) has its own header's words."""
 
 KEY_COLUMNS: dict[str, str] = {
     "disk": "device",
     "cpu": "cpu",
+    "interrupts": "interrupt",
+    "network": "interface",
+    "network_errors": "interface",
+    "fibre_channel": "fc_host",
+    "softnet": "cpu",
+    "serial": "tty",
+    "cpu_frequency": "cpu",
+    "fan": "fan",
+    "temperature": "sensor",
+    "voltage": "input",
+    "usb": "bus",
+    "battery": "battery",
+    "filesystem": "filesystem",
+    "process": "pid",
 }
 """The column that tells the rows of one report apart, where a table has several per report."""
+
+LABEL_COLUMNS: dict[str, tuple[str, ...]] = {
+    "interrupts": ("cpu",),
+    "fan": ("chip",),
+    "temperature": ("chip",),
+    "voltage": ("chip",),
+    "usb": ("vendor_id", "product_id", "manufacturer", "product"),
+    "battery": ("status",),
+    "filesystem": ("mountpoint",),
+}
+"""Columns of words beside the key, by table; the rows of `interrupts` need both to be told apart."""
 
 
 def find(family: str, name: str) -> Column | None:
