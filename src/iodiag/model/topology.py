@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
 from typing import Any
 
 PARITY_LEVELS = {"raid4": 1, "raid5": 1, "raid6": 2}
@@ -51,6 +52,7 @@ class Device:
 
     @property
     def is_inferred(self) -> bool:
+        """Whether some of what is said here was concluded, not stated."""
         return any(origin.startswith("inferred") for origin in self.provenance.values())
 
 
@@ -58,20 +60,38 @@ def device_names(name: str) -> tuple[str, ...]:
     """Other spellings of a printed device name: without /dev/, with ! for /, of an LV.
 
     `vg0/data`, `/dev/vg0/data`, `/dev/mapper/vg0-data` and `vg0-data` are one device;
-    device-mapper doubles a hyphen that belongs to the name.
+    device-mapper doubles a hyphen that belongs to the name. `dev8-16`, `8:16` and `sdb` are one
+    as well: the numbers of sd and md devices are fixed (the kernel's devices.txt).
     """
     bare = name.removeprefix("/dev/").removeprefix("mapper/").replace("!", "/").strip("[]")
     spellings = [bare]
-    if bare.count("/") == 1 and not re.match(r"(cciss|rd|ida|md|disk)/", bare):
+    if bare.count("/") == 1 and not re.match(r"(cciss|rd|ida|md|disk|nvd)/", bare):
         group, volume = bare.split("/")
         spellings.append(f"{group.replace('-', '--')}-{volume.replace('-', '--')}")
-    numbers = re.fullmatch(r"dev(\d+)-(\d+)", bare)
+    numbers = re.fullmatch(r"dev(\d{1,4})-(\d{1,7})", bare) or re.fullmatch(r"(\d{1,4}):(\d{1,7})", bare)
     if numbers:
-        spellings.append(f"{numbers[1]}:{numbers[2]}")
-    numbers = re.fullmatch(r"(\d+):(\d+)", bare)
-    if numbers:
-        spellings.append(f"dev{numbers[1]}-{numbers[2]}")
+        major, minor = int(numbers[1]), int(numbers[2])
+        spellings += [f"{major}:{minor}", f"dev{major}-{minor}"]
+        spellings += [fixed] if (fixed := _fixed_name(major, minor)) else []
     return tuple(dict.fromkeys(spellings))
+
+
+_SD_MAJORS = (8, *range(65, 72), *range(128, 136))
+
+
+def _fixed_name(major: int, minor: int) -> str:
+    """The name behind device numbers that the kernel never assigns otherwise, or ""."""
+    if major == 9:
+        return f"md{minor}"
+    if major not in _SD_MAJORS or minor > 255:
+        return ""
+    disk, partition = divmod(_SD_MAJORS.index(major) * 256 + minor, 16)
+    letters = ""
+    while disk >= 0:
+        disk, letter = divmod(disk, 26)
+        letters = chr(ord("a") + letter) + letters
+        disk -= 1
+    return f"sd{letters}{partition or ''}"
 
 
 @dataclass(frozen=True)
@@ -139,41 +159,93 @@ def merge(found: Iterable[Device]) -> DeviceTopology:
     """Join what several inputs say of the same devices; the first to state a field wins.
 
     Two entries are one device when they share a name or an alias. The kernel's own name
-    (sda, md0, dm-8, nvme0n1) becomes the canonical one where any input knows it. A list of
-    members that is a superset of an earlier one replaces it (lsblk of a part of the tree).
+    (sda, md0, dm-8, nvme0n1) becomes the canonical one where any input knows it. Of several
+    lists of members, one that knows the members' roles (mdstat, mdadm, lvs, a dmsetup table)
+    goes before a mere tree; then one that is a superset of an earlier one replaces it (lsblk of
+    a part of the tree). Metadata legs are no members. A member that nothing describes becomes a
+    device of its own, so that walking down the tree always ends at a known device.
     """
-    groups: list[tuple[set[str], Device]] = []
-    for device in found:
-        names = {s for name in (device.name, *device.aliases) for s in device_names(name)}
-        joined = device
-        rest: list[tuple[set[str], Device]] = []
-        for known, other in groups:
-            if known & names:
-                names |= known
-                joined = _join(other, joined)
-            else:
-                rest.append((known, other))
-        groups = [*rest, (names, joined)]
-    devices: dict[str, Device] = {}
-    for names, device in groups:
+    groups = _groups(found)
+    named: dict[str, tuple[set[str], list[Device]]] = {}
+    canonical: dict[str, str] = {}
+    for names, entries in groups:
         name = min(names, key=_name_rank)
-        aliases = tuple(sorted(names - {name}))
-        devices[name] = replace(device, name=name, aliases=aliases)
-    canonical = {alias: name for name, d in devices.items() for alias in (name, *d.aliases)}
-    for name, device in devices.items():
-        members = tuple(
-            dict.fromkeys(
-                next((canonical[s] for s in device_names(m) if s in canonical), m)
-                for m in device.members
-            )
+        named[name] = names, entries
+        canonical |= dict.fromkeys(names, name)
+    devices: dict[str, Device] = {}
+    for name, (names, entries) in named.items():
+        joined = reduce(_join, entries)
+        members, origin = _best_members(entries, canonical, named)
+        provenance = dict(joined.provenance) | ({"members": origin} if origin else {})
+        devices[name] = replace(
+            joined,
+            name=name,
+            aliases=tuple(sorted(names - {name})),
+            members=tuple(member for member in members if member != name),
+            provenance=provenance,
         )
-        devices[name] = replace(device, members=tuple(m for m in members if m != name))
+    for device in tuple(devices.values()):
+        for member in device.members:
+            aliases = tuple(alias for alias in device_names(member) if alias != member)
+            devices.setdefault(member, Device(member, aliases))
     return DeviceTopology(devices)
 
 
+def _groups(found: Iterable[Device]) -> list[tuple[set[str], list[Device]]]:
+    """The entries that describe one device each, with all its names, in order of appearance."""
+    group_of: dict[str, int] = {}
+    groups: dict[int, tuple[set[str], list[Device]]] = {}
+    for number, device in enumerate(found):
+        names = {s for name in (device.name, *device.aliases) for s in device_names(name)}
+        entries: list[Device] = []
+        for earlier in sorted({group_of[name] for name in names if name in group_of}):
+            known, described = groups.pop(earlier)
+            names |= known
+            entries += described
+        groups[number] = names, [*entries, device]
+        group_of |= dict.fromkeys(names, number)
+    return list(groups.values())
+
+
+_ROLE_AWARE = ("mdstat", "mdadm", "lvs", "dmsetup")
+_METADATA_LEG = re.compile(r"_(rmeta_\d+|mlog|tmeta|cmeta|wmeta|pmspare)$")
+
+
+def _best_members(
+    entries: Iterable[Device],
+    canonical: Mapping[str, str],
+    named: Mapping[str, tuple[set[str], list[Device]]],
+) -> tuple[tuple[str, ...], str]:
+    """The members to believe, by canonical names, and where they were stated."""
+    best: tuple[str, ...] = ()
+    best_origin = ""
+    for entry in entries:
+        members = tuple(dict.fromkeys(_canonical(member, canonical) for member in entry.members))
+        members = tuple(m for m in members if not _is_metadata(m, named)) or members
+        origin = entry.provenance.get("members", "")
+        if not members:
+            continue
+        is_aware, was_aware = origin.startswith(_ROLE_AWARE), best_origin.startswith(_ROLE_AWARE)
+        is_wider = set(best) < set(members) and is_aware == was_aware
+        if not best or is_wider or (is_aware and not was_aware):
+            best, best_origin = members, origin
+    return best, best_origin
+
+
+def _canonical(name: str, canonical: Mapping[str, str]) -> str:
+    spellings = device_names(name)
+    known = next((canonical[s] for s in spellings if s in canonical), None)
+    return known or min(spellings, key=_name_rank)
+
+
+def _is_metadata(name: str, named: Mapping[str, tuple[set[str], list[Device]]]) -> bool:
+    names = named[name][0] if name in named else {name}
+    return any(_METADATA_LEG.search(n) for n in names)
+
+
 _KERNEL_NAME = re.compile(
-    r"(sd[a-z]+|hd[a-z]+|vd[a-z]+|xvd[a-z]+|dm-|md|nvme\d+(c\d+)?n|mmcblk|loop|zram|sr|nbd|rbd|"
-    r"drbd|dasd[a-z]+|bcache)\d*(p?\d+)?"
+    r"(sd[a-z]+|hd[a-z]+|vd[a-z]+|xvd[a-z]+|dm-|md_?d?|nvme\d+(c\d+)?n|mmcblk|loop|zram|ram|sr|nbd|"
+    r"rbd|drbd|dasd[a-z]+|bcache|pmem|ublkb|zd|emcpower[a-z]+|cciss/c\d+d)\d*(p?\d+)?"
 )
 
 
@@ -188,18 +260,23 @@ def _name_rank(name: str) -> tuple[int, int, str]:
     return rank, len(name), name
 
 
+_VAGUE = {
+    "level": ("dm", "lvm", "raid"),
+    "kind": ("dm", "other"),
+}
+"""Words that a more exact one replaces, whoever came first."""
+
+
 def _join(first: Device, second: Device) -> Device:
     """One device from two descriptions; `first` was stated earlier and wins."""
     changes: dict[str, Any] = {}
     provenance = dict(second.provenance) | dict(first.provenance)
     for item in fields(Device):
-        if item.name in ("name", "aliases", "provenance"):
+        if item.name in ("name", "aliases", "members", "provenance"):
             continue
         old, new = getattr(first, item.name), getattr(second, item.name)
-        is_wider = item.name == "members" and set(old) < set(new)
-        # "disk" is what lsblk says of anything at the bottom; a better word replaces it
-        is_vague = item.name == "level" and old in ("dm", "lvm", "raid")
-        if (old in (None, ()) or is_wider or is_vague) and new not in (None, ()):
+        is_vague = old in _VAGUE.get(item.name, ())
+        if (old in (None, ()) or is_vague) and new not in (None, ()):
             changes[item.name] = new
             if item.name in second.provenance:
                 provenance[item.name] = second.provenance[item.name]
