@@ -31,7 +31,8 @@ class LayoutColumn:
     """One column of a header. `column` None means: known, and not kept.
 
     raw value × `factor` = value in the canonical unit. `is_size` marks a column that
-    `--human` prints with a suffix: such a value is in bytes, whatever the header's unit.
+    `--human` prints with a suffix: such a value is in bytes, whatever the header's unit. The cells
+    of an `is_label` column are words, kept as they are.
     """
 
     raw: str
@@ -39,7 +40,7 @@ class LayoutColumn:
     factor: float = 1.0
     family: str = ""
     is_size: bool = False
-    human_factor: float = 1.0
+    is_label: bool = False
 
 
 @dataclass(frozen=True)

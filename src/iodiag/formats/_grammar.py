@@ -1,0 +1,136 @@
+"""The little grammars of sysstat's own lines: the banner and the visible command.
+
+Built once, on first use; they run on the few lines that look the part, never on rows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import pyparsing as pp
+
+TOOLS = ("iostat", "sar", "vmstat", "mpstat", "sadf", "pidstat")
+
+_DATE = r"\d{1,4}[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,4}日?"
+
+
+@dataclass(frozen=True)
+class Banner:
+    """The first line of a sysstat report: `Linux 5.14.0 (host) 11/20/26 _x86_64_ (2 CPU)`."""
+
+    sysname: str
+    kernel: str
+    host: str
+    date: str
+    arch: str
+    cpus: int | None
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that stands in a capture: its tool, its words, and the interval it asks for."""
+
+    tool: str
+    words: tuple[str, ...]
+    interval_s: float | None
+    count: int | None
+
+    def has_flag(self, letter: str) -> bool:
+        """Whether a one-letter option is given, alone or bundled (`-xy`)."""
+        return any(re.fullmatch(rf"-[A-Za-z]*{letter}[A-Za-z]*", word) for word in self.words)
+
+
+@cache
+def _banner_grammar() -> pp.ParserElement:
+    space = pp.Suppress(pp.Optional(pp.White(" \t")))
+    sysname = pp.Word(pp.alphas + "-")("sysname")
+    kernel = pp.Word(pp.printables)("kernel")
+    host = pp.Optional(pp.Suppress("(") + pp.Regex(r"[^()]*")("host") + pp.Suppress(")"))
+    date = pp.Regex(_DATE)("date")
+    arch = pp.Optional(pp.Regex(r"_\S+_")("arch"))
+    cpus = pp.Optional(pp.Suppress("(") + pp.Word(pp.nums)("cpus") + pp.Suppress("CPU") + pp.Suppress(")"))
+    return sysname + kernel + host + date + space + arch + cpus
+
+
+_LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}} +\S{{1,80}}\s.{{0,200}}?{_DATE}")
+
+
+def banner(text: str) -> Banner | None:
+    """The banner that a line holds, or None."""
+    if len(text) > 400 or not _LOOKS_LIKE_BANNER.match(text):
+        return None
+    try:
+        found = _banner_grammar().parse_string(text)
+    except pp.ParseException:
+        return None
+    has_host = "host" in found
+    if not has_host and "arch" not in found:
+        return None
+    cpus = found.get("cpus")
+    return Banner(
+        sysname=found["sysname"],
+        kernel=found["kernel"],
+        host=(found["host"].strip() if has_host else ""),
+        date=found["date"],
+        arch=found.get("arch", "").strip("_"),
+        cpus=int(cpus) if cpus else None,
+    )
+
+
+@cache
+def _command_grammar() -> pp.ParserElement:
+    prompt = pp.Optional(pp.Suppress(pp.Regex(r".{0,120}?(?:[$#%➜:]|~|\])>?\s+(?=(?:sudo\s|\S*/)?\w)")))
+    wrapper = pp.Suppress(pp.ZeroOrMore(pp.Regex(r"sudo|nohup|time|watch|S_TIME_FORMAT=\S+|L[CA]\w*=\S*")))
+    tool = pp.Regex(r"(?:/\S*/)?(?:" + "|".join(TOOLS) + r")\b")("tool")
+    word = pp.Regex(r"-{1,2}[A-Za-z][\w=,:.{}-]*|\d+(?:\.\d+)?|[\w/{}][\w/{},.:*-]*")
+    words = pp.ZeroOrMore(word)("words")
+    end = pp.Suppress(pp.Optional(pp.Regex(r"[|>;&`:)\"'(].*"))) + pp.StringEnd()
+    return (prompt + wrapper + tool + words + end) | (wrapper + tool + words + end)
+
+
+_NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
+
+
+def command(text: str) -> Command | None:
+    """The sysstat command that a line shows, after a prompt or alone; None for prose about one."""
+    if len(text) > 300 or not _NAMES_TOOL.search(text):
+        return None
+    try:
+        found = _command_grammar().parse_string(text.strip().strip("`"))
+    except pp.ParseException:
+        return None
+    words = tuple(found.get("words", ()))
+    tool = found["tool"].rsplit("/", 1)[-1]
+    has_prompt = not re.match(r"\s*(?:sudo\s+)?(?:/\S*/)?" + tool + r"\b", text.strip().strip("`"))
+    options = [w for w in words if w.startswith("-")]
+    numbers = [w for w in words if re.fullmatch(r"\d+(?:\.\d+)?", w)]
+    plain = [w for w in words if w not in options and w not in numbers]
+    # "iostat reports …" is prose; a command has options, numbers or device names, or stands alone
+    if plain and not (options or numbers or has_prompt):
+        return None
+    if len(plain) > 3 and not re.search(r"\d|[{/]|sd|hd|vd|all|ALL|DEV|CPU", " ".join(plain)):
+        return None
+    trailing = _trailing_numbers(words)
+    return Command(
+        tool=tool,
+        words=words,
+        interval_s=float(trailing[0]) if trailing and float(trailing[0]) > 0 else None,
+        count=int(float(trailing[1])) if len(trailing) > 1 else None,
+    )
+
+
+def _trailing_numbers(words: tuple[str, ...]) -> list[str]:
+    """The interval and count of a command; `-P 0` and the like belong to their option."""
+    found: list[str] = []
+    takes_value = {"-P", "-p", "-I", "-s", "-e", "-f", "-o", "-g", "-j", "-n", "-m"}
+    previous = ""
+    for word in words:
+        if re.fullmatch(r"\d+(?:\.\d+)?", word):
+            if previous not in takes_value:
+                found.append(word)
+        elif found and not word.startswith("-"):
+            break
+        previous = word
+    return found
