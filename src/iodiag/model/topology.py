@@ -250,13 +250,13 @@ _KERNEL_NAME = re.compile(
 
 
 def _name_rank(name: str) -> tuple[int, int, str]:
-    """Kernel names first, then mapper names, then numbers."""
+    """Kernel names first, then mapper names, then paths, then numbers."""
     if _KERNEL_NAME.fullmatch(name):
         rank = 0
-    elif re.match(r"dev\d+-\d+$|\d+:\d+$", name):
-        rank = 2
+    elif re.match(r"dev\d+-\d+$|\d+:\d+$|md-uuid-", name):
+        rank = 3
     else:
-        rank = 1
+        rank = 2 if "/" in name else 1
     return rank, len(name), name
 
 
