@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
-from iodiag.errors import FormatError, UnknownFormat
+from iodiag import __version__
+from iodiag.derive.headline import headline
+from iodiag.derive.prepare import Selection, views
+from iodiag.derive.summary import device_summaries, series_for
+from iodiag.errors import ConfigError, FormatError, UnknownFormat
 from iodiag.formats import file_formats
+from iodiag.formats._clock import parse_time
 from iodiag.formats._text import read_text
 from iodiag.formats._types import Item
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
-from iodiag.model.topology import Device, DeviceTopology, merge
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+from iodiag.model.rule import Rule
+from iodiag.model.topology import Device, merge
+from iodiag.rules import all_rules
+from iodiag.rules._engine import run
 from iodiag.sources.files import load
 
 _HEAD = 4096
@@ -52,7 +65,9 @@ def _items(source: Source, columns: str | None) -> Iterable[Item]:
         if fmt.recognise(head):
             return fmt.read(source)
     if b"\0" in head and head.count(b"\0") > len(head) // 20:
-        raise UnknownFormat(f"{source.name}: is a binary file that iodiag does not know; give a capture as text or a sadc file")
+        raise UnknownFormat(
+            f"{source.name}: is a binary file that iodiag does not know; give a capture as text or a sadc file"
+        )
     return read_text(source, columns)
 
 
@@ -116,4 +131,127 @@ def join(captures: Iterable[Capture]) -> Capture:
     return whole
 
 
-__all__ = ["DeviceTopology", "Mapping", "concat", "join", "read"]
+def analyze(
+    captures: Capture | Iterable[Capture],
+    *,
+    limits: Mapping[str, float] | None = None,
+    rules: Iterable[str] | None = None,
+    skip_rules: Iterable[str] = (),
+    devices: Iterable[str] = (),
+    since: str | pd.Timestamp | None = None,
+    until: str | pd.Timestamp | None = None,
+    tz: str | None = None,
+    cpus: int | None = None,
+    interval: float | None = None,
+) -> Report:
+    """Run the rules on captures (joined by host) and return the report.
+
+    `limits` maps `rule.threshold` to a value. `since` and `until` take a date and time, or a time
+    of day. Raises ConfigError for an unknown rule, threshold, time or zone.
+    """
+    joined = join([captures] if isinstance(captures, Capture) else captures)
+    chosen = _chosen_rules(rules, skip_rules)
+    changed = _changed_limits(limits or {})
+    selection = Selection(
+        devices=tuple(devices),
+        since=_bound(since, "since"),
+        until=_bound(until, "until"),
+        timezone=_zone(tz),
+        cpus=cpus,
+        interval_s=interval,
+    )
+    all_views = views(joined, selection)
+    findings: list[Finding] = []
+    outcomes: list[Outcome] = []
+    summaries: list[DeviceSummary] = []
+    series: list[Series] = []
+    for view in all_views:
+        found, others = run(chosen.values(), view, changed, joined.sources)
+        findings += found
+        outcomes += others
+        summaries += device_summaries(view)
+        series += series_for(view, (name for finding in found for name in finding.devices))
+    return Report(
+        iodiag=__version__,
+        generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        headline=headline(findings, outcomes, len(all_views)),
+        sources=_source_summaries(joined),
+        devices=tuple(summaries),
+        findings=tuple(findings),
+        outcomes=tuple(outcomes),
+        thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
+        series=tuple(series),
+        timezone=tz,
+    )
+
+
+def _chosen_rules(wanted: Iterable[str] | None, skipped: Iterable[str]) -> dict[str, Rule]:
+    known = all_rules()
+    skipped = list(skipped)
+    names = list(wanted) if wanted else list(known)
+    for name in [*names, *skipped]:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules` lists them"
+            raise ConfigError(f"no rule is called {name!r}{hint}")
+    return {name: known[name] for name in known if name in names and name not in skipped}
+
+
+def _changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """`rule.threshold` → value, checked, grouped by rule."""
+    known = all_rules()
+    changed: dict[str, dict[str, float]] = {}
+    for name, value in limits.items():
+        rule, _, threshold = name.partition(".")
+        if rule not in known or threshold not in known[rule].thresholds:
+            of_rule = [f"{rule}.{t}" for t in known[rule].thresholds] if rule in known else []
+            names = of_rule or [f"{r}.{t}" for r, entry in known.items() for t in entry.thresholds]
+            near = get_close_matches(name, names, 1)
+            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules RULE` lists them"
+            raise ConfigError(f"no threshold is called {name!r}{hint}")
+        changed.setdefault(rule, {})[threshold] = float(value)
+    return changed
+
+
+def _bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
+    """A bound in time; a time of day alone gets the date 1970-01-01, which means any day."""
+    if text is None or isinstance(text, pd.Timestamp):
+        return text
+    if (seconds := parse_time(text)) is not None:
+        return pd.Timestamp(seconds, unit="s")
+    try:
+        bound = pd.Timestamp(text)
+    except ValueError:
+        raise ConfigError(f"--{option} {text!r} is no time; write 14:30, or 2026-11-20T14:30") from None
+    return bound.tz_convert("UTC").tz_localize(None) if bound.tz is not None else bound
+
+
+def _zone(name: str | None) -> str | None:
+    if name is None:
+        return None
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ConfigError(
+            f"--tz {name!r} is no time zone; write UTC or a name such as Europe/Berlin"
+        ) from None
+    return name
+
+
+def _source_summaries(capture: Capture) -> tuple[SourceSummary, ...]:
+    ledgers = {ledger.source: dict(ledger.counts) for ledger in capture.ledgers}
+    first = {section.source: number for number, section in reversed(list(enumerate(capture.sections)))}
+    result = []
+    for number, section in enumerate(capture.sections):
+        is_first = first[section.source] == number
+        of_source = [note for note in capture.notes if note.source == section.source] if is_first else []
+        lines = [UnparsedLine(note.line, note.text, note.reason) for note in of_source]
+        result.append(
+            SourceSummary(
+                section=section,
+                unparsed=tuple(x for x, note in zip(lines, of_source, strict=True) if note.is_unread),
+                notes=tuple(x for x, note in zip(lines, of_source, strict=True) if not note.is_unread),
+                ledger=ledgers.get(section.source, {}) if is_first else {},
+            )
+        )
+    return tuple(result)

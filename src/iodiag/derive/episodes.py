@@ -1,0 +1,64 @@
+"""Windows: runs of samples in which a condition holds, with short gaps forgiven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Mask = npt.NDArray[np.bool_]
+
+LEAST_SAMPLES = 3
+LEAST_SECONDS = 15.0
+"""What a window needs before more than `low` confidence: three samples and fifteen seconds."""
+
+
+def episodes(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> Iterator[pd.DataFrame]:
+    """The runs of one device's samples in which `mask` holds, longest first.
+
+    A run begins and ends with a true sample, bridges gaps of up to `gap` samples, stays within
+    one stream (source and segment), and holds in at least four samples of five.
+    """
+    runs = []
+    streams = frame["stream"].to_numpy()
+    for stream in pd.unique(streams):
+        places = np.flatnonzero(streams == stream)
+        holds = places[mask[places]]
+        if not len(holds):
+            continue
+        breaks = np.flatnonzero(np.diff(np.searchsorted(places, holds)) > gap + 1) + 1
+        for part in np.split(holds, breaks):
+            run = frame.iloc[int(part[0]) : int(part[-1]) + 1]
+            if len(part) >= 0.8 * len(run):
+                runs.append(run)
+            else:
+                runs.extend(frame.iloc[[int(i)]] for i in part)
+    yield from sorted(runs, key=len, reverse=True)
+
+
+def longest(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> pd.DataFrame | None:
+    """The longest window in which `mask` holds, or None."""
+    return next(episodes(frame, mask, gap), None)
+
+
+def seconds(frame: pd.DataFrame) -> float:
+    """How long a window lasts; NaN where sample lengths are unknown."""
+    lengths = frame["interval_s"].to_numpy(dtype=np.float64)
+    return float(np.nansum(lengths)) if (~np.isnan(lengths)).any() else float("nan")
+
+
+def is_sustained(
+    frame: pd.DataFrame, samples: int = LEAST_SAMPLES, least_seconds: float = LEAST_SECONDS
+) -> bool:
+    """Whether a window is long enough for more than `low` confidence.
+
+    Samples of five minutes and more are long windows by themselves: two are enough.
+    """
+    length = seconds(frame)
+    if np.isnan(length):
+        return len(frame) >= samples
+    if len(frame) >= 2 and length / len(frame) >= 300:
+        return True
+    return len(frame) >= samples and length >= least_seconds

@@ -1,0 +1,90 @@
+"""Sentences with addresses: every number in one stands in `values` and rests on cited lines."""
+
+from __future__ import annotations
+
+import math
+import string
+from typing import Any, Literal
+
+import pandas as pd
+
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Evidence, Quote
+
+MOST_LINES = 1000
+"""Lines listed per piece of evidence; with more rows the exemplars stand for them."""
+
+
+def number(value: float) -> str:
+    """A number as people read it: at least three significant digits, none invented."""
+    if math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "unbounded"
+    size = abs(value)
+    if size >= 1000 or (size == int(size) and size < 1e15):
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:.1f}"
+    if size >= 1:
+        return f"{value:.2f}"
+    return f"{value:.3g}"
+
+
+class _Sentence(string.Formatter):
+    """Formats `{name}` by `number`, `{name:.1f}` as told, words as they are."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return str(value)
+        return str(format(value, format_spec)) if format_spec else number(float(value))
+
+
+def say(template: str, **values: float | str) -> str:
+    """A sentence with its values filled in."""
+    return _Sentence().vformat(template, (), values)
+
+
+def cite(
+    rows: pd.DataFrame | None,
+    template: str,
+    *,
+    weighs: Literal["for", "against", "context"] = "for",
+    worst: str | None = None,
+    **values: float | str,
+) -> Evidence:
+    """Evidence that rests on `rows` of any table.
+
+    `template` names its numbers as `{name}`; they go into `values`. Quoted are the row with the largest
+    `worst`, the first and the last. Where rows come from several inputs the first one is cited.
+    """
+    text = say(template, **values)
+    if rows is None or not len(rows):
+        return Evidence(text=text, values=values, weighs=weighs)
+    sources = rows["source"].astype(str)
+    source = sources.iloc[0]
+    lines = tuple(dict.fromkeys(int(line) for line in rows.loc[sources == source, "line"]))
+    picked = [0, len(rows) - 1]
+    if worst is not None and worst in rows and rows[worst].notna().any():
+        picked.insert(
+            0,
+            int(rows[worst].to_numpy(dtype=float, na_value=float("nan")).argmax())
+            if rows[worst].notna().all()
+            else int(rows[worst].fillna(-math.inf).to_numpy().argmax()),
+        )
+    places = dict.fromkeys((sources.iloc[i], int(rows["line"].iloc[i])) for i in picked)
+    quotes = tuple(Quote(name, line, "") for name, line in places)
+    if len(lines) > MOST_LINES:
+        lines = tuple(sorted({line for name, line in places if name == source}))
+    return Evidence(text, values, source, lines, len(rows), quotes, weighs)
+
+
+def cite_fact(
+    fact: Fact, template: str | None = None, *, weighs: Literal["for", "against", "context"] = "for"
+) -> Evidence:
+    """Evidence from an application's log, a setting or a process list."""
+    text = say(template, **fact.values) if template else fact.text
+    last = min(fact.ref.last, fact.ref.first + 2)
+    quotes = tuple(Quote(fact.ref.source, line, "") for line in range(fact.ref.first, last + 1))
+    lines = tuple(range(fact.ref.first, min(fact.ref.last, fact.ref.first + MOST_LINES) + 1))
+    return Evidence(text, dict(fact.values), fact.ref.source, lines, len(lines), quotes, weighs)

@@ -1,0 +1,220 @@
+"""From a Capture to Views: hosts kept apart, what rules must not see left out, one stream per load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive.requests import anomalies, enrich
+from iodiag.derive.view import View
+from iodiag.model.capture import Capture
+from iodiag.model.topology import DeviceTopology
+
+_RICH = (
+    "reads_per_s",
+    "writes_per_s",
+    "read_await_ms",
+    "write_await_ms",
+    "flushes_per_s",
+    "read_merges_per_s",
+    "queue_depth",
+    "util_pct",
+    "read_kb_per_s",
+)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What part of a capture to look at, and what the capture does not say itself."""
+
+    devices: tuple[str, ...] = ()
+    since: pd.Timestamp | None = None
+    until: pd.Timestamp | None = None
+    timezone: str | None = None
+    cpus: int | None = None
+    interval_s: float | None = None
+
+
+def views(capture: Capture, selection: Selection) -> list[View]:
+    """One View per host; rows, devices and facts without a host belong to the only one there is."""
+    hosts: list[str | None] = list(capture.hosts) or [None]
+    return [_view(capture, host, len(hosts) == 1, selection) for host in hosts]
+
+
+def _view(capture: Capture, host: str | None, is_only: bool, selection: Selection) -> View:
+    tables: dict[str, pd.DataFrame] = {}
+    fallback: set[str] = set()
+    since_boot: dict[str, pd.DataFrame] = {}
+    owned = _owned_sources(capture, host)
+    for family in dict.fromkeys([*capture.tables, *capture.averages]):
+        frame = _of_host(capture.tables.get(family), host, is_only, owned)
+        averages = _of_host(capture.averages.get(family), host, is_only, owned)
+        frame = _select(frame, selection)
+        if frame is not None and "since_boot" in frame:
+            since_boot[family] = frame[frame["since_boot"].to_numpy(dtype=bool)]
+            frame = frame[~frame["since_boot"].to_numpy(dtype=bool)]
+        if frame is None or not len(frame):
+            frame = since_boot.get(family)
+            if frame is None or not len(frame):
+                frame = averages
+            fallback.add(family)
+        if frame is not None and len(frame):
+            tables[family] = _with_streams(frame)
+    tables = {family: _one_stream(frame, family) for family, frame in tables.items()}
+    left_out = None
+    topology = capture.topology
+    if "disk" in tables:
+        tables["disk"], left_out = _disk(tables["disk"], topology, selection)
+    banner = [s for s in capture.sections if (s.host == host or is_only) and not s.is_context]
+    return View(
+        host=host,
+        tables=tables,
+        topology=topology,
+        facts=tuple(fact for fact in capture.evidence if is_only or fact.host in (None, host)),
+        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
+        kernel=next((s.kernel for s in banner if s.kernel), None),
+        fallback=frozenset(fallback & set(tables)),
+        left_out=left_out,
+        since_boot=since_boot,
+    )
+
+
+def _owned_sources(capture: Capture, host: str | None) -> set[str]:
+    """Inputs that name this host and no other: their rows without a host are its own."""
+    named: dict[str, set[str]] = {}
+    for section in capture.sections:
+        if section.host:
+            named.setdefault(section.source, set()).add(section.host)
+    return {source for source, hosts in named.items() if hosts == {host}}
+
+
+def _of_host(
+    frame: pd.DataFrame | None, host: str | None, is_only: bool, owned: set[str]
+) -> pd.DataFrame | None:
+    if frame is None or is_only:
+        return frame
+    hosts = frame["host"].astype(str)
+    mine = (hosts == (host or "")) | ((hosts == "") & frame["source"].astype(str).isin(owned))
+    return frame[mine.to_numpy()]
+
+
+def _select(frame: pd.DataFrame | None, selection: Selection) -> pd.DataFrame | None:
+    """The rows within --since and --until, with times in --tz and the stated sample length."""
+    if frame is None:
+        return None
+    frame = frame.copy()
+    if selection.interval_s is not None:
+        frame["interval_s"] = frame["interval_s"].fillna(selection.interval_s)
+    times = frame["time"]
+    if selection.since is not None:
+        frame = frame[_compare(times, selection.since, selection) >= 0]
+        times = frame["time"]
+    if selection.until is not None:
+        frame = frame[_compare(times, selection.until, selection) <= 0]
+    return frame
+
+
+def _compare(times: pd.Series, bound: pd.Timestamp, selection: Selection) -> np.ndarray:
+    """Sign of time minus bound; rows without a clock count as before any bound.
+
+    A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
+    """
+    local = times
+    if local.dt.tz is not None:
+        local = local.dt.tz_convert(selection.timezone or "UTC").dt.tz_localize(None)
+    if bound.year == 1970:
+        seconds = (local - local.dt.normalize()).dt.total_seconds()
+        difference = seconds - (bound - bound.normalize()).total_seconds()
+    else:
+        difference = (local - bound).dt.total_seconds()
+    return np.sign(difference.fillna(-np.inf).to_numpy())
+
+
+def _with_streams(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows in order, with the number of their stream: one per source and segment."""
+    frame = frame.copy()
+    frame["source"] = frame["source"].astype(str)
+    order = {name: number for number, name in enumerate(pd.unique(frame["source"]))}
+    frame["stream"] = frame["source"].map(order).astype(np.int64) * 100_000 + frame["segment"]
+    return frame.sort_values(["stream", "report", "line"], kind="stable", ignore_index=True)
+
+
+def _one_stream(frame: pd.DataFrame, family: str) -> pd.DataFrame:
+    """Rows of one source where several inputs show the same time.
+
+    iostat and sar of the same minutes would count every load twice. Inputs whose spans do not meet
+    (the days of an archive) stay together; of those that do, or that have no clock, the one
+    with the most telling columns, then the most rows, is kept.
+    """
+    sources = list(pd.unique(frame["source"]))
+    if len(sources) < 2:
+        return frame
+    parts = {name: frame[frame["source"] == name] for name in sources}
+    ranked = sorted(sources, key=lambda name: (-_richness(parts[name], family), -len(parts[name])))
+    kept: list[str] = []
+    for name in ranked:
+        if not any(_meets(parts[name], parts[other], family) for other in kept):
+            kept.append(name)
+    return frame[frame["source"].isin(kept)].reset_index(drop=True)
+
+
+def _richness(part: pd.DataFrame, family: str) -> int:
+    if family == "disk":
+        return sum(1 for column in _RICH if column in part and part[column].notna().any())
+    if family == "cpu":
+        # whole per cents (vmstat) say less than hundredths
+        return int(bool((part["idle_pct"] % 1 != 0).any())) if "idle_pct" in part else 0
+    return sum(1 for column in part.columns if part[column].notna().any())
+
+
+def _meets(a: pd.DataFrame, b: pd.DataFrame, family: str) -> bool:
+    if family == "disk" and not set(a["device"].astype(str)) & set(b["device"].astype(str)):
+        first, second = (frozenset(p["device"].astype(str)) for p in (a, b))
+        if not any(re.match(r"dev\d+-\d+$", name) for name in first ^ second):
+            return False
+    times = [part["time"].dropna() for part in (a, b)]
+    if not len(times[0]) or not len(times[1]):
+        return True
+    if (times[0].dt.tz is None) != (times[1].dt.tz is None):
+        return True
+    return bool(times[0].min() <= times[1].max() and times[1].min() <= times[0].max())
+
+
+def _disk(
+    frame: pd.DataFrame, topology: DeviceTopology, selection: Selection
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    if "is_group" in frame:
+        is_group = frame["is_group"].fillna(value=False).to_numpy(dtype=bool)
+        frame = frame[~is_group]
+    frame = frame.copy()
+    frame["printed"] = frame["device"].astype(str)
+    names = {name: topology.canonical(name) for name in pd.unique(frame["printed"])}
+    frame["device"] = frame["printed"].map(names)
+    if selection.devices:
+        wanted = _wanted(frame, topology, selection.devices)
+        frame = frame[frame["device"].isin(wanted)]
+    frame = enrich(frame)
+    reasons = anomalies(frame)
+    bad = (reasons != "").to_numpy()
+    left_out = frame[bad].assign(anomaly=reasons[bad])
+    frame = frame[~bad].reset_index(drop=True)
+    frame["sample"] = frame.groupby("device", sort=False).cumcount()
+    return frame, left_out
+
+
+def _wanted(frame: pd.DataFrame, topology: DeviceTopology, devices: Iterable[str]) -> set[str]:
+    """Canonical names of the devices asked for; a device brings the ones below it along."""
+    wanted: set[str] = set()
+    for name in devices:
+        canonical = topology.canonical(name)
+        todo = [canonical]
+        while todo:
+            current = todo.pop()
+            if current not in wanted:
+                wanted.add(current)
+                todo += [member.name for member in topology.members(current)]
+    return wanted & set(frame["device"]) or wanted

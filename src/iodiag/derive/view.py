@@ -1,0 +1,153 @@
+"""What a rule sees of one host: clean samples with derived columns, topology and outside facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from iodiag.model.capture import Fact, SourceRef
+from iodiag.model.topology import Device, DeviceTopology
+
+__all__ = ["DeviceSeries", "View", "SourceRef"]
+
+IDLE_IOS_PER_S = 5.0
+IDLE_KB_PER_S = 256.0
+"""Below both a device is idle: nothing is concluded from its latency or its use."""
+
+
+@dataclass(frozen=True)
+class DeviceSeries:
+    """One device's samples, in order, and what the topology knows of it.
+
+    `frame` holds the disk table's columns and those that derive.requests adds: util (0..1, may
+    exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
+    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample.
+    """
+
+    name: str
+    frame: pd.DataFrame = field(repr=False)
+    device: Device | None
+    topology: DeviceTopology = field(repr=False)
+
+    @cached_property
+    def loaded(self) -> pd.DataFrame:
+        """The samples in which the device was not idle."""
+        return self.frame[~self.frame["is_idle"]]
+
+    @cached_property
+    def leaves(self) -> tuple[Device, ...]:
+        """The disks at the bottom, where the topology knows them."""
+        return self.topology.leaves(self.name) if self.device else ()
+
+    @cached_property
+    def disks(self) -> int | None:
+        """On how many disks the device stands; None when nothing says so."""
+        if self.device is None or (not self.device.members and self.device.kind in ("lvm", "dm", "md", None)):
+            return None
+        return max(1, len(self.leaves))
+
+    @cached_property
+    def rotational(self) -> bool | None:
+        """Whether it stands on spinning disks: from sysfs or lsblk, of itself or of its disks."""
+        known = [leaf.rotational for leaf in self.leaves if leaf.rotational is not None]
+        if known:
+            return any(known)
+        if self.device is not None and self.device.rotational is not None:
+            return self.device.rotational
+        return False if self.name.startswith("nvme") else None
+
+    @cached_property
+    def rotational_origin(self) -> str:
+        """Where `rotational` is from, for evidence; empty when it is unknown."""
+        for device in (*self.leaves, *([self.device] if self.device else [])):
+            if device.rotational is not None:
+                return device.provenance.get("rotational", "the topology")
+        return "its name (nvme)" if self.name.startswith("nvme") else ""
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether it is a device that others stand under: md, device-mapper, multipath."""
+        if self.device is not None and self.device.kind in ("md", "lvm", "dm", "multipath", "crypt"):
+            return True
+        return self.name.startswith(("dm-", "md")) or (self.device is not None and bool(self.device.members))
+
+
+@dataclass(frozen=True)
+class View:
+    """One host's tables as rules see them: no since-boot rows, no averages, no group lines.
+
+    `fallback` names the tables that had nothing but since-boot rows or averages, and show those:
+    findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
+    `left_out` are the disk samples that cannot be true (4.2), with the reason in `anomaly`;
+    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot.
+    """
+
+    host: str | None
+    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    topology: DeviceTopology = field(repr=False)
+    facts: tuple[Fact, ...] = ()
+    cpus: int | None = None
+    kernel: str | None = None
+    fallback: frozenset[str] = frozenset()
+    left_out: pd.DataFrame | None = field(default=None, repr=False)
+    since_boot: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """A table, or None when the capture has none of its rows."""
+        frame = self.tables.get(name)
+        return frame if frame is not None and len(frame) else None
+
+    @cached_property
+    def devices(self) -> tuple[DeviceSeries, ...]:
+        """Every device with samples, in the order of their first appearance."""
+        disk = self.table("disk")
+        if disk is None:
+            return ()
+        return tuple(
+            DeviceSeries(str(name), frame, self.topology.find(str(name)), self.topology)
+            for name, frame in disk.groupby("device", observed=True, sort=False)
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, DeviceSeries]:
+        return {series.name: series for series in self.devices}
+
+    def series(self, name: str) -> DeviceSeries | None:
+        """A device's samples by any of its names."""
+        return self._by_name.get(name) or self._by_name.get(self.topology.canonical(name))
+
+    def members(self, series: DeviceSeries) -> tuple[DeviceSeries, ...]:
+        """The samples of the devices it stands on directly, where the topology and the tables know them."""
+        found = (self.series(member) for member in (series.device.members if series.device else ()))
+        return tuple(member for member in found if member is not None)
+
+    def arrays(self) -> Iterator[tuple[DeviceSeries, tuple[DeviceSeries, ...]]]:
+        """Devices with samples that stand on two or more members with samples."""
+        for series in self.devices:
+            members = self.members(series)
+            if len(members) >= 2:
+                yield series, members
+
+    def facts_of(self, *kinds: str) -> tuple[Fact, ...]:
+        """Outside facts of the given kinds, in the order of the inputs."""
+        return tuple(fact for fact in self.facts if fact.kind in kinds)
+
+    def cpu_at(self, rows: pd.DataFrame) -> pd.DataFrame | None:
+        """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
+
+        Reports are the same when source, segment and report number are; vmstat beside iostat is
+        a different source, and then its whole capture stands for the window.
+        """
+        cpu = self.table("cpu")
+        if cpu is None:
+            return None
+        cpu = cpu[cpu["cpu"].astype(str) == "all"]
+        keys = ["source", "segment", "report"]
+        wanted = set(map(tuple, rows[keys].astype({"source": str}).to_numpy().tolist()))
+        same = [tuple(key) in wanted for key in cpu[keys].astype({"source": str}).to_numpy().tolist()]
+        matched = cpu[np.array(same, dtype=np.bool_)]
+        return matched if len(matched) else (cpu if len(cpu) else None)

@@ -1,0 +1,67 @@
+"""The only aggregator: rates by time, latencies by their requests; averages are never averaged.
+
+Which weight a column takes is said in the registry (`kind`, `weight`). Samples of unknown
+length count alike: within one capture they are the same length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.model import columns as registry
+
+Floats = npt.NDArray[np.float64]
+
+
+def lengths(frame: pd.DataFrame) -> Floats:
+    """Length of each sample for weighting: seconds where all are known, else 1 each."""
+    seconds = frame["interval_s"].to_numpy(dtype=np.float64)
+    if np.isnan(seconds).all():
+        return np.ones(len(frame))
+    return np.where(np.isnan(seconds), float(np.nanmedian(seconds)), seconds)
+
+
+def values(frame: pd.DataFrame, column: str) -> Floats:
+    """A column as floats; all NaN where the frame lacks it."""
+    if column not in frame:
+        return np.full(len(frame), np.nan)
+    return frame[column].to_numpy(dtype=np.float64)
+
+
+def mean(frame: pd.DataFrame, column: str, family: str = "disk") -> float:
+    """The mean of a column over all samples, weighted as the registry says; NaN without data."""
+    data = values(frame, column)
+    weights = lengths(frame)
+    entry = registry.find(family, column)
+    if entry is not None and entry.kind == "mean" and entry.weight:
+        weights = weights * np.nan_to_num(values(frame, entry.weight))
+    known = ~np.isnan(data) & ~np.isnan(weights)
+    total = float(weights[known].sum())
+    if total <= 0:
+        return float("nan")
+    return float((data[known] * weights[known]).sum() / total)
+
+
+def ratio(frame: pd.DataFrame, above: str, below: str) -> float:
+    """Ratio of two rates over the whole window: the ratio of their sums, never a mean of ratios."""
+    top, bottom = mean(frame, above), mean(frame, below)
+    return top / bottom if bottom > 0 else float("nan")
+
+
+def total(frame: pd.DataFrame, column: str) -> float:
+    """How many events (or kB) a rate makes over the window; NaN where no sample length is known."""
+    seconds = frame["interval_s"].to_numpy(dtype=np.float64)
+    data = values(frame, column)
+    known = ~np.isnan(data) & ~np.isnan(seconds)
+    return float((data[known] * seconds[known]).sum()) if known.any() else float("nan")
+
+
+def variation(frame: pd.DataFrame, column: str) -> float:
+    """Coefficient of variation of a column over the samples; NaN with fewer than two."""
+    data = values(frame, column)
+    data = data[~np.isnan(data)]
+    if len(data) < 2 or data.mean() == 0:
+        return float("nan")
+    return float(data.std(ddof=1) / abs(data.mean()))

@@ -1,0 +1,49 @@
+"""Rules: one public module each (its name is the rule's id), then the entry points `iodiag.rules`.
+
+A module holds one RULE; its docstring is the rule's page.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from types import ModuleType
+
+from iodiag.errors import RuleError
+from iodiag.model.rule import Rule
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Every rule by its id: those of this package, then those that other packages offer.
+
+    Raises RuleError when an offered rule cannot be loaded or takes an id that is in use.
+    """
+    rules: dict[str, Rule] = {}
+    for module in _modules():
+        rules[module.RULE.id] = module.RULE
+    for point in entry_points(group="iodiag.rules"):
+        try:
+            rule = point.load()
+        except (ImportError, AttributeError) as error:
+            raise RuleError(
+                f"{point.value}: the rule {point.name} cannot be loaded ({error}); mend or remove it"
+            ) from None
+        if not isinstance(rule, Rule) or rule.id in rules:
+            raise RuleError(f"{point.value}: is no Rule, or its id is in use; mend or remove its package")
+        rules[rule.id] = rule
+    return rules
+
+
+@cache
+def page(rule_id: str) -> str:
+    """The docstring of a rule's module: what it detects, why it matters, when it is wrong."""
+    rule = all_rules()[rule_id]
+    return (import_module(rule.detect.__module__).__doc__ or "").strip()
+
+
+def _modules() -> list[ModuleType]:
+    names = sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
+    return [import_module(f"{__name__}.{name}") for name in names]

@@ -1,0 +1,142 @@
+"""Runs the rules on a view: needs checked, faults fenced, findings capped and put in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from iodiag.derive.view import View
+from iodiag.model.capture import Source
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
+from iodiag.model.rule import Rule
+from iodiag.rules import _precedence
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    rules: Iterable[Rule],
+    view: View,
+    limits: Mapping[str, Mapping[str, float]],
+    sources: Mapping[str, Source],
+) -> tuple[list[Finding], list[Outcome]]:
+    """All findings of one host, worst first, and an outcome per rule and status."""
+    findings: list[Finding] = []
+    outcomes: list[Outcome] = []
+    for rule in rules:
+        found, others = _run_one(rule, view, limits.get(rule.id, {}))
+        findings += [_capped(finding, rule, view) for finding in found]
+        outcomes += others
+    relatives = _relatives(view)
+    kept = _precedence.order(findings, relatives)
+    for finding in findings:
+        if not any(k.rule == finding.rule and k.devices == finding.devices for k in kept):
+            winner = next((k.rule for k in kept if finding.rule in k.supersedes), "another finding")
+            outcomes.append(
+                Outcome(
+                    finding.rule,
+                    "clear",
+                    finding.devices,
+                    f"taken into {winner}, which explains the same samples",
+                )
+            )
+    for finding in kept:
+        outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
+    kept.sort(key=_harm)
+    kept = [replace(f, host=f.host or view.host, evidence=_quoted(f.evidence, sources)) for f in kept]
+    return kept, _merged([replace(o, host=o.host or view.host) for o in outcomes])
+
+
+def _harm(finding: Finding) -> tuple[bool, int, int]:
+    sure = ("high", "medium", "low").index(finding.confidence)
+    return finding.explained_by is not None, -SEVERITIES.index(finding.severity), sure
+
+
+def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list[Finding], list[Outcome]]:
+    missing = _missing(rule, view)
+    if missing:
+        return [], [Outcome(rule.id, "not_applicable", (), "the capture lacks what this rule needs", missing)]
+    findings: list[Finding] = []
+    outcomes: list[Outcome] = []
+    try:
+        for item in rule.detect(view, rule.limits(changed)):
+            if isinstance(item, Finding):
+                findings.append(item)
+            else:
+                outcomes.append(item)
+    except Exception as error:  # the fence around one rule: recorded, the others go on
+        log.debug("rule %s failed", rule.id, exc_info=True)
+        return [], [Outcome(rule.id, "error", (), f"the rule failed: {type(error).__name__}: {error}")]
+    if not findings and not outcomes:
+        outcomes.append(Outcome(rule.id, "clear", (), "looked, and found nothing"))
+    return findings, outcomes
+
+
+def _missing(rule: Rule, view: View) -> tuple[str, ...]:
+    """What the nearest of a rule's alternatives lacks; empty when one is met."""
+    shortest: tuple[str, ...] | None = None
+    for alternative in rule.needs.one_of:
+        lacking: list[str] = []
+        for name, columns in alternative.items():
+            table = view.table(name)
+            if table is None:
+                lacking.append(name)
+                continue
+            for column in columns:
+                if not any(c in table and table[c].notna().any() for c in column.split("|")):
+                    lacking.append(f"{name}.{column}")
+        if not lacking:
+            return ()
+        if shortest is None or len(lacking) < len(shortest):
+            shortest = tuple(lacking)
+    return shortest or ()
+
+
+def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
+    """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
+    used = {name for alternative in rule.needs.one_of for name in alternative}
+    about = "disk" if finding.devices else None
+    if view.fallback & ({about} if about else used):
+        severity = finding.severity if finding.severity == "info" else "notice"
+        finding = replace(finding, confidence="low", severity=severity)
+    if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
+        finding = replace(finding, severity="notice")
+    return finding
+
+
+def _relatives(view: View) -> dict[str, frozenset[str]]:
+    """Per device, the devices above and below it."""
+    result: dict[str, set[str]] = {}
+    for device in view.topology:
+        below = {leaf.name for leaf in view.topology.leaves(device.name)}
+        below |= {member.name for member in view.topology.members(device.name)}
+        for other in below - {device.name}:
+            result.setdefault(device.name, set()).add(other)
+            result.setdefault(other, set()).add(device.name)
+    return {name: frozenset(others) for name, others in result.items()}
+
+
+def _quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
+    """Evidence with its quotes filled in, word for word; a binary file has none."""
+    result = []
+    for item in evidence:
+        quotes = tuple(
+            replace(q, text=sources[q.source].quote(q.line))
+            for q in item.quotes
+            if q.source in sources and sources[q.source].pos_unit == "line"
+        )
+        result.append(replace(item, quotes=quotes))
+    return tuple(result)
+
+
+def _merged(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """One outcome per rule, status and reason, with all its devices."""
+    merged: dict[tuple[str, str, str, tuple[str, ...], str | None], list[str]] = {}
+    for outcome in outcomes:
+        key = (outcome.rule, outcome.status, outcome.reason, outcome.missing, outcome.host)
+        merged.setdefault(key, []).extend(outcome.devices)
+    return [
+        Outcome(rule, status, tuple(dict.fromkeys(devices)), reason, missing, host)  # type: ignore[arg-type]
+        for (rule, status, reason, missing, host), devices in merged.items()
+    ]

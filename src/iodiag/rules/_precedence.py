@@ -1,0 +1,68 @@
+"""Which finding explains which: one trouble is reported once, its symptom below its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from iodiag.model.finding import CONFIDENCES, Finding
+
+REPLACES: dict[str, tuple[str, ...]] = {
+    "swap-thrash": ("fragmentation-sized-reads", "low-concurrency-bound"),
+    "raid-resync-load": ("raid-partial-stripe-write",),
+    "serialized-commit": ("low-concurrency-bound",),
+    "fragmentation-sized-reads": ("low-concurrency-bound",),
+    "hung-io": ("true-saturation", "approaching-saturation"),
+}
+"""A finding of the first kind takes the place of the others on the same devices and samples."""
+
+EXPLAINS: dict[str, tuple[str, ...]] = {
+    "volume-cap": ("true-saturation", "approaching-saturation"),
+    "burst-bucket-empty": ("true-saturation", "approaching-saturation", "volume-cap"),
+    "queue-limit": ("true-saturation",),
+    "slow-member": ("true-saturation", "approaching-saturation"),
+    "raid-partial-stripe-write": ("true-saturation", "approaching-saturation"),
+    "fragmentation-sized-reads": ("true-saturation", "approaching-saturation"),
+    "swap-thrash": ("true-saturation", "approaching-saturation"),
+    "raid-resync-load": ("true-saturation", "approaching-saturation"),
+    "serialized-commit": ("flush-latency", "iowait-misread"),
+}
+"""A finding of the first kind is the cause of the others on the same devices: they are nested below it."""
+
+
+def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> list[Finding]:
+    """Findings without those that another replaces, effects marked with their cause.
+
+    `relatives` maps a device to those above and below it, for which a cause counts too. A
+    cause of `low` confidence replaces and explains nothing that is surer than itself.
+    """
+    found = list(findings)
+    kept = [f for f in found if not any(_replaces(other, f) for other in found)]
+    result = []
+    for finding in kept:
+        replaced = [f.rule for f in found if f not in kept and _replaces(finding, f)]
+        cause = next((c.rule for c in kept if _explains(c, finding, relatives)), None)
+        supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
+        result.append(replace(finding, supersedes=supersedes, explained_by=cause))
+    return result
+
+
+def _replaces(winner: Finding, loser: Finding) -> bool:
+    return (
+        loser.rule in REPLACES.get(winner.rule, ())
+        and winner.host == loser.host
+        and (not winner.devices or bool(set(winner.devices) & set(loser.devices)))
+        and _at_least_as_sure(winner, loser)
+    )
+
+
+def _explains(cause: Finding, effect: Finding, relatives: dict[str, frozenset[str]]) -> bool:
+    if effect.rule not in EXPLAINS.get(cause.rule, ()) or cause.host != effect.host:
+        return False
+    near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
+    shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
+    return shares and _at_least_as_sure(cause, effect)
+
+
+def _at_least_as_sure(first: Finding, second: Finding) -> bool:
+    return CONFIDENCES.index(first.confidence) >= CONFIDENCES.index(second.confidence)

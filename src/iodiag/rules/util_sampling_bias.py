@@ -1,0 +1,102 @@
+"""%util is inflated by tick sampling.
+
+What it detects: samples whose %util exceeds the mean number of requests in flight. A device that is
+non-empty for a share U of the time holds at least U requests on average, so U ≤ N for exact
+counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this.
+
+Why it matters: a disk that is nearly idle reads as 60 or 90 % busy.
+
+When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it
+completes, so one that outlives its interval can make N too small; samples with a latency above a
+tenth of the interval prove nothing and are left out.
+
+References: Linux commits 5b18b5a73760 (5.0), 99dc422335d8 (6.10); sysstat issue 187.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.derive import weighted
+from iodiag.derive.evidence import cite, say
+from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device with samples in which %util cannot be true."""
+    clear: list[str] = []
+    for series in view.devices:
+        finding = _judge(series, limits)
+        if finding is None:
+            clear.append(series.name)
+        else:
+            yield finding
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
+
+
+def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
+    frame = series.frame
+    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
+    wait, length = weighted.values(frame, "await_ms"), weighted.values(frame, "interval_s")
+    outlives = wait > 100 * np.nan_to_num(length, nan=1.0)
+    inflated = (util - HALF_DIGIT / 100 > depth + HALF_DIGIT) & (util >= limits.least_util / 100) & ~outlives
+    inflated &= weighted.values(frame, "ios_per_s") > 0
+    rows = frame[inflated]
+    by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
+    if len(rows) < limits.least_samples and not by_far:
+        return None
+    worst = rows.loc[(rows["util"] - rows["depth"]).idxmax()]
+    values = {"util": float(worst["util_pct"]), "depth": float(worst["depth"])}
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high",
+        devices=(series.name,),
+        samples=(int(rows["sample"].min()), int(rows["sample"].max())),
+        summary=say(
+            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more than "
+            "{busy} % of the time.",
+            device=series.name,
+            busy=100 * values["depth"],
+            **values,
+        ),
+        evidence=(
+            cite(
+                rows,
+                "{count} of {all} samples have a %util above 100 times the requests in flight; the worst shows "
+                "{util} % at {depth} in flight",
+                worst="util_pct",
+                count=len(rows),
+                all=len(frame),
+                **values,
+            ),
+        ),
+        refutes=("a kernel older than 5.0 or from 6.10 on, whose %util is exact",),
+    )
+
+
+RULE = Rule(
+    id="util-sampling-bias",
+    title="%util is inflated by the kernel's tick sampling",
+    why="An almost idle device reads as busy, and every conclusion from %util is void.",
+    remedy=(
+        "Ignore %util on this host; judge by latency and requests in flight.",
+        "Kernel 6.10 counts exactly again.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s")},)),
+    thresholds={
+        "least_util": Threshold(5, "%", "below this a difference is rounding", "judgement: printed digits"),
+        "least_samples": Threshold(
+            2, "samples", "samples that prove it", "logic alone; two guard against a misprint"
+        ),
+    },
+    confirm=("uname -r",),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)
