@@ -160,10 +160,11 @@ def merge(found: Iterable[Device]) -> DeviceTopology:
 
     Two entries are one device when they share a name or an alias. The kernel's own name
     (sda, md0, dm-8, nvme0n1) becomes the canonical one where any input knows it. Of several
-    lists of members, one that knows the members' roles (mdstat, mdadm, lvs, a dmsetup table)
-    goes before a mere tree; then one that is a superset of an earlier one replaces it (lsblk of
-    a part of the tree). Metadata legs are no members. A member that nothing describes becomes a
-    device of its own, so that walking down the tree always ends at a known device.
+    lists of members, one that comes with the number of slots (mdstat, mdadm, a dmsetup table)
+    goes before a mere tree, which holds spares too; then one that is a superset of an earlier
+    one replaces it (lsblk of a part of the tree). Metadata legs are no members. A member that
+    nothing describes becomes a device of its own, so that walking down the tree always ends at
+    a known device.
     """
     groups = _groups(found)
     named: dict[str, tuple[set[str], list[Device]]] = {}
@@ -207,7 +208,6 @@ def _groups(found: Iterable[Device]) -> list[tuple[set[str], list[Device]]]:
     return list(groups.values())
 
 
-_ROLE_AWARE = ("mdstat", "mdadm", "lvs", "dmsetup")
 _METADATA_LEG = re.compile(r"_(rmeta_\d+|mlog|tmeta|cmeta|wmeta|pmspare)$")
 
 
@@ -219,16 +219,17 @@ def _best_members(
     """The members to believe, by canonical names, and where they were stated."""
     best: tuple[str, ...] = ()
     best_origin = ""
+    was_aware = False
     for entry in entries:
         members = tuple(dict.fromkeys(_canonical(member, canonical) for member in entry.members))
         members = tuple(m for m in members if not _is_metadata(m, named)) or members
         origin = entry.provenance.get("members", "")
         if not members:
             continue
-        is_aware, was_aware = origin.startswith(_ROLE_AWARE), best_origin.startswith(_ROLE_AWARE)
+        is_aware = entry.slots is not None
         is_wider = set(best) < set(members) and is_aware == was_aware
         if not best or is_wider or (is_aware and not was_aware):
-            best, best_origin = members, origin
+            best, best_origin, was_aware = members, origin, is_aware
     return best, best_origin
 
 
