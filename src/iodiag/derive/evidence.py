@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import string
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import pandas as pd
 
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
+
+Weighs = Literal["for", "against", "context"]
 
 MOST_LINES = 1000
 """Lines listed per piece of evidence; with more rows the exemplars stand for them."""
@@ -40,7 +43,7 @@ class _Sentence(string.Formatter):
         return str(format(value, format_spec)) if format_spec else number(float(value))
 
 
-def say(template: str, **values: float | str) -> str:
+def say(template: str, values: Mapping[str, float | str]) -> str:
     """A sentence with its values filled in."""
     return _Sentence().vformat(template, (), values)
 
@@ -48,17 +51,18 @@ def say(template: str, **values: float | str) -> str:
 def cite(
     rows: pd.DataFrame | None,
     template: str,
+    values: Mapping[str, float | str] | None = None,
     *,
-    weighs: Literal["for", "against", "context"] = "for",
+    weighs: Weighs = "for",
     worst: str | None = None,
-    **values: float | str,
 ) -> Evidence:
     """Evidence that rests on `rows` of any table.
 
     `template` names its numbers as `{name}`; they go into `values`. Quoted are the row with the largest
     `worst`, the first and the last. Where rows come from several inputs the first one is cited.
     """
-    text = say(template, **values)
+    values = values or {}
+    text = say(template, values)
     if rows is None or not len(rows):
         return Evidence(text=text, values=values, weighs=weighs)
     sources = rows["source"].astype(str)
@@ -66,12 +70,7 @@ def cite(
     lines = tuple(dict.fromkeys(int(line) for line in rows.loc[sources == source, "line"]))
     picked = [0, len(rows) - 1]
     if worst is not None and worst in rows and rows[worst].notna().any():
-        picked.insert(
-            0,
-            int(rows[worst].to_numpy(dtype=float, na_value=float("nan")).argmax())
-            if rows[worst].notna().all()
-            else int(rows[worst].fillna(-math.inf).to_numpy().argmax()),
-        )
+        picked.insert(0, int(rows[worst].fillna(-math.inf).to_numpy(dtype=float).argmax()))
     places = dict.fromkeys((sources.iloc[i], int(rows["line"].iloc[i])) for i in picked)
     quotes = tuple(Quote(name, line, "") for name, line in places)
     if len(lines) > MOST_LINES:
@@ -79,11 +78,9 @@ def cite(
     return Evidence(text, values, source, lines, len(rows), quotes, weighs)
 
 
-def cite_fact(
-    fact: Fact, template: str | None = None, *, weighs: Literal["for", "against", "context"] = "for"
-) -> Evidence:
+def cite_fact(fact: Fact, template: str | None = None, *, weighs: Weighs = "for") -> Evidence:
     """Evidence from an application's log, a setting or a process list."""
-    text = say(template, **fact.values) if template else fact.text
+    text = say(template, fact.values) if template else fact.text
     last = min(fact.ref.last, fact.ref.first + 2)
     quotes = tuple(Quote(fact.ref.source, line, "") for line in range(fact.ref.first, last + 1))
     lines = tuple(range(fact.ref.first, min(fact.ref.last, fact.ref.first + MOST_LINES) + 1))

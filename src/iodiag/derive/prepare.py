@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive.requests import anomalies, enrich
@@ -118,7 +119,7 @@ def _select(frame: pd.DataFrame | None, selection: Selection) -> pd.DataFrame | 
     return frame
 
 
-def _compare(times: pd.Series, bound: pd.Timestamp, selection: Selection) -> np.ndarray:
+def _compare(times: pd.Series, bound: pd.Timestamp, selection: Selection) -> npt.NDArray[np.float64]:
     """Sign of time minus bound; rows without a clock count as before any bound.
 
     A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
@@ -131,7 +132,7 @@ def _compare(times: pd.Series, bound: pd.Timestamp, selection: Selection) -> np.
         difference = seconds - (bound - bound.normalize()).total_seconds()
     else:
         difference = (local - bound).dt.total_seconds()
-    return np.sign(difference.fillna(-np.inf).to_numpy())
+    return np.asarray(np.sign(difference.fillna(-np.inf).to_numpy(dtype=np.float64)))
 
 
 def _with_streams(frame: pd.DataFrame) -> pd.DataFrame:

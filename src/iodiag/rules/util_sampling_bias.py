@@ -51,8 +51,15 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
     if len(rows) < limits.least_samples and not by_far:
         return None
-    worst = rows.loc[(rows["util"] - rows["depth"]).idxmax()]
-    values = {"util": float(worst["util_pct"]), "depth": float(worst["depth"])}
+    worst = rows.iloc[int((rows["util"] - rows["depth"]).to_numpy().argmax())]
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "util": float(worst["util_pct"]),
+        "depth": float(worst["depth"]),
+        "busy": 100 * float(worst["depth"]),
+        "count": len(rows),
+        "all": len(frame),
+    }
     return RULE.finding(
         limits,
         severity="info",
@@ -60,21 +67,17 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
         devices=(series.name,),
         samples=(int(rows["sample"].min()), int(rows["sample"].max())),
         summary=say(
-            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more than "
-            "{busy} % of the time.",
-            device=series.name,
-            busy=100 * values["depth"],
-            **values,
+            "{device} shows {util} % util with {depth} requests in flight: "
+            "it cannot have been busy more than {busy} % of the time.",
+            values,
         ),
         evidence=(
             cite(
                 rows,
-                "{count} of {all} samples have a %util above 100 times the requests in flight; the worst shows "
-                "{util} % at {depth} in flight",
+                "{count} of {all} samples have a %util above 100 times the requests in flight; "
+                "the worst shows {util} % at {depth} in flight",
+                values,
                 worst="util_pct",
-                count=len(rows),
-                all=len(frame),
-                **values,
             ),
         ),
         refutes=("a kernel older than 5.0 or from 6.10 on, whose %util is exact",),
