@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -85,7 +86,7 @@ def _series(view: View, name: str, frame: pd.DataFrame, columns: tuple[str, ...]
         lead = next((c for c in ("await_ms", "iowait_pct", "queue_depth") if c in frame), None)
         values = frame[lead].fillna(0).to_numpy(dtype=np.float64) if lead else np.zeros(count)
         edges = np.linspace(0, count, MOST_POINTS + 1).astype(int)
-        places = np.array([a + int(values[a:b].argmax()) for a, b in zip(edges[:-1], edges[1:], strict=True)])
+        places = np.array([a + int(values[a:b].argmax()) for a, b in pairwise(edges)])
     thinned = frame.iloc[places]
     times: tuple[float, ...] = ()
     if thinned["time"].notna().all():

@@ -9,10 +9,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from iodiag.model.capture import Fact, SourceRef
+from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
-
-__all__ = ["DeviceSeries", "View", "SourceRef"]
 
 IDLE_IOS_PER_S = 5.0
 IDLE_KB_PER_S = 256.0
