@@ -157,7 +157,7 @@ def _structure(found: Walk, state: _State, index: int, line: str) -> bool:
         return True
     if clock := _clock.parse_line(line):
         _close(found, state, index)
-        state.clock, state.seen = clock, frozenset()
+        state.clock, state.seen, state.report = clock, frozenset(), state.report + 1
         found.clocks.append(clock)
         found.classes[index] = CLASS["clock"]
         return True
