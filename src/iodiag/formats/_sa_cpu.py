@@ -1,0 +1,140 @@
+"""What the binary files hold per CPU: shares of time, interrupts, network packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.formats._sa_rates import Bools, Floats, Ints, Samples, Stored, keys_of, pair
+from iodiag.formats._sa_tables import Context, Rows, Words, columns_of, spell_cpu, spell_text, table
+from iodiag.formats._sar_section import SarSection
+
+_PARTS = ("user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq")
+"""These make up all time of a CPU; guest time is inside user and nice."""
+_GUESTS = ("guest", "guest_nice")
+_FIRST_TO_ADD_UP = (11, 7, 3)
+
+
+def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+    """Shares per CPU and for all.
+
+    A counter that went back counts as unchanged (the kernel's idle and iowait do that). A CPU
+    whose counters are all zero is offline, and has no row; nor has one without an earlier sample.
+    From 0x2175 on the whole is the sum of the parts, before it is the uptime; and from 11.7.3 on
+    the line of all CPUs is the sum of theirs, before it is the kernel's own.
+    """
+    if not stored.has(*_PARTS):
+        return
+    is_online = np.zeros(len(stored.item), dtype=np.bool_)
+    for part in _PARTS:
+        is_online |= stored.values[part] > 0
+    stored = stored.take(is_online | (stored.item == 0))
+    samples = pair(stored, stored.item, context.seconds, across_gaps=True)
+    samples = samples.take(~samples.is_new)
+    ticks = {name: _forward(samples, name) for name in (*_PARTS, *_GUESTS) if stored.has(name)}
+    item, record = samples.now.item, samples.now.record
+    whole = _whole(samples, ticks, context)
+    if not context.is_self_describing:
+        whole = np.where(item == 0, context.ticks[record - 1], whole)
+    elif context.header.version >= _FIRST_TO_ADD_UP:
+        ticks = {name: _with_sum(values, item, record) for name, values in ticks.items()}
+        whole = _with_sum(whole, item, record)
+    yield table(section.family, samples, _shares(ticks, whole), {"cpu": Words.of(item, spell_cpu)})
+
+
+def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floats:
+    """All time of each CPU, in ticks.
+
+    Guest time that user time did not follow (the kernel may count one before the other) is time as
+    well: sysstat takes it as user time that went back.
+    """
+    parts = [ticks[part] if context.is_self_describing else _signed(samples, part) for part in _PARTS]
+    whole: Floats = np.sum(parts, axis=0)
+    for host, guest in (("user", "guest"), ("nice", "guest_nice")):
+        if samples.now.has(guest):
+            whole = whole + np.maximum(_signed(samples, guest) - _signed(samples, host), 0.0)
+    return whole
+
+
+def _forward(samples: Samples, name: str) -> Floats:
+    return np.maximum(_signed(samples, name), 0.0)
+
+
+def _signed(samples: Samples, name: str) -> Floats:
+    now, before = samples.now.values[name], samples.before[name]
+    size: Floats = (np.maximum(now, before) - np.minimum(now, before)).astype(np.float64)
+    return np.where(now >= before, size, -size)
+
+
+def _with_sum(values: Floats, item: Ints, record: Ints) -> Floats:
+    """The values with those of item 0 replaced by the sum of the others of its record, if any."""
+    is_single = item > 0
+    length = int(record.max(initial=0)) + 1
+    total = np.bincount(record[is_single], weights=values[is_single], minlength=length)
+    has_single = np.bincount(record[is_single], minlength=length) > 0
+    return np.where(~is_single & has_single[record], total[record], values)
+
+
+def _shares(ticks: dict[str, Floats], whole: Floats) -> dict[str, Floats]:
+    """Per cent of the whole. A CPU that did not tick at all was idle: its clock was stopped."""
+    has_ticked = whole > 0
+    percent = {
+        name: np.divide(100.0 * values, whole, out=np.zeros_like(whole), where=has_ticked)
+        for name, values in ticks.items()
+    }
+    percent["idle"] = np.where(has_ticked, percent["idle"], 100.0)
+    percent["system"] = percent["system"] + percent["irq"] + percent["softirq"]
+    return {f"{name}_pct": values for name, values in percent.items()}
+
+
+def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+    """Packets that each CPU took from the network; the line of all CPUs is the sum of theirs.
+
+    Up to 11.7.2 the file held that sum as item 0; later releases leave it zero and add up.
+    """
+    samples = pair(stored, stored.item, context.seconds)
+    samples = samples.take(~samples.is_new)
+    item, record = samples.now.item, samples.now.record
+    columns = {name: _with_sum(v, item, record) for name, v in columns_of(section, samples).items()}
+    yield table(section.family, samples, columns, {"cpu": Words.of(item, spell_cpu)})
+
+
+def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+    """Interrupts per second: up to 12.5.5 of all CPUs together, later per CPU as well.
+
+    Of a single CPU only those interrupts have rows that reached it at least once in the segment:
+    most are bound to one CPU, and a large host has hundreds of CPUs times hundreds of interrupts.
+    """
+    if not stored.has("intr/s"):
+        return
+    if stored.has("name"):
+        yield from _matrix(section, stored, context)
+        return
+    samples = pair(stored, stored.item, context.seconds)
+    words = {"interrupt": Words.of(samples.now.item, _spell_interrupt)}
+    words["cpu"] = Words.alike("all", len(samples.now.item))
+    yield table(section.family, samples, {"interrupts_per_s": samples.rate("intr/s")}, words)
+
+
+def _spell_interrupt(item: object) -> str:
+    return "sum" if item == 0 else str(int(str(item)) - 1)
+
+
+def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+    # Only the rows of all CPUs (item 0), which come first in a record, hold the names.
+    first = np.searchsorted(stored.record, stored.record)
+    names = Words.of(stored.values["name"][first + stored.subitem], spell_text)
+    key = keys_of((stored.item, names.codes))
+    samples = pair(stored, key, context.seconds)
+    is_sample = stored.record > 0
+    names, key = names.take(is_sample), key[is_sample]
+    rate = samples.rate("intr/s")
+    kept = (samples.now.item == 0) | _ever(rate > 0, key)
+    words = {"interrupt": names.take(kept), "cpu": Words.of(samples.now.item[kept], spell_cpu)}
+    yield table(section.family, samples.take(kept), {"interrupts_per_s": rate[kept]}, words)
+
+
+def _ever(holds: Bools, key: Ints) -> Bools:
+    """For each row, whether it holds in any row of the same key."""
+    return np.bincount(key, weights=holds, minlength=1)[key] > 0

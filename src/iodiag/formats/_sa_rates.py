@@ -1,0 +1,183 @@
+"""From counters at each record to differences and rates: every item against its last sample.
+
+An item is looked for in the record before by what names it (device numbers, interface, …), not
+by its place, since devices come and go. One that was not there counts from zero, and so does one
+whose counters all fell: it was registered anew. That is what sysstat does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.formats._sa_header import Activity, SaHeader
+from iodiag.formats._sa_records import Segment
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Structs = npt.NDArray[np.void]
+
+_HALF = 2.0**31
+_CLOCK_TICKS = {"alpha": 1024.0, "ia64": 1024.0}
+_USUAL_CLOCK_TICKS = 100.0
+
+
+@dataclass(frozen=True)
+class Stored:
+    """All structures of one activity in a segment, record by record.
+
+    `record` is the index of each one's record in the segment, `item` and `subitem` its place
+    within the record.
+    """
+
+    values: Structs
+    record: Ints
+    item: Ints
+    subitem: Ints
+
+    def take(self, rows: Ints | Bools) -> Stored:
+        return Stored(self.values[rows], self.record[rows], self.item[rows], self.subitem[rows])
+
+    def has(self, *names: str) -> bool:
+        return set(names) <= set(self.values.dtype.names or ())
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Structures beside those of the sample before, and the length of the sample in seconds.
+
+    The baseline record of the segment has no rows. `before` is zero where `is_new`.
+    """
+
+    now: Stored
+    before: Structs
+    is_new: Bools
+    seconds: Floats
+
+    def take(self, rows: Ints | Bools) -> Samples:
+        return Samples(self.now.take(rows), self.before[rows], self.is_new[rows], self.seconds[rows])
+
+    def delta(self, name: str) -> Floats:
+        """By how much a counter grew; NaN where it went back by more than a 32-bit wrap explains.
+
+        Counters of 32 bits wrap at 2³², and so may those of 64 bits as long as they are below:
+        the kernel's own counter may be narrower than the field it is stored in.
+        """
+        now, before = self.now.values[name], self.before[name]
+        grown: Floats = (now - before).astype(np.float64)
+        fell = now < before
+        if fell.any():
+            wrapped = now.astype(np.float64) - before.astype(np.float64) + 2.0**32
+            is_wrap = (wrapped >= 0) & (wrapped < _HALF)
+            grown[fell] = np.where(is_wrap, wrapped, np.nan)[fell]
+        return grown
+
+    def rate(self, name: str) -> Floats:
+        """The same per second."""
+        return self.delta(name) / self.seconds
+
+    def gauge(self, name: str) -> Floats:
+        """The value as it stands at the end of the sample."""
+        return self.now.values[name].astype(np.float64)
+
+
+def gather(
+    data: bytes, segment: Segment, position: int, activity: Activity, view: np.dtype[np.void]
+) -> Stored:
+    """All structures of the activity at this position in the list of activities."""
+    places = np.array([record[position] for record in segment.places], dtype=np.int64)
+    counts = np.array([record[position] for record in segment.counts], dtype=np.int64) * activity.subitems
+    record = np.repeat(np.arange(len(counts)), counts)
+    order = np.arange(len(record)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = places[record] + order * activity.size
+    if not len(starts):
+        return Stored(np.empty(0, dtype=view), record, order, order)
+    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(data, dtype=np.uint8), activity.size)
+    values = windows[starts].view(view)[:, 0]
+    return Stored(values, record, order // activity.subitems, order % activity.subitems)
+
+
+def intervals(header: SaHeader, segment: Segment) -> Floats:
+    """Seconds from each record to the next, of length records - 1.
+
+    From 0x2175 on the uptime is in hundredths of a second. Before, it is in the kernel's clock
+    ticks, of which all but two architectures have 100 a second (USER_HZ); with several CPUs the
+    uptime of one of them is meant. Two records in the same tick are taken to be one tick apart.
+    """
+    one = np.array([record.uptime_one for record in segment.records], dtype=np.uint64)
+    every = np.array([record.uptime for record in segment.records], dtype=np.uint64)
+    ticks = _USUAL_CLOCK_TICKS
+    if header.record_types is None:
+        ticks = _CLOCK_TICKS.get(header.machine, ticks)
+    uptime = one if header.record_types is None and (segment.cpus or 1) > 1 and one.all() else every
+    return np.maximum(np.diff(uptime).astype(np.float64), 1.0) / ticks
+
+
+def cpu_ticks(segment: Segment) -> Floats:
+    """Clock ticks of all CPUs together from each record to the next (before 0x2175).
+
+    NaN where the sum went back, as it does when a CPU goes offline.
+    """
+    uptime = np.array([record.uptime for record in segment.records], dtype=np.float64)
+    passed = np.diff(uptime)
+    return np.where(passed < 0, np.nan, np.maximum(passed, 1.0))
+
+
+def keys_of(columns: Sequence[npt.NDArray[np.generic]]) -> Ints:
+    """One integer per distinct combination of these columns' values."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        _, inverse = np.unique(column, return_inverse=True)
+        _, codes = np.unique(codes * (inverse.max(initial=0) + 1) + inverse, return_inverse=True)
+    return codes
+
+
+def pair(
+    stored: Stored, key: Ints, seconds: Floats, counters: Sequence[str] = (), *, across_gaps: bool = False
+) -> Samples:
+    """Each structure with the one of the same key in the record before.
+
+    With `across_gaps` it is the last record that had the key. `counters` are those whose common
+    fall means that the item was registered anew.
+    """
+    before = _previous(key, stored.record, across_gaps)
+    rows = np.flatnonzero(stored.record > 0)
+    now, before = stored.take(rows), before[rows]
+    is_new = before < 0
+    values = stored.values[np.maximum(before, 0)]
+    if counters:
+        is_new = is_new | _fell(now.values, values, counters)
+    values[is_new] = np.zeros((), dtype=values.dtype)
+    return Samples(now, values, is_new, seconds[now.record - 1])
+
+
+def _previous(key: Ints, record: Ints, across_gaps: bool) -> Ints:
+    """The index of each row's predecessor, -1 for none."""
+    order = np.lexsort((record, key))
+    key, record = key[order], record[order]
+    if len(key) > 1 and ((key[1:] == key[:-1]) & (record[1:] == record[:-1])).any():
+        # The same name twice in one record: the n-th of them is compared with the n-th.
+        starts = np.flatnonzero(np.r_[True, (key[1:] != key[:-1]) | (record[1:] != record[:-1])])
+        rank = np.arange(len(key)) - np.repeat(starts, np.diff(np.r_[starts, len(key)]))
+        again = np.lexsort((record, rank, key))
+        order, key, record, rank = order[again], key[again], record[again], rank[again]
+        key = keys_of((key, rank))
+    result = np.full(len(key), -1, dtype=np.int64)
+    gap = record[1:] - record[:-1]
+    follows = (key[1:] == key[:-1]) & ((gap == 1) | (across_gaps & (gap > 0)))
+    result[order[1:][follows]] = order[:-1][follows]
+    return result
+
+
+def _fell(now: Structs, before: Structs, counters: Sequence[str]) -> Bools:
+    """Rows whose counters are all lower than before, counters that were zero left aside."""
+    fell = np.zeros(len(now), dtype=np.bool_)
+    grew = np.zeros(len(now), dtype=np.bool_)
+    for name in counters:
+        fell |= now[name] < before[name]
+        grew |= (now[name] >= before[name]) & (before[name] > 0)
+    return fell & ~grew

@@ -1,0 +1,165 @@
+"""sysstat's binary files: `saDD` and `saYYYYMMDD` as sadc writes them, of sysstat 8.1.3 to 12.7.
+
+Written on any architecture (either byte order, 32 or 64 bits) and by any release with the magics
+0x2170, 0x2171, 0x2173 and 0x2175, or converted by `sadf -c`. Activities and fields that a file has
+and this reader does not know are skipped by their declared size. As sar and sadf do, it takes the
+first record after the start of the file or of the host as the baseline and prints no row for it.
+
+What the files lack: names of disks (they are called by their numbers, dev8-0, as sar calls them
+where it cannot ask the host), reads and writes apart, and everything else that sar -d lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+
+from iodiag.formats import _sa_decoders
+from iodiag.formats._sa_activities import structure
+from iodiag.formats._sa_header import SaHeader, byte_order, read_header, unmarked_magic
+from iodiag.formats._sa_rates import cpu_ticks, gather, intervals
+from iodiag.formats._sa_records import Record, Segment, Walk
+from iodiag.formats._sa_tables import Context, Rows, Words
+from iodiag.formats._types import FileFormat, Item
+from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Tables, a Section per start of the host, and notes; FormatError where the head is not readable.
+
+    `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
+    """
+    header = read_header(source.name, source.data)
+    walk = Walk(header, source.data)
+    for number, segment in enumerate(walk.segments):
+        tables = list(_tables(source, header, segment, number))
+        yield from tables
+        yield _section(source, header, segment, sum(len(table.frame) for table in tables))
+    if not walk.segments:
+        yield _section(source, header, Segment(header.cpus), 0)
+        yield ParseNote(source.name, header.first_record, "the file holds no statistics")
+    yield from _skipped(source, header)
+    for remark in walk.remarks:
+        yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
+
+
+def _recognise(head: bytes) -> bool:
+    return byte_order(head) is not None or unmarked_magic(head) is not None
+
+
+def _skipped(source: Source, header: SaHeader) -> Iterator[ParseNote]:
+    """A note for what the file holds and this reader leaves out."""
+    ids = [activity.id for activity in header.activities]
+    unknown = [
+        f"{activity.id} (revision {activity.magic:#x}, {activity.size} bytes)"
+        for position, activity in enumerate(header.activities)
+        if not _is_read(header, position) or activity.id in ids[:position]
+    ]
+    if unknown:
+        reason = f"activities that are not known to this reader were left out: {', '.join(unknown)}"
+        yield ParseNote(source.name, header.first_record, reason)
+
+
+def _is_read(header: SaHeader, position: int) -> bool:
+    activity = header.activities[position]
+    return structure(activity, header.order, header.long_bytes) is not None
+
+
+def _tables(source: Source, header: SaHeader, segment: Segment, number: int) -> Iterator[SampleTable]:
+    """The tables of one segment; activities that share a table and its items share its rows."""
+    context = Context(header, intervals(header, segment), cpu_ticks(segment))
+    merged: dict[str, list[Rows]] = {}
+    seen = set()
+    for position, activity in enumerate(header.activities):
+        view = structure(activity, header.order, header.long_bytes)
+        if view is None or activity.id in seen:
+            continue
+        seen.add(activity.id)
+        stored = gather(source.data, segment, position, activity, view)
+        for rows in _sa_decoders.rows_of(activity.id, stored, context):
+            _merge(merged.setdefault(rows.family, []), rows)
+    base = _Base(source, header, segment, number)
+    for family, parts in merged.items():
+        for rows in parts:
+            if len(rows.record) and rows.numbers:
+                yield SampleTable(family, base.frame(rows))
+
+
+def _merge(parts: list[Rows], rows: Rows) -> None:
+    """Add the rows to a table: as columns of rows that stand for the same items, else as rows."""
+    for place, other in enumerate(parts):
+        if np.array_equal(other.record, rows.record) and _are_alike(other.words, rows.words):
+            parts[place] = replace(other, numbers={**other.numbers, **rows.numbers})
+            return
+    parts.append(rows)
+
+
+def _are_alike(some: Mapping[str, Words], others: Mapping[str, Words]) -> bool:
+    return some.keys() == others.keys() and all(
+        some[key].names == others[key].names and np.array_equal(some[key].codes, others[key].codes)
+        for key in some
+    )
+
+
+class _Base:
+    """The columns that all tables of a segment begin with, by record."""
+
+    def __init__(self, source: Source, header: SaHeader, segment: Segment, number: int) -> None:
+        self._source, self._host, self._number = source.name, header.host, number
+        self._at = np.array([record.at for record in segment.records], dtype=np.int64)
+        seconds = np.array([record.time for record in segment.records], dtype="datetime64[s]")
+        self._time = seconds.astype("datetime64[ns]")
+
+    def frame(self, rows: Rows) -> pd.DataFrame:
+        size = len(rows.record)
+        columns: dict[str, object] = {
+            "source": _categories(Words.alike(self._source, size)),
+            "line": self._at[rows.record],
+            "host": _categories(Words.alike(self._host, size)),
+            "time": pd.DatetimeIndex(self._time[rows.record]).tz_localize("UTC"),
+            "interval_s": rows.seconds,
+            "segment": np.full(size, self._number, dtype=np.int64),
+            "report": rows.record - 1,
+            "since_boot": np.zeros(size, dtype=np.bool_),
+        }
+        columns |= {name: _categories(words) for name, words in rows.words.items()}
+        return pd.DataFrame(columns | dict(rows.numbers))
+
+
+def _categories(words: Words) -> pd.Categorical[str]:
+    categories: pd.Index[str] = pd.Index(words.names, dtype="str")
+    return pd.Categorical.from_codes(words.codes, categories=categories)
+
+
+def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:
+    records = segment.records
+    return Section(
+        source=source.name,
+        format="sa",
+        layout=header.layout,
+        host=header.host or None,
+        kernel=header.kernel or None,
+        cpus=segment.cpus,
+        start=_moment(records[0]) if records else None,
+        end=_moment(records[-1]) if records else None,
+        reports=max(len(records) - 1, 0),
+        rows=rows,
+        first_line=records[0].at if records else header.first_record,
+    )
+
+
+def _moment(record: Record) -> str:
+    return datetime.fromtimestamp(record.time, tz=UTC).isoformat()
+
+
+FORMAT = FileFormat(
+    id="sa",
+    title="sysstat's binary files (sa)",
+    example=bytes.fromhex("96d5 7521 0c06 0100 5001 0000"),
+    recognise=_recognise,
+    read=read,
+)
