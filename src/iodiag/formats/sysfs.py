@@ -2,7 +2,8 @@
 
 Read are the dumps that people make: `grep . /sys/block/*/queue/*` (path:value), the same with
 `: ` or ` = `, `head`/`tail -n +1` (==> path <==, then the value), `cat path` with its one line
-of output, and lines of a device and its schedulers (`sda: noop [cfq]`). Of a list of choices (`noop [cfq]`) the one in brackets is in force.
+of output, and lines of a device and its schedulers (`sda: noop [cfq]`). Of a list of choices
+the one in brackets is in force.
 """
 
 from __future__ import annotations
