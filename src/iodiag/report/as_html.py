@@ -1,0 +1,131 @@
+"""The report as one HTML file that needs nothing else: no script, no font, no network.
+
+Everything that comes out of a capture passes jinja2's escaping after `_text.visible`; charts are
+the only markup that is put in as it is, and matplotlib has escaped the text in them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from iodiag.model.report import Report
+from iodiag.report import _account, _outline, _text
+from iodiag.report._outline import Part
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from iodiag.report._picture import Picture
+
+PAGE_BYTES = 5_000_000
+SVG_BYTES = 300_000
+CHARTS_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn chart: an `<svg>` element, or a data address of a PNG where the SVG would be too large."""
+
+    kind: str
+    caption: str
+    description: str
+    svg: str = ""
+    png: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many bytes the chart adds to the page."""
+        return len(self.svg.encode()) + len(self.png)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The charts of one finding, and a remark where one is shown elsewhere or left out."""
+
+    charts: tuple[Chart, ...]
+    remark: str = ""
+
+
+def render(report: Report, with_charts: bool = True) -> str:
+    """The whole report as a page of at most PAGE_BYTES; charts that would exceed that are left out."""
+    template = _template()
+    parts = _outline.parts(report)
+    page = _page(template, report, parts, {})
+    if not with_charts:
+        return page
+    room = PAGE_BYTES - len(page.encode())
+    return _page(template, report, parts, _draw(report, parts, room))
+
+
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(files("iodiag.report").joinpath("page.html").read_text("utf-8"))
+
+
+def _page(template: Template, report: Report, parts: list[Part], drawn: dict[int, Drawn]) -> str:
+    return template.render(
+        css=files("iodiag.report").joinpath("page.css").read_text("utf-8"),
+        title=_outline.title(report),
+        plain=_text.plain,
+        is_link=_text.is_link,
+        headline=_outline.headline(report),
+        overview=_outline.overview(report),
+        worst=report.worst() or "clear",
+        parts=parts,
+        drawn=drawn,
+        summary=_outline.summary_table(report),
+        full=_outline.FULL_FINDINGS,
+        clear=_account.clear(report),
+        unjudged=_account.unjudged(report),
+        devices=_account.devices(report),
+        summary_note=_text.SUMMARY_NOTE,
+        sources=_account.sources(report),
+        ledgers=_account.ledgers(report),
+        unread=_account.unread(report),
+        notes=_account.notes(report),
+        thresholds=_account.thresholds(report),
+    )
+
+
+def _draw(report: Report, parts: list[Part], room: int) -> dict[int, Drawn]:
+    """The charts by the number of their finding; the same picture is drawn once."""
+    from iodiag.report._picture import pictures
+
+    drawn: dict[int, Drawn] = {}
+    first_shown: dict[Picture, int] = {}
+    total = 0
+    for part in parts:
+        charts: list[Chart] = []
+        remarks: list[str] = []
+        for picture in pictures(report, part.finding):
+            if picture in first_shown:
+                remarks.append(f"The chart is the same as that of finding {first_shown[picture]}.")
+                continue
+            chart = _chart(picture, f"chart-{total}") if total < CHARTS_SHOWN else None
+            if chart is None or chart.size > room:
+                remarks.append("A chart was left out to keep this file small.")
+                continue
+            room -= chart.size
+            total += 1
+            first_shown[picture] = part.number
+            charts.append(chart)
+        drawn[part.number] = Drawn(tuple(charts), " ".join(dict.fromkeys(remarks)))
+    return drawn
+
+
+def _chart(picture: Picture, prefix: str) -> Chart:
+    from iodiag.report import figures
+
+    kind = type(picture).__name__.lower()
+    svg = figures.svg(picture, prefix)
+    if len(svg.encode()) <= SVG_BYTES:
+        return Chart(kind, picture.caption, picture.description, svg=svg)
+    png = "data:image/png;base64," + b64encode(figures.png(picture)).decode("ascii")
+    return Chart(kind, picture.caption, picture.description, png=png)

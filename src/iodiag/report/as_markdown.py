@@ -1,0 +1,203 @@
+"""The report as Markdown that reads the same in CommonMark with tables and on GitHub.
+
+No raw HTML is written, and nothing of a capture is left that a renderer could take for markup,
+a link or a mention: names stand in code spans, quotes in fences, prose is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from iodiag.model.report import Report
+from iodiag.report import _account, _outline, _text
+from iodiag.report._account import Remark, Table
+from iodiag.report._outline import Part, Point
+from iodiag.report._text import Span, Spans
+
+# what GitHub turns into links and mentions wherever it stands in text, escaped or not
+_LINKED = re.compile(r"://|www\.|[\w.+\-]@\w|(?<![^\W_])[@#]\w|\bGH-\d", re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])")
+_BLOCK_START = re.compile(r"^(?:([#>+=\-])|(\d{1,9})([.)])(?=\s|$))")
+
+
+def render(report: Report) -> str:
+    """The whole report, ready to be pasted into a ticket."""
+    lines = [
+        f"# {inline(_outline.title(report))}",
+        "",
+        f"**{inline(_outline.headline(report))}**",
+        "",
+        *(f"- **{label}:** {inline(value)}" for label, value in _outline.overview(report)),
+        *_findings(report),
+        *_clear(report),
+        *_unjudged(report),
+        *_devices(report),
+        *_read(report),
+        *_thresholds(report),
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def inline(spans: Iterable[Span], in_table: bool = False) -> str:
+    """Spans as Markdown within a line."""
+    text = ""
+    for span in spans:
+        piece = code(span.text, in_table) if span.is_code else _escaped(span.text, in_table)
+        # two runs of backticks that touch would be one longer run
+        text += f" {piece}" if text.endswith("`") and piece.startswith("`") else piece
+    return text
+
+
+def code(text: str, in_table: bool = False) -> str:
+    """A code span that shows `text` as it is, whatever backticks it holds."""
+    if in_table:
+        # renderers disagree about a pipe behind a backslash, so such a pipe is spelled out
+        text = re.sub(r"\\\|", "\\\\‹U+007C›", text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    needs_pad = text.startswith(("`", " ")) or text.endswith(("`", " "))
+    pad = " " if needs_pad and text.strip(" ") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def fenced(lines: Iterable[str], language: str = "text", indent: str = "") -> list[str]:
+    """A block in fixed pitch; its fence is longer than any run of backticks inside."""
+    body = list(lines)
+    longest = max((len(run) for line in body for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{indent}{fence}{language}", *(f"{indent}{line}" for line in body), f"{indent}{fence}"]
+
+
+def _escaped(text: str, in_table: bool) -> str:
+    return re.sub(r"\S+", lambda found: _word(found[0], in_table), text)
+
+
+def _word(word: str, in_table: bool) -> str:
+    """A word with its special characters escaped; one that would become a link, as code."""
+    if not _LINKED.search(word):
+        return _SPECIAL.sub(r"\\\g<0>", word)
+    start = len(word) - len(word.lstrip("([{\"'"))
+    end = max(len(word.rstrip(")]}\"'.,;:!?")), start)
+    return (
+        _SPECIAL.sub(r"\\\g<0>", word[:start])
+        + (code(word[start:end], in_table) if start < end else "")
+        + _SPECIAL.sub(r"\\\g<0>", word[end:])
+    )
+
+
+def _block(spans: Spans) -> str:
+    """Spans at the beginning of a block, where a #, a - or a 1. would mean something."""
+    text = inline(spans).strip()
+    return _BLOCK_START.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", text)
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.rows:
+        yield f"| {' | '.join(_escaped(head, True) for head in table.head)} |"
+        rule = ("---:" if at in table.numeric else "---" for at in range(len(table.head)))
+        yield f"| {' | '.join(rule)} |"
+        for row in table.rows:
+            yield f"| {' | '.join(inline(cell, in_table=True).strip() for cell in row)} |"
+    if table.left_out:
+        yield from ("", _block(_text.prose(table.left_out)))
+
+
+def _findings(report: Report) -> Iterator[str]:
+    yield from ("", "## Findings", "")
+    parts = _outline.parts(report)
+    if not parts:
+        yield "No rule found anything. What could not be judged is listed below; it is not thereby healthy."
+        return
+    if len(parts) > 1:
+        yield from _table(_outline.summary_table(report))
+    for part in parts:
+        yield from _finding(part)
+
+
+def _finding(part: Part) -> Iterator[str]:
+    yield from ("", f"### {part.number}. {part.severity.capitalize()}: {inline(part.title)}", "")
+    yield from (_block(part.summary), "")
+    for label, value in part.facts:
+        yield f"- **{label}:** {inline(value)}"
+    for heading, points in part.evidence:
+        yield from ("", f"#### {heading}", "")
+        for point in points:
+            yield from _point(point)
+    for heading, remarks in part.remarks:
+        yield from ("", f"#### {heading}", "", *(f"- {_block(remark)}" for remark in remarks))
+    if part.remedy:
+        steps = (f"{at}. {_block(step)}" for at, step in enumerate(part.remedy, 1))
+        yield from ("", "#### What to do", "", *steps)
+    if part.confirm:
+        yield from ("", "#### Commands to confirm it", "", *fenced("\n".join(part.confirm).split("\n"), "sh"))
+    if part.references:
+        yield from ("", "#### References", "", *(f"- {_reference(r)}" for r in part.references))
+
+
+def _point(point: Point) -> Iterator[str]:
+    address = f" ({inline(point.address)})" if point.address else ""
+    yield f"- {_block(point.words)}{address}"
+    if point.quotes:
+        yield from fenced(point.quotes, indent="  ")
+
+
+def _reference(reference: Span) -> str:
+    """A link only where the whole text is a plain http address."""
+    return f"<{reference.text}>" if _text.is_link(reference.text) else _block((reference,))
+
+
+def _clear(report: Report) -> Iterator[str]:
+    table = _account.clear(report)
+    yield from ("", "## Looked at and clear", "")
+    if table.rows:
+        yield from _table(table)
+    else:
+        yield "No rule could clear anything."
+
+
+def _unjudged(report: Report) -> Iterator[str]:
+    yield from ("", "## Could not be judged, and why", "")
+    tables = _account.unjudged(report)
+    if not tables:
+        yield "Every rule reached a verdict."
+    for at, (heading, table) in enumerate(tables):
+        yield from (*(("",) if at else ()), f"### {heading}", "", *_table(table))
+
+
+def _devices(report: Report) -> Iterator[str]:
+    table = _account.devices(report)
+    if table.rows or table.left_out:
+        yield from ("", "## Devices", "", _text.SUMMARY_NOTE, "", *_table(table))
+
+
+def _read(report: Report) -> Iterator[str]:
+    yield from ("", "## What was read", "", *_table(_account.sources(report)))
+    ledgers = _account.ledgers(report)
+    if ledgers:
+        yield from ("", *(f"- {inline((source,))}: {_escaped(words, False)}" for source, words in ledgers))
+    yield from ("", "### Lines not understood", "")
+    unread = _account.unread(report)
+    if not unread:
+        yield "None."
+    for remark in unread:
+        yield from _remark(remark)
+    notes = _account.notes(report)
+    if notes:
+        yield from ("", "### Notes on reading", "")
+        for remark in notes:
+            yield from _remark(remark)
+
+
+def _remark(remark: Remark) -> Iterator[str]:
+    extent = f" ({remark.extent})" if remark.extent else ""
+    yield f"- {inline((remark.source,))}: {inline(remark.reason)}{extent}"
+    if remark.lines:
+        yield from fenced(remark.lines, indent="  ")
+
+
+def _thresholds(report: Report) -> Iterator[str]:
+    used = _account.thresholds(report)
+    if used:
+        yield from ("", "## Thresholds in force", "")
+        yield from (f"- {inline((rule,))}: {_escaped(words, False)}" for rule, words in used)

@@ -1,0 +1,31 @@
+"""Options and fixtures that every test can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite the golden files; review the diff before committing",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with golden/<name> beside the test, or write it there under --update-golden."""
+    folder = request.path.parent / "golden"
+
+    def check(name: str, text: str) -> None:
+        path: Path = folder / name
+        if request.config.getoption("--update-golden"):
+            folder.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        assert text == path.read_text(encoding="utf-8"), f"{path} differs; --update-golden rewrites it"
+
+    return check

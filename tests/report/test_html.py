@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from iodiag.model.report import Report, Series
+from iodiag.report import _text, as_html, figures
+from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
+
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and words of a page; asserts that every tag is closed in its turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [value for _, attribute, value in self.attributes if attribute == name]
+
+
+@pytest.fixture(scope="module")
+def raid5() -> str:
+    return raid5_report().to_html()
+
+
+def test_the_page_needs_nothing_else(raid5):
+    page = Page(raid5)
+    assert not {"script", "link", "iframe", "object", "embed", "form", "base"} & set(page.tags)
+    assert page.tags.count("style") == 1
+    assert all(value.startswith("data:") for value in page.values("src"))
+    policy = page.values("content")
+    assert any(
+        value.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:") for value in policy
+    )
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert "url(http" not in raid5
+    assert "@import" not in raid5
+
+
+def test_ids_are_unique_and_inner_links_lead_somewhere(raid5):
+    page = Page(raid5)
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    inner = [v[1:] for name in ("href", "xlink:href") for v in page.values(name) if v.startswith("#")]
+    assert inner
+    assert set(inner) <= set(ids)
+    assert set(page.values("aria-labelledby")) <= set(ids)
+    assert set(re.findall(r"url\(#([^)]*)\)", raid5)) <= set(ids)
+
+
+def test_the_page_is_made_for_every_reader(raid5):
+    page = Page(raid5)
+    assert page.tags.count("h1") == page.tags.count("main") == page.tags.count("nav") == 1
+    levels = [int(tag[1]) for tag in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert all(later <= earlier + 1 for earlier, later in pairwise(levels))
+    assert page.tags.count("th") == len(
+        [1 for tag, name, _ in page.attributes if (tag, name) == ("th", "scope")]
+    )
+    assert page.values("lang") == ["en"]
+    charts = [
+        value for tag, name, value in page.attributes if name == "aria-label" and "Medians over" in value
+    ]
+    assert len(charts) == 4
+    for severity in ("warning", "notice", "info"):
+        assert f'<span class="badge">{severity}</span>' in raid5
+
+
+def test_it_says_what_markdown_says(raid5):
+    text = " ".join(" ".join(Page(raid5).words).split())
+    for sentence in (
+        "two thirds of them made the array read and rewrite parity",
+        "sar-d.txt:171-175,301-303",
+        "175: 07:40:01 dev253-89",
+        "What would refute it",
+        "only one load level; a capture of a quieter hour would settle it",
+        "401: 07:51:01 dev253-82 36",
+        "Without any I/O in the captures: sda.",
+        "persistence 0.8",
+    ):
+        assert sentence in text
+
+
+def test_the_empty_report_is_a_page():
+    assert "No rule found anything." in Page(empty_report().to_html()).words
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_captures_cannot_add_markup(text):
+    page = Page(hostile_report(text).to_html())
+    harmless = Page(hostile_report("harmless" if text.strip() else text).to_html())
+    extra = {"a", "code", "span"}
+    assert [t for t in page.tags if t not in extra] == [t for t in harmless.tags if t not in extra]
+    outside = [value for tag, name, value in page.attributes if name == "href" and not value.startswith("#")]
+    assert set(outside) == ({text} if _text.is_link(text) else set())
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert "".join(page.words).replace("\n", "").isprintable()
+
+
+def test_charts_have_no_colours_of_their_own(raid5):
+    drawn = re.findall(r"<svg.*?</svg>", raid5, re.DOTALL)
+    assert len(drawn) == 6
+    for svg in drawn:
+        assert "var(--line-0)" in svg
+        assert not set(re.findall(r"#[0-9a-f]{6}\b", svg))
+        assert "<text" in svg
+        ET.fromstring(svg.replace("<svg", '<svg xmlns:xlink="http://www.w3.org/1999/xlink"', 1))
+
+
+def test_every_variable_is_defined_in_light_dark_and_print(raid5):
+    css = raid5[raid5.index("<style>") : raid5.index("</style>")]
+    _, dark, printed = re.split(r"@media \(prefers-color-scheme: dark\)|@media print", css)
+    for variable in set(re.findall(r"var\((--[\w-]+)\)", raid5)) - {"--sans", "--mono", "--tone", "--clear"}:
+        assert f"{variable}:" in css
+        assert f"{variable}:" in dark
+        assert f"{variable}:" in printed
+
+
+def test_a_large_svg_becomes_a_png(monkeypatch):
+    monkeypatch.setattr(as_html, "SVG_BYTES", 10_000)
+    page = Page(raid5_report().to_html())
+    assert "img" in page.tags
+    assert page.tags.count("svg") > 0
+    assert all(value.startswith("data:image/png;base64,iVBOR") for value in page.values("src"))
+    assert all("Medians over" in v or "ms" in v for v in page.values("alt"))
+
+
+def test_the_page_keeps_its_size(monkeypatch):
+    monkeypatch.setattr(as_html, "PAGE_BYTES", 130_000)
+    text = raid5_report().to_html()
+    assert len(text.encode()) <= 130_000 + 2_000
+    assert "A chart was left out to keep this file small." in text
+
+
+def test_the_same_chart_is_drawn_once():
+    report = raid5_report()
+    first = report.findings[1]
+    text = replace(report, findings=(first, replace(first, rule="other", title="Other"))).to_html()
+    assert text.count("<svg") == 1
+    assert "The chart is the same as that of finding 1." in text
+
+
+def test_the_same_report_gives_the_same_bytes(raid5):
+    assert raid5_report().to_html() == raid5
+
+
+def test_a_page_without_charts_needs_no_matplotlib(monkeypatch):
+    monkeypatch.setattr(figures, "svg", pytest.fail)
+    assert "<svg" not in as_html.render(raid5_report(), with_charts=False)
+
+
+def test_long_series_stay_small():
+    at = tuple(range(5000))
+    wild = tuple(float(n * 7919 % 1000) for n in at)
+    columns = {"read_kb_per_s": wild, "await_ms": wild, "queue_depth": wild, "util_pct": wild}
+    series = tuple(Series(f"sd{n}", None, at, (), columns) for n in "abcdef")
+    finding = replace(
+        raid5_report().findings[1], devices=tuple(s.name for s in series), host=None, samples=(100, 4000)
+    )
+    report = Report("0", "", "x", findings=(finding,), series=series)
+    assert len(report.to_html()) < 1_000_000

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iodiag.errors import FormatError
+from iodiag.model.capture import Section
+from iodiag.model.finding import Evidence, Finding, Outcome, Quote
+from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+from iodiag.report import as_json
+from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
+
+texts = st.text(max_size=8)
+maybe = st.none() | texts
+whole = st.integers(0, 10**9)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+many = st.lists(texts, max_size=3).map(tuple)
+lines = st.builds(UnparsedLine, whole, texts, texts)
+sections = st.builds(
+    Section,
+    texts,
+    texts,
+    texts,
+    maybe,
+    maybe,
+    st.none() | whole,
+    maybe,
+    maybe,
+    whole,
+    whole,
+    st.booleans(),
+    whole,
+)
+evidence = st.builds(
+    Evidence,
+    texts,
+    st.dictionaries(texts, numbers | texts, max_size=3),
+    texts,
+    st.lists(whole, max_size=4).map(tuple),
+    whole,
+    st.lists(st.builds(Quote, texts, whole, texts), max_size=2).map(tuple),
+    st.sampled_from(["for", "against", "context"]),
+)
+findings = st.builds(
+    Finding,
+    rule=texts,
+    severity=st.sampled_from(["critical", "warning", "notice", "info"]),
+    confidence=st.sampled_from(["high", "medium", "low"]),
+    title=texts,
+    summary=texts,
+    devices=many,
+    host=maybe,
+    start=maybe,
+    end=maybe,
+    samples=st.none() | st.tuples(whole, whole),
+    evidence=st.lists(evidence, max_size=2).map(tuple),
+    thresholds=st.dictionaries(texts, numbers, max_size=2),
+    remedy=many,
+    confirm=many,
+    refutes=many,
+    cannot_know=many,
+    references=many,
+    supersedes=many,
+    explained_by=maybe,
+)
+reports = st.builds(
+    Report,
+    iodiag=texts,
+    generated=texts,
+    headline=texts,
+    sources=st.lists(
+        st.builds(
+            SourceSummary,
+            sections,
+            st.lists(lines, max_size=2).map(tuple),
+            st.dictionaries(texts, whole, max_size=2),
+            st.lists(lines, max_size=2).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
+    devices=st.lists(
+        st.builds(
+            DeviceSummary,
+            texts,
+            maybe,
+            many,
+            maybe,
+            maybe,
+            many,
+            whole,
+            st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=2), max_size=2),
+            st.dictionaries(texts, texts, max_size=2),
+        ),
+        max_size=2,
+    ).map(tuple),
+    findings=st.lists(findings, max_size=2).map(tuple),
+    outcomes=st.lists(
+        st.builds(
+            Outcome,
+            texts,
+            st.sampled_from(["finding", "clear", "undetermined", "not_applicable", "error"]),
+            many,
+            texts,
+            many,
+            maybe,
+        ),
+        max_size=2,
+    ).map(tuple),
+    thresholds=st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=2), max_size=2),
+    series=st.lists(
+        st.builds(
+            Series,
+            texts,
+            maybe,
+            st.lists(whole, max_size=3).map(tuple),
+            st.lists(numbers, max_size=3).map(tuple),
+            st.dictionaries(texts, st.lists(numbers, max_size=3).map(tuple), max_size=2),
+        ),
+        max_size=2,
+    ).map(tuple),
+    timezone=maybe,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(reports)
+def test_a_report_survives_json(report):
+    assert as_json.from_json(as_json.render(report)) == report
+
+
+def test_the_realistic_report_is_as_agreed(golden):
+    text = raid5_report().to_json()
+    golden("raid5.json", text)
+    assert as_json.from_json(text) == raid5_report()
+
+
+CONTRACT = {
+    "": {"schema", "iodiag", "generated", "sources", "devices", "findings", "outcomes"},
+    "sources": {
+        "name", "format", "layout", "host", "kernel", "cpus", "start", "end", "reports", "rows", "is_context",
+        "unparsed",
+    },
+    "devices": {"name", "aliases", "kind", "members", "samples", "summary"},
+    "findings": {
+        "rule", "severity", "confidence", "devices", "host", "start", "end", "samples", "title", "summary",
+        "evidence", "thresholds", "remedy", "confirm", "references", "supersedes",
+    },
+    "outcomes": {"rule", "status", "devices", "reason", "missing"},
+}  # fmt: skip
+
+
+def test_every_promised_key_is_there():
+    data = raid5_report().as_dict()
+    assert data["schema"] == "iodiag-report/1"
+    for part, keys in CONTRACT.items():
+        for entry in data[part] if part else [data]:
+            assert keys <= set(entry), part
+    assert {"text", "values", "source", "lines"} <= set(data["findings"][0]["evidence"][0])
+    assert {"line", "text", "reason"} <= set(data["sources"][1]["unparsed"][0])
+    assert set(data["devices"][0]["summary"]["await_ms"]) == {"median", "p95", "max"}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_json_is_strict_and_harmless_on_a_terminal(text):
+    rendered = hostile_report(text).to_json()
+    assert rendered.isascii()
+    assert rendered.replace("\n", "").isprintable()
+    data = json.loads(rendered, parse_constant=pytest.fail)
+    assert data["headline"] == text
+    assert data["findings"][0]["thresholds"] == {text: None}
+    assert data["series"][0]["columns"]["await_ms"] == [1.0, None, 2.0]
+
+
+def test_what_is_unknown_comes_back_as_nan():
+    again = as_json.from_json(hostile_report("x").to_json())
+    assert math.isnan(again.series[0].columns["await_ms"][1])
+    assert math.isnan(again.devices[0].summary["await_ms"]["p95"])
+    assert again.findings[0].samples == (0, 2)
+
+
+def test_numpy_scalars_become_plain_numbers():
+    report = Report(
+        "0",
+        "",
+        "",
+        devices=(
+            DeviceSummary(
+                "sda", None, (), None, None, (), np.int64(3), {"await_ms": {"max": np.float32(0.5)}}
+            ),
+        ),
+        findings=(
+            Finding(
+                "r",
+                "info",
+                "low",
+                "t",
+                "s",
+                samples=(np.int64(1), np.int64(2)),
+                evidence=(Evidence("e", {"n": np.float64("nan")}, "f", (np.int64(4),)),),
+            ),
+        ),
+    )
+    data = json.loads(report.to_json())
+    assert data["devices"][0]["samples"] == 3
+    assert data["devices"][0]["summary"] == {"await_ms": {"max": 0.5}}
+    assert data["findings"][0]["samples"] == [1, 2]
+    assert data["findings"][0]["evidence"][0]["lines"] == [4]
+    assert data["findings"][0]["evidence"][0]["values"] == {"n": None}
+
+
+def test_a_report_without_additions_is_still_read():
+    data = {"schema": "iodiag-report/1", "iodiag": "0.1.0", "generated": "x", "sources": [], "devices": []}
+    data |= {
+        "findings": [{"rule": "a", "severity": "info", "confidence": "low", "title": "t"}],
+        "outcomes": [],
+    }
+    report = as_json.from_dict(data)
+    assert report.findings[0].evidence == ()
+    assert report.to_markdown().startswith("# Storage report")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("schema",), "iodiag-report/2", "report.schema: 'iodiag-report/2' is not 'iodiag-report/1'"),
+        (("iodiag",), None, "report.iodiag: missing"),
+        (("findings",), {}, "report.findings: dict"),
+        (("findings", 0), 3, r"report.findings\[0\]: expected an object, found int"),
+        (("findings", 0, "severity"), "fatal", r"report.findings\[0\].severity: 'fatal' is none of"),
+        (("findings", 0, "samples"), [1], r"report.findings\[0\].samples: wants the first and the last"),
+        (("findings", 0, "evidence", 0, "lines"), ["1"], r"evidence\[0\].lines: str"),
+        (("findings", 0, "evidence", 0, "weighs"), "up", r"evidence\[0\].weighs: 'up' is none of"),
+        (("devices", 0, "samples"), True, r"devices\[0\].samples: bool"),
+        (("thresholds",), {"a": {"b": "c"}}, "report.thresholds.a: str"),
+        (("series", 0, "columns"), {"a": 1}, r"series\[0\].columns.a: int"),
+    ],
+)
+def test_what_is_no_report_is_one_error_that_says_where(path, value, message):
+    data = json.loads(raid5_report().to_json())
+    entry = data
+    for key in path[:-1]:
+        entry = entry[key]
+    entry[path[-1]] = value
+    with pytest.raises(FormatError, match=message):
+        as_json.from_dict(data)
+
+
+@pytest.mark.parametrize("text", ["", "[", "3", "null", "[" * 100_000])
+def test_text_that_is_no_report_is_an_error(text):
+    with pytest.raises(FormatError):
+        as_json.from_json(text)
+
+
+def test_the_empty_report_survives():
+    assert as_json.from_json(empty_report().to_json()) == empty_report()

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from iodiag.model.finding import Evidence, Outcome
+from iodiag.model.report import DeviceSummary
+from iodiag.report import _text, as_markdown
+from iodiag.report.as_json import from_json
+from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
+
+COMMONMARK = MarkdownIt("commonmark").enable("table")
+GITHUB = MarkdownIt("js-default", {"html": True}).enable("strikethrough")
+
+
+def skeleton(text: str) -> list[str]:
+    """The block structure of a document: what a reader sees but for the words."""
+    return [token.type for token in COMMONMARK.parse(text)]
+
+
+def inline_kinds(text: str) -> set[str]:
+    tokens = COMMONMARK.parse(text)
+    return {child.type for token in tokens for child in token.children or ()}
+
+
+def words(text: str) -> str:
+    """All that a rendering shows, markup apart."""
+    found = []
+    for token in GITHUB.parse(text):
+        if token.type == "fence":
+            found.append(token.content)
+        found += [child.content for child in token.children or () if child.content]
+    return " ".join(found)
+
+
+def test_the_realistic_report_is_as_agreed(golden):
+    golden("raid5.md", raid5_report().to_markdown())
+
+
+def test_the_empty_report_is_as_agreed(golden):
+    golden("empty.md", empty_report().to_markdown())
+
+
+@pytest.mark.parametrize("report", [raid5_report(), empty_report()], ids=["raid5", "empty"])
+def test_it_reads_the_same_in_commonmark_and_on_github(report):
+    text = report.to_markdown()
+    assert COMMONMARK.render(text) == GITHUB.render(text)
+    assert not {"html_inline", "html_block", "image"} & (inline_kinds(text) | set(skeleton(text)))
+
+
+def test_sections_stand_in_order():
+    tokens = COMMONMARK.parse(raid5_report().to_markdown())
+    headings = [
+        tokens[at + 1].content
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.tag == "h2"
+    ]
+    assert headings == [
+        "Findings",
+        "Looked at and clear",
+        "Could not be judged, and why",
+        "Devices",
+        "What was read",
+        "Thresholds in force",
+    ]
+    found = [
+        tokens[at + 1].content for at, t in enumerate(tokens) if t.type == "heading_open" and t.tag == "h3"
+    ]
+    assert [title.split(":")[0] for title in found[:4]] == [
+        "1. Warning",
+        "2. Warning",
+        "3. Notice",
+        "4. Info",
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_changes_no_structure(text):
+    rendered = hostile_report(text).to_markdown()
+    harmless = hostile_report("harmless" if text.strip() else text).to_markdown()
+    assert skeleton(rendered) == skeleton(harmless)
+    kinds = inline_kinds(rendered)
+    assert not {"html_inline", "image", "em", "s_open", "em_open"} & kinds
+    assert "html_block" not in skeleton(rendered)
+    assert ("link_open" in kinds) == _text.is_link(text)
+    assert rendered.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable() and text.strip()])
+def test_hostile_text_is_still_shown_as_it_is(text):
+    assert text.strip() in words(hostile_report(text).to_markdown())
+
+
+@pytest.mark.parametrize(
+    "text", ["www.evil.example", "@everyone", "root@evil.example", "x (https://evil.example/)."]
+)
+def test_no_bare_word_is_left_for_github_to_link(text):
+    report = replace(raid5_report(), headline=text)
+    line = report.to_markdown().splitlines()[2]
+    found = COMMONMARK.parse(line)[1].children
+    assert all("evil" not in t.content and "@" not in t.content for t in found if t.type == "text")
+    assert any(t.type == "code_inline" for t in found)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="`|\\*_<>[]()#-+=~!&:.@/ 1ax\n\t\u202e\u3000", max_size=14))
+def test_any_text_leaves_the_structure_alone(text):
+    rendered = hostile_report(text).to_markdown()
+    kinds = inline_kinds(rendered)
+    assert not {"html_inline", "image", "em_open", "s_open", "link_open"} & kinds
+    assert sorted(set(skeleton(rendered)) - {"paragraph_open", "paragraph_close", "inline"}) == sorted(
+        set(skeleton(hostile_report("x").to_markdown())) - {"paragraph_open", "paragraph_close", "inline"}
+    )
+    cells = [len(row.split("<td")) for row in GITHUB.render(rendered).split("<tr>")]
+    assert cells == [len(row.split("<td")) for row in COMMONMARK.render(rendered).split("<tr>")]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="`|\\ ax*", min_size=1, max_size=12).filter(str.strip))
+def test_a_code_span_shows_its_text(text):
+    children = COMMONMARK.parse(as_markdown.code(text))[1].children
+    assert [child.type for child in children] == ["code_inline"]
+    assert children[0].content.strip() == text.strip()
+    table = f"| a | b |\n| --- | --- |\n| {as_markdown.code(text, in_table=True)} | end |"
+    cells = [t.children for t in COMMONMARK.parse(table) if t.type == "inline"][2:]
+    assert len(cells) == 2
+    assert cells[0][0].content.strip() == text.replace("\\|", "\\‹U+007C›").strip()
+
+
+def test_the_fence_is_longer_than_what_it_holds():
+    assert as_markdown.fenced(["a ``` b", "`````"])[0] == "``````text"
+
+
+def test_what_is_left_out_is_counted():
+    report = raid5_report()
+    crowd = tuple(
+        DeviceSummary(f"sd{at}", None, (), None, None, (), 1, {"util_pct": {"median": 1.0}})
+        for at in range(200)
+    )
+    many = tuple(replace(report.findings[0], title=f"finding {at}") for at in range(120))
+    outcome = Outcome("volume-cap", "clear", tuple(device.name for device in crowd))
+    text = replace(report, devices=crowd, findings=many, outcomes=(outcome,)).to_markdown()
+    assert "140 more devices in the JSON report." in text
+    assert "The first 100 are shown in full below" in text
+    assert "and 188 more" in text
+    assert text.count("\n### ") == 100 + 2
+
+
+def test_a_binary_file_is_addressed_in_bytes():
+    report = raid5_report()
+    first = report.sources[0]
+    binary = replace(first, section=replace(first.section, source="sa19", format="sa"))
+    finding = replace(report.findings[0], evidence=(Evidence("one row", {}, "sa19", (1024,), 1),))
+    text = replace(report, sources=(binary,), findings=(finding,)).to_markdown()
+    assert "`sa19@1024`" in text
+
+
+def test_several_hosts_are_told_apart():
+    report = raid5_report()
+    other = replace(report.sources[1], section=replace(report.sources[1].section, host="db02"))
+    text = replace(report, sources=(report.sources[0], other)).to_markdown()
+    assert text.startswith("# Storage report: `backup01`, `db02`, 2019")
+    assert "| # | Severity | Confidence | Host | Devices | Finding |" in text
+    assert "- **Host:** `backup01`" in text
+
+
+def test_the_worst_comes_first_and_what_is_explained_comes_after_its_peers():
+    base = raid5_report().findings[0]
+    findings = (
+        replace(base, severity="notice", confidence="high", title="N"),
+        replace(base, severity="warning", confidence="high", title="W explained", explained_by="x"),
+        replace(base, severity="warning", confidence="medium", title="W"),
+        replace(base, severity="critical", confidence="low", title="C"),
+    )
+    text = replace(raid5_report(), findings=findings).to_markdown()
+    order = [
+        line.split(": ")[1] for line in text.splitlines() if line.startswith("### ") and line[4].isdigit()
+    ]
+    assert order == ["C", "W", "W explained", "N"]
+
+
+def test_a_report_read_back_renders_the_same():
+    report = raid5_report()
+    assert from_json(report.to_json()).to_markdown() == report.to_markdown()
+
+
+def test_markdown_needs_no_heavy_library():
+    code = (
+        "import sys; from iodiag.model.report import Report; Report('0', '', 'x').to_markdown();"
+        "bad = {'matplotlib', 'jinja2', 'pandas', 'numpy', 'rich'} & set(sys.modules); assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

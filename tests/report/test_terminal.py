@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from iodiag.report import as_terminal
+from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
+
+
+def printed(report, width=100, no_color=True) -> str:
+    file = io.StringIO()
+    as_terminal.show(report, as_terminal.console(file, no_color=no_color, width=width))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width):
+    assert max(map(len, printed(raid5_report(), width).splitlines())) <= width
+
+
+def test_the_verdict_and_each_finding_are_there():
+    text = printed(raid5_report())
+    assert "Small writes to the RAID5 volume dm-89 hold backup01 back" in text
+    assert "1. Warning: Parity RAID reads and rewrites parity" in text
+    assert "172: 07:40:01" in text
+    assert "lvs -a -o+segtype" in text
+    assert "flush_await_ms" in text
+
+
+def test_the_empty_report_is_printed():
+    assert "No rule found anything." in printed(empty_report())
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_captures_cannot_drive_the_terminal(text):
+    shown = printed(hostile_report(text))
+    assert shown.replace("\n", "").isprintable()
+
+
+def test_markup_of_rich_in_a_capture_is_only_text():
+    assert "[bold red]markup[/bold red] :skull:" in printed(
+        hostile_report("[bold red]markup[/bold red] :skull:")
+    )
+
+
+def test_colours_only_where_they_are_wanted(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    colour = re.compile(r"\x1b\[[\d;]*3\dm")
+    assert colour.search(printed(raid5_report(), no_color=None))
+    assert not colour.search(printed(raid5_report(), no_color=True))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colour.search(printed(raid5_report(), no_color=None))
