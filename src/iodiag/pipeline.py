@@ -15,7 +15,7 @@ from iodiag import __version__
 from iodiag.derive.headline import headline
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
-from iodiag.errors import ConfigError, FormatError, UnknownFormat
+from iodiag.errors import ConfigError, FormatError, IodiagError, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats._clock import parse_time
 from iodiag.formats._text import read_text
@@ -27,7 +27,7 @@ from iodiag.model.rule import Rule
 from iodiag.model.topology import Device, merge
 from iodiag.rules import all_rules
 from iodiag.rules._engine import run
-from iodiag.sources.files import load
+from iodiag.sources.files import expand, load
 
 _HEAD = 4096
 
@@ -66,7 +66,7 @@ def _items(source: Source, columns: str | None) -> Iterable[Item]:
             return fmt.read(source)
     if b"\0" in head and head.count(b"\0") > len(head) // 20:
         raise UnknownFormat(
-            f"{source.name}: is a binary file that iodiag does not know; give a capture as text or a sadc file"
+            f"{source.name}: is a binary file of no known kind; give a capture as text, or a sadc file"
         )
     return read_text(source, columns)
 
@@ -110,8 +110,43 @@ def concat(frames: list[pd.DataFrame]) -> pd.DataFrame:
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
-def join(captures: Iterable[Capture]) -> Capture:
-    """All captures as one; sources keep their rows apart by the `source` column."""
+def read_many(
+    inputs: Iterable[str | Path], *, strict: bool = False, columns: str | None = None
+) -> tuple[list[Capture], list[IodiagError]]:
+    """Read files and directories (all files below them); what fails is returned, not raised.
+
+    In a directory, a file that holds nothing known is no failure; a directory without any capture is.
+    """
+    captures: list[Capture] = []
+    problems: list[IodiagError] = []
+    for place in inputs:
+        if str(place) == "-" or not Path(place).is_dir():
+            try:
+                captures.append(read(place, strict=strict, columns=columns))
+            except IodiagError as problem:
+                problems.append(problem)
+            continue
+        before = len(captures)
+        for path in expand(place):
+            try:
+                captures.append(read(path, strict=strict, columns=columns))
+            except UnknownFormat:
+                continue
+            except IodiagError as problem:
+                problems.append(problem)
+        if len(captures) == before:
+            problems.append(
+                UnknownFormat(f"{place}: no file in this directory holds a capture that iodiag knows")
+            )
+    return captures, problems
+
+
+def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
+    """All captures as one; sources keep their rows apart by the `source` column.
+
+    Clocks without a zone are taken to be in `tz`. Where some are zoned, some are not, and no `tz`
+    is given, a column `clock` keeps them apart: such times are never compared.
+    """
     whole = Capture()
     tables: dict[tuple[str, bool], list[pd.DataFrame]] = {}
     devices: list[Device] = []
@@ -124,11 +159,30 @@ def join(captures: Iterable[Capture]) -> Capture:
         devices += list(capture.topology)
         for is_average, group in ((False, capture.tables), (True, capture.averages)):
             for family, frame in group.items():
-                tables.setdefault((family, is_average), []).append(frame)
+                tables.setdefault((family, is_average), []).append(_in_zone(frame, tz))
+    is_mixed = len({frame["time"].dt.tz is None for frames in tables.values() for frame in frames}) > 1
     for (family, is_average), frames in tables.items():
-        (whole.averages if is_average else whole.tables)[family] = concat(frames)
+        parts = [_unzoned(frame) for frame in frames] if is_mixed else frames
+        (whole.averages if is_average else whole.tables)[family] = concat(parts)
     whole.topology = merge(devices)
     return whole
+
+
+def _in_zone(frame: pd.DataFrame, tz: str | None) -> pd.DataFrame:
+    if tz is None:
+        return frame
+    times = frame["time"]
+    if times.dt.tz is None:
+        zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
+    else:
+        zoned = times.dt.tz_convert(tz)
+    return frame.assign(time=zoned)
+
+
+def _unzoned(frame: pd.DataFrame) -> pd.DataFrame:
+    if frame["time"].dt.tz is None:
+        return frame.assign(clock="local")
+    return frame.assign(time=frame["time"].dt.tz_convert("UTC").dt.tz_localize(None), clock="UTC")
 
 
 def analyze(
@@ -149,14 +203,14 @@ def analyze(
     `limits` maps `rule.threshold` to a value. `since` and `until` take a date and time, or a time
     of day. Raises ConfigError for an unknown rule, threshold, time or zone.
     """
-    joined = join([captures] if isinstance(captures, Capture) else captures)
+    zone = _zone(tz)
+    joined = join([captures] if isinstance(captures, Capture) else captures, zone)
     chosen = _chosen_rules(rules, skip_rules)
     changed = _changed_limits(limits or {})
     selection = Selection(
         devices=tuple(devices),
         since=_bound(since, "since"),
         until=_bound(until, "until"),
-        timezone=_zone(tz),
         cpus=cpus,
         interval_s=interval,
     )
@@ -181,7 +235,7 @@ def analyze(
         outcomes=tuple(outcomes),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         series=tuple(series),
-        timezone=tz,
+        timezone=zone,
     )
 
 

@@ -35,7 +35,6 @@ class Selection:
     devices: tuple[str, ...] = ()
     since: pd.Timestamp | None = None
     until: pd.Timestamp | None = None
-    timezone: str | None = None
     cpus: int | None = None
     interval_s: float | None = None
 
@@ -104,7 +103,7 @@ def _of_host(
 
 
 def _select(frame: pd.DataFrame | None, selection: Selection) -> pd.DataFrame | None:
-    """The rows within --since and --until, with times in --tz and the stated sample length."""
+    """The rows within --since and --until, with the stated sample length where it is unknown."""
     if frame is None:
         return None
     frame = frame.copy()
@@ -112,21 +111,21 @@ def _select(frame: pd.DataFrame | None, selection: Selection) -> pd.DataFrame | 
         frame["interval_s"] = frame["interval_s"].fillna(selection.interval_s)
     times = frame["time"]
     if selection.since is not None:
-        frame = frame[_compare(times, selection.since, selection) >= 0]
+        frame = frame[_compare(times, selection.since) >= 0]
         times = frame["time"]
     if selection.until is not None:
-        frame = frame[_compare(times, selection.until, selection) <= 0]
+        frame = frame[_compare(times, selection.until) <= 0]
     return frame
 
 
-def _compare(times: pd.Series, bound: pd.Timestamp, selection: Selection) -> npt.NDArray[np.float64]:
+def _compare(times: pd.Series, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
     """Sign of time minus bound; rows without a clock count as before any bound.
 
     A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
     """
     local = times
     if local.dt.tz is not None:
-        local = local.dt.tz_convert(selection.timezone or "UTC").dt.tz_localize(None)
+        local = local.dt.tz_localize(None)
     if bound.year == 1970:
         seconds = (local - local.dt.normalize()).dt.total_seconds()
         difference = seconds - (bound - bound.normalize()).total_seconds()
@@ -180,7 +179,7 @@ def _meets(a: pd.DataFrame, b: pd.DataFrame, family: str) -> bool:
     times = [part["time"].dropna() for part in (a, b)]
     if not len(times[0]) or not len(times[1]):
         return True
-    if (times[0].dt.tz is None) != (times[1].dt.tz is None):
+    if "clock" in a and set(a["clock"].dropna()) != set(b["clock"].dropna()):
         return True
     return bool(times[0].min() <= times[1].max() and times[1].min() <= times[0].max())
 

@@ -1,0 +1,71 @@
+"""The command line: a group that loads a command's file when the command is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from iodiag import __version__
+
+_COMMANDS = {
+    "analyze": "Read captures and context, run the rules, write a report.",
+    "inspect": "Say what is in a file, and what was not understood.",
+    "convert": "Write the normalised tables as CSV, JSON lines or Parquet.",
+    "rules": "List the rules, or print one rule's page.",
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command = getattr(import_module(f"iodiag.cli.{name}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS:
+            near = get_close_matches(args[0], _COMMANDS, 1)
+            hint = f"Did you mean {near[0]}?" if near else "Commands: " + ", ".join(_COMMANDS) + "."
+            raise click.UsageError(f"No such command {args[0]!r}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="iodiag")
+def cli() -> None:
+    """An offline storage doctor for Linux.
+
+    Reads iostat, sar, vmstat and sadc captures and reports what is wrong, how sure that is, and which
+    lines prove it.
+    """
+
+
+def main() -> None:
+    """Run the command line; every error is one line, and a closed pipe or Ctrl-C ends it quietly."""
+    try:
+        status = cli.main(prog_name="iodiag", standalone_mode=False)
+    except click.UsageError as error:
+        name = error.ctx.command_path if error.ctx else "iodiag"
+        click.echo(f"iodiag: {error.format_message()} (`{name} --help` lists what there is)", err=True)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except BrokenPipeError:
+        # whoever read the output has gone: point stdout at nothing, so that the exit is quiet
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    sys.exit(status if isinstance(status, int) else 0)

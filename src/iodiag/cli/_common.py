@@ -1,0 +1,134 @@
+"""What the commands share: reading inputs, writing files whole, errors as one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+
+import click
+
+from iodiag.errors import ConfigError, IodiagError, RuleError
+
+if TYPE_CHECKING:
+    from iodiag.model.capture import Capture
+
+Params = ParamSpec("Params")
+
+EXIT_FAIL_ON, EXIT_USAGE, EXIT_INPUT = 1, 2, 3
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Print one line to standard error and exit."""
+    click.echo(f"iodiag: {one_line(message)}", err=True)
+    sys.exit(status)
+
+
+def one_line(message: str) -> str:
+    """A message that cannot break out of its line or drive the terminal, whatever a file is called."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in message)
+
+
+def user_errors(command: Callable[Params, None]) -> Callable[Params, None]:
+    """Turn what a user can cause into one line and the contract's exit status."""
+
+    @wraps(command)
+    def wrapped(*args: Params.args, **kwargs: Params.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ConfigError, RuleError) as error:
+            fail(str(error), EXIT_USAGE)
+        except IodiagError as error:
+            fail(str(error), EXIT_INPUT)
+        except KeyboardInterrupt:
+            fail("interrupted", 130)
+
+    return wrapped
+
+
+def read_inputs(
+    inputs: tuple[str, ...], strict: bool, columns: str | None, quiet: bool = False
+) -> list[Capture]:
+    """All inputs that could be read; fails when none could, under `strict` when any could not."""
+    from iodiag.pipeline import read_many
+
+    captures, problems = read_many(inputs, strict=strict, columns=columns)
+    if problems and (strict or not captures):
+        for problem in problems[:-1]:
+            click.echo(f"iodiag: {one_line(str(problem))}", err=True)
+        raise problems[-1]
+    if not quiet:
+        for problem in problems:
+            click.echo(f"iodiag: left out: {one_line(str(problem))}", err=True)
+    return captures
+
+
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file under a temporary name and rename it: no half file ever stands under its name."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    name = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
+            name = handle.name
+            handle.write(data)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except OSError as error:
+        if name is not None and os.path.exists(name):
+            os.unlink(name)
+        fail(f"{path}: cannot be written ({error.strerror or error}); choose another place", EXIT_USAGE)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def load_config(path: str | None) -> dict[str, Any]:
+    """The settings of a TOML file: its own, or those below [tool.iodiag]."""
+    if path is None:
+        return {}
+    import tomllib
+
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the name") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is no TOML ({error}); mend it") from None
+    tool = data.get("tool", {})
+    settings = tool.get("iodiag", data if "tool" not in data else {}) if isinstance(tool, dict) else {}
+    known = {"thresholds", "rules", "skip-rules"}
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise ConfigError(f"{path}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
+    return dict(settings)
+
+
+def thresholds(config: dict[str, Any], settings: tuple[str, ...]) -> dict[str, float]:
+    """`rule.threshold` → value, from a configuration's [thresholds] and then --set, which wins."""
+    result: dict[str, float] = {}
+    for name, value in config.get("thresholds", {}).items():
+        pairs = {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
+        for key, number in pairs.items():
+            result[key] = _number(key, number)
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        if not separator:
+            raise ConfigError(f"--set {setting!r}: write RULE.THRESHOLD=VALUE")
+        result[name.strip()] = _number(name, value)
+    return result
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ConfigError(f"threshold {name}: {value!r} is no number") from None

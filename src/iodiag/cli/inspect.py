@@ -1,0 +1,101 @@
+"""`iodiag inspect`: what is in a file, and what was not understood."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from iodiag.cli._common import one_line, read_inputs, user_errors
+
+if TYPE_CHECKING:
+    from iodiag.model.capture import Capture
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
+@click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
+@user_errors
+def inspect(inputs: tuple[str, ...], as_json: bool, columns: str | None, strict: bool) -> None:
+    """Say what INPUT holds: formats, layouts, hosts, tables, time span, and every line not understood."""
+    captures = read_inputs(inputs, strict, columns)
+    facts = [_facts(capture) for capture in captures]
+    if as_json:
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        return
+    for entry in facts:
+        for line in _lines(entry):
+            click.echo(one_line(line))
+
+
+def _facts(capture: Capture) -> dict[str, object]:
+    return {
+        "sources": list(capture.sources),
+        "sections": [
+            {
+                "format": s.format,
+                "layout": s.layout,
+                "line": s.first_line,
+                "host": s.host,
+                "kernel": s.kernel,
+                "cpus": s.cpus,
+                "start": s.start,
+                "end": s.end,
+                "reports": s.reports,
+                "rows": s.rows,
+                "is_context": s.is_context,
+            }
+            for s in capture.sections
+        ],
+        "tables": {name: len(frame) for name, frame in capture.tables.items()},
+        "averages": {name: len(frame) for name, frame in capture.averages.items()},
+        "devices": [
+            {
+                "name": d.name,
+                "kind": d.kind,
+                "level": d.level,
+                "members": list(d.members),
+                "aliases": list(d.aliases),
+            }
+            for d in capture.topology
+        ],
+        "facts": [{"kind": f.kind, "line": f.ref.first, "text": f.text} for f in capture.evidence],
+        "lines": {ledger.source: dict(ledger.counts) for ledger in capture.ledgers},
+        "notes": [{"line": n.line, "reason": n.reason} for n in capture.notes if not n.is_unread],
+        "unparsed": [{"line": n.line, "reason": n.reason, "text": n.text} for n in capture.unparsed],
+    }
+
+
+def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
+    lines = [", ".join(entry["sources"])]
+    for section in entry["sections"]:
+        about = [f"{key} {section[key]}" for key in ("host", "kernel", "cpus") if section[key]]
+        if section["start"]:
+            about.append(f"{section['start']} to {section['end']}")
+        size = (
+            f"{section['rows']} lines"
+            if section["is_context"]
+            else f"{section['reports']} reports, {section['rows']} rows"
+        )
+        lines.append(
+            f"  line {section['line']}: {section['format']} ({section['layout']}), {size}; {', '.join(about)}".rstrip(
+                "; "
+            )
+        )
+    for title, key in (("tables", "tables"), ("averages", "averages")):
+        if entry[key]:
+            lines.append(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in entry[key].items()))
+    if entry["devices"]:
+        lines.append(
+            "  devices known: "
+            + ", ".join(f"{d['name']} ({d['level'] or d['kind'] or '?'})" for d in entry["devices"])
+        )
+    lines += [f"  line {fact['line']}: {fact['kind']}: {fact['text']}" for fact in entry["facts"]]
+    for counts in entry["lines"].values():
+        lines.append("  lines: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+    lines += [f"  note (line {note['line']}): {note['reason']}" for note in entry["notes"]]
+    lines += [f"  not understood, line {n['line']}: {n['reason']}: {n['text']}" for n in entry["unparsed"]]
+    return lines

@@ -1,0 +1,61 @@
+"""`iodiag rules`: the list of rules, or one rule's page."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from iodiag.cli._common import user_errors
+from iodiag.errors import ConfigError
+from iodiag.model.rule import Rule
+
+
+@click.command()
+@click.argument("rule", required=False)
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@user_errors
+def rules(rule: str | None, as_json: bool) -> None:
+    """List the rules, or print the page of RULE: claim, thresholds with their source, remedy."""
+    from iodiag.rules import all_rules, page
+
+    known = all_rules()
+    if rule is not None and rule not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(rule, known, 1)
+        raise ConfigError(f"no rule is called {rule!r}" + (f"; did you mean {near[0]}?" if near else ""))
+    chosen = [known[rule]] if rule else list(known.values())
+    if as_json:
+        click.echo(json.dumps([_as_dict(entry) for entry in chosen], indent=1))
+        return
+    if rule is None:
+        width = max(map(len, known), default=0)
+        for entry in chosen:
+            click.echo(f"{entry.id:<{width}}  {entry.title}")
+        return
+    entry = chosen[0]
+    click.echo(f"{entry.id}: {entry.title}\n\n{page(entry.id)}\n")
+    if entry.thresholds:
+        click.echo(f"Thresholds (change one with --set {entry.id}.NAME=VALUE)")
+        for name, threshold in entry.thresholds.items():
+            click.echo(
+                f"  {name} = {threshold.default:g} {threshold.unit}: {threshold.meaning} [{threshold.source}]"
+            )
+        click.echo()
+    click.echo("Remedy\n" + "\n".join(f"  - {line}" for line in entry.remedy))
+
+
+def _as_dict(entry: Rule) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "why": entry.why,
+        "remedy": list(entry.remedy),
+        "confirm": list(entry.confirm),
+        "references": list(entry.references),
+        "thresholds": {
+            name: {"default": t.default, "unit": t.unit, "meaning": t.meaning, "source": t.source}
+            for name, t in entry.thresholds.items()
+        },
+    }
