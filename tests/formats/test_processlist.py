@@ -137,7 +137,7 @@ def test_states_of_a_commit(state):
 @pytest.mark.parametrize(
     "text",
     [
-        "*************************** 1. row ***************************\n  Type: InnoDB\n  Name: \nStatus: \n",
+        "************* 1. row *************\n  Type: InnoDB\n  Name: \nStatus: \n",
         "*************************** 1. row ***************************\n",
         "| Command | Time | State |\n",
         "Id User Host db Command Time State Info\n\n",
