@@ -50,15 +50,15 @@ _SUMMARY = {
 }
 _KNOWN = re.compile(
     r"^(?:\[\s*\d+s\s*\]|sysbench \d|Running the test|Number of |Report (?:intermediate|checkpoint)|"
-    r"Target transaction rate|Random(?:iz| number)|Initializing|Threads started|Doing OLTP|Using |Extra file|"
-    r"\d+ files, |[\d.]+[KMGT]i?[bB] total|Block size|Read/Write ratio|Periodic FSYNC|Calling fsync|"
-    r"Test execution summary|OLTP test statistics|SQL statistics|queries performed|read:|write:|other:|total:|"
-    r"transactions:|deadlocks:|queries:|read/write requests:|other operations:|ignored errors:|reconnects:|"
-    r"General statistics|Response time|Latency|Throughput|File operations|Operations performed|Read |reads/s|"
-    r"writes/s|fsyncs/s|read, MiB|written, MiB|total (?:time|number)|per-request stat|min:|avg:|max:|sum:|"
-    r"approx|[\d.]+(?:th)? ?percentile|Threads fairness|events \(|execution time|[\d.]+ Requests/sec|"
-    r"Maximum requests|Not limit|Limit|Done\.|Time limit|Additional request|WARNING|Prime numbers|CPU speed|"
-    r"events per second|queue length)"
+    r"Target transaction rate|Random(?:iz| number)|Initializing|Threads started|Doing OLTP|Using |"
+    r"Extra file|\d+ files, |[\d.]+[KMGT]i?[bB] total|Block size|Read/Write ratio|Periodic FSYNC|"
+    r"Calling fsync|Test execution summary|OLTP test statistics|SQL statistics|queries performed|read:|"
+    r"write:|other:|total:|transactions:|deadlocks:|queries:|read/write requests:|other operations:|"
+    r"ignored errors:|reconnects:|General statistics|Response time|Latency|Throughput|File operations|"
+    r"Operations performed|Read |reads/s|writes/s|fsyncs/s|read, MiB|written, MiB|total (?:time|number)|"
+    r"per-request stat|min:|avg:|max:|sum:|approx|[\d.]+(?:th)? ?percentile|Threads fairness|events \(|"
+    r"execution time|[\d.]+ Requests/sec|Maximum requests|Not limit|Limit|Done\.|Time limit|"
+    r"Additional request|WARNING|Prime numbers|CPU speed|events per second|queue length)"
 )
 
 
@@ -167,7 +167,8 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(
         r"^\s*\[\s*\d{1,9}s\s*\]\s*(?:threads|thds|tps|reads|eps):|^\s*sysbench \d+\.\d"
-        r"|^\s*Latency \(ms\):\s*$|^\s*OLTP test statistics:|^\s*(?:General|SQL) statistics:\s*$|^\s*Test execution summary:"
+        r"|^\s*Latency \(ms\):\s*$|^\s*OLTP test statistics:|^\s*(?:General|SQL) statistics:\s*$"
+        r"|^\s*Test execution summary:"
     ),
     read=_read,
 )
