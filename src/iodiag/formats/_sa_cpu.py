@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -26,12 +26,7 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
     """
     if not stored.has(*_PARTS):
         return
-    is_online = np.zeros(len(stored.item), dtype=np.bool_)
-    for part in _PARTS:
-        is_online |= stored.values[part] > 0
-    stored = stored.take(is_online | (stored.item == 0))
-    samples = pair(stored, stored.item, context.seconds, across_gaps=True)
-    samples = samples.take(~samples.is_new)
+    samples = _online(stored, _PARTS, context)
     ticks = {name: _forward(samples, name) for name in (*_PARTS, *_GUESTS) if stored.has(name)}
     item, record = samples.now.item, samples.now.record
     whole = _whole(samples, ticks, context)
@@ -41,6 +36,16 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
         ticks = {name: _with_sum(values, item, record) for name, values in ticks.items()}
         whole = _with_sum(whole, item, record)
     yield table(section.family, samples, _shares(ticks, whole), {"cpu": Words.of(item, spell_cpu)})
+
+
+def _online(stored: Stored, counters: Iterable[str], context: Context) -> Samples:
+    """The CPUs that were online, with their last sample before, and all CPUs together (item 0)."""
+    is_online = stored.item == 0
+    for counter in counters:
+        is_online = is_online | (stored.values[counter] > 0)
+    stored = stored.take(is_online)
+    samples = pair(stored, stored.item, context.seconds, across_gaps=True)
+    return samples.take(~samples.is_new)
 
 
 def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floats:
@@ -89,12 +94,12 @@ def _shares(ticks: dict[str, Floats], whole: Floats) -> dict[str, Floats]:
 
 
 def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
-    """Packets that each CPU took from the network; the line of all CPUs is the sum of theirs.
+    """Packets that each online CPU took from the network; the line of all CPUs is their sum.
 
     Up to 11.7.2 the file held that sum as item 0; later releases leave it zero and add up.
     """
-    samples = pair(stored, stored.item, context.seconds)
-    samples = samples.take(~samples.is_new)
+    counters = [token for token in section.columns if stored.has(token)]
+    samples = _online(stored, counters, context)
     item, record = samples.now.item, samples.now.record
     columns = {name: _with_sum(v, item, record) for name, v in columns_of(section, samples).items()}
     yield table(section.family, samples, columns, {"cpu": Words.of(item, spell_cpu)})

@@ -37,11 +37,11 @@ _FULL_DUPLEX = 2
 _MBIT_PER_KB = 8 * 1024 / 1e6
 
 
-def rows_of(activity: int, stored: Stored, context: Context) -> Iterator[Rows]:
+def rows_of(activity: int, stored: Stored, context: Context) -> list[Rows]:
     """The rows that the structures of this activity make."""
     decode = _DECODERS.get(activity, _single)
-    with np.errstate(all="ignore"):  # counters are what the file says, doubles may be infinite
-        yield from decode(_SECTIONS[NAMES[activity]], stored, context)
+    with np.errstate(all="ignore"):  # readings of sensors are doubles and may be infinite
+        return list(decode(_SECTIONS[NAMES[activity]], stored, context))
 
 
 def _single(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:

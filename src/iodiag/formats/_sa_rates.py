@@ -2,13 +2,15 @@
 
 An item is looked for in the record before by what names it (device numbers, interface, …), not
 by its place, since devices come and go. One that was not there counts from zero, and so does one
-whose counters all fell: it was registered anew. That is what sysstat does.
+whose counters fell, since it was registered anew. So does sysstat, which however takes the fall of
+some of a disk's counters for a wrap at 2⁶⁴ and prints enormous numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +22,9 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Structs = npt.NDArray[np.void]
+Uints = npt.NDArray[np.unsignedinteger[Any]]
 
-_HALF = 2.0**31
+_WRAP = 2.0**32
 _CLOCK_TICKS = {"alpha": 1024.0, "ia64": 1024.0}
 _USUAL_CLOCK_TICKS = 100.0
 
@@ -62,19 +65,8 @@ class Samples:
         return Samples(self.now.take(rows), self.before[rows], self.is_new[rows], self.seconds[rows])
 
     def delta(self, name: str) -> Floats:
-        """By how much a counter grew; NaN where it went back by more than a 32-bit wrap explains.
-
-        Counters of 32 bits wrap at 2³², and so may those of 64 bits as long as they are below:
-        the kernel's own counter may be narrower than the field it is stored in.
-        """
-        now, before = self.now.values[name], self.before[name]
-        grown: Floats = (now - before).astype(np.float64)
-        fell = now < before
-        if fell.any():
-            wrapped = now.astype(np.float64) - before.astype(np.float64) + 2.0**32
-            is_wrap = (wrapped >= 0) & (wrapped < _HALF)
-            grown[fell] = np.where(is_wrap, wrapped, np.nan)[fell]
-        return grown
+        """By how much a counter grew; NaN where it went back by more than a wrap explains."""
+        return _growth(self.now.values[name], self.before[name])
 
     def rate(self, name: str) -> Floats:
         """The same per second."""
@@ -106,15 +98,15 @@ def intervals(header: SaHeader, segment: Segment) -> Floats:
 
     From 0x2175 on the uptime is in hundredths of a second. Before, it is in the kernel's clock
     ticks, of which all but two architectures have 100 a second (USER_HZ); with several CPUs the
-    uptime of one of them is meant. Two records in the same tick are taken to be one tick apart.
+    uptime of one of them is meant.
     """
-    one = np.array([record.uptime_one for record in segment.records], dtype=np.uint64)
-    every = np.array([record.uptime for record in segment.records], dtype=np.uint64)
     ticks = _USUAL_CLOCK_TICKS
+    one = [record.uptime_one for record in segment.records]
     if header.record_types is None:
         ticks = _CLOCK_TICKS.get(header.machine, ticks)
-    uptime = one if header.record_types is None and (segment.cpus or 1) > 1 and one.all() else every
-    return np.maximum(np.diff(uptime).astype(np.float64), 1.0) / ticks
+        if segment.cpus != 1 and all(one):
+            return _steps(one) / ticks
+    return cpu_ticks(segment) / ticks
 
 
 def cpu_ticks(segment: Segment) -> Floats:
@@ -122,8 +114,12 @@ def cpu_ticks(segment: Segment) -> Floats:
 
     NaN where the sum went back, as it does when a CPU goes offline.
     """
-    uptime = np.array([record.uptime for record in segment.records], dtype=np.float64)
-    passed = np.diff(uptime)
+    return _steps([record.uptime for record in segment.records])
+
+
+def _steps(clock: list[int]) -> Floats:
+    """From each reading to the next; two readings in the same tick are taken to be one tick apart."""
+    passed = np.diff(np.array(clock, dtype=np.float64))
     return np.where(passed < 0, np.nan, np.maximum(passed, 1.0))
 
 
@@ -141,8 +137,8 @@ def pair(
 ) -> Samples:
     """Each structure with the one of the same key in the record before.
 
-    With `across_gaps` it is the last record that had the key. `counters` are those whose common
-    fall means that the item was registered anew.
+    With `across_gaps` it is the last record that had the key. `counters` are those that never fall
+    unless the item was registered anew.
     """
     before = _previous(key, stored.record, across_gaps)
     rows = np.flatnonzero(stored.record > 0)
@@ -150,7 +146,7 @@ def pair(
     is_new = before < 0
     values = stored.values[np.maximum(before, 0)]
     if counters:
-        is_new = is_new | _fell(now.values, values, counters)
+        is_new = is_new | _restarted(now.values, values, counters)
     values[is_new] = np.zeros((), dtype=values.dtype)
     return Samples(now, values, is_new, seconds[now.record - 1])
 
@@ -173,11 +169,26 @@ def _previous(key: Ints, record: Ints, across_gaps: bool) -> Ints:
     return result
 
 
-def _fell(now: Structs, before: Structs, counters: Sequence[str]) -> Bools:
-    """Rows whose counters are all lower than before, counters that were zero left aside."""
-    fell = np.zeros(len(now), dtype=np.bool_)
-    grew = np.zeros(len(now), dtype=np.bool_)
+def _growth(now: Uints, before: Uints) -> Floats:
+    """By how much a counter grew; NaN where it went back by more than a wrap explains.
+
+    Counters of 32 bits wrap at 2³², and so may those of 64 bits as long as they are below: the
+    kernel's own counter may be narrower than the field it is stored in.
+    """
+    growth: Floats = (now - before).astype(np.float64)
+    fell = now < before
+    if fell.any():
+        wrapped = now[fell].astype(np.float64) - before[fell].astype(np.float64) + _WRAP
+        growth[fell] = np.where((wrapped >= 0) & (wrapped < _WRAP / 2), wrapped, np.nan)
+    return growth
+
+
+def _restarted(now: Structs, before: Structs, counters: Sequence[str]) -> Bools:
+    """Rows whose counters began anew: all of them fell (zeros aside), or one did beyond a wrap."""
+    unexplained = np.zeros(len(now), dtype=np.bool_)
+    fell, grew = unexplained.copy(), unexplained.copy()
     for name in counters:
+        unexplained |= np.isnan(_growth(now[name], before[name]))
         fell |= now[name] < before[name]
         grew |= (now[name] >= before[name]) & (before[name] > 0)
-    return fell & ~grew
+    return unexplained | (fell & ~grew)
