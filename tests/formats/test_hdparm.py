@@ -31,7 +31,7 @@ BOTH = """\
             {"device": "sdb", "sequential_read_mb_per_s": 0.5, "is_prose": 0},
         ),
         (
-            "/dev/md0:\nHDIO_DRIVE_CMD(null) (wait for flush complete) failed: Inappropriate ioctl for device\n"
+            "/dev/md0:\nHDIO_DRIVE_CMD(null) failed: Inappropriate ioctl for device\n"
             " Timing buffered disk reads: 999 MB in  3.00 seconds = 333.00 MB/sec\n",
             {"device": "md0", "sequential_read_mb_per_s": 333, "is_prose": 0},
         ),

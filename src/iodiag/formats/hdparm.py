@@ -25,8 +25,6 @@ _PROSE = re.compile(
     re.IGNORECASE,
 )
 _SETTING = re.compile(r"^\s*(?P<key>write-caching|readahead|multcount|readonly)\s*=\s*(?P<value>.+)$")
-    r"^\s*(?P<key>write-caching|readahead|multcount|look-ahead|readonly)\s*=\s*(?P<value>.+)$"
-)
 _IDENTITY = re.compile(
     r"^\s*(?P<key>Model Number|Nominal Media Rotation Rate|Logical\s+Sector size|"
     r"Logical/Physical Sector size)"
