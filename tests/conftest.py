@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8"), f"{path} differs; --update-golden rewrites it"
 
     return check
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where every program is promised to be there (IODIAG_SKIPS_FAIL), a skip is a failure."""
+    report = yield
+    if report.skipped and os.environ.get("IODIAG_SKIPS_FAIL"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where no skip is allowed: {report.longrepr}"
+    return report

@@ -64,11 +64,19 @@ def _items(source: Source, columns: str | None) -> Iterable[Item]:
     for fmt in file_formats():
         if fmt.recognise(head):
             return fmt.read(source)
-    if b"\0" in head and head.count(b"\0") > len(head) // 20:
+    if _is_binary(head):
         raise UnknownFormat(
             f"{source.name}: is a binary file of no known kind; give a capture as text, or a sadc file"
         )
     return read_text(source, columns)
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether bytes are no text: many control characters (a few NULs are iostat 11.5.7's)."""
+    controls = len(head) - len(
+        head.translate(None, bytes(range(1, 7)) + bytes(range(14, 27)) + bytes(range(28, 32)))
+    )
+    return controls > len(head) // 50 or head.count(b"\0") > len(head) // 5
 
 
 def _nothing_known(source: Source) -> str:

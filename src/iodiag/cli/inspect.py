@@ -75,16 +75,11 @@ def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
         about = [f"{key} {section[key]}" for key in ("host", "kernel", "cpus") if section[key]]
         if section["start"]:
             about.append(f"{section['start']} to {section['end']}")
-        size = (
-            f"{section['rows']} lines"
-            if section["is_context"]
-            else f"{section['reports']} reports, {section['rows']} rows"
-        )
-        lines.append(
-            f"  line {section['line']}: {section['format']} ({section['layout']}), {size}; {', '.join(about)}".rstrip(
-                "; "
-            )
-        )
+        rows = f"{section['rows']} lines"
+        if not section["is_context"]:
+            rows = f"{section['reports']} reports, {section['rows']} rows"
+        what = f"{section['format']} ({section['layout']})" if section["layout"] else section["format"]
+        lines.append("; ".join([f"  line {section['line']}: {what}, {rows}", *about]))
     for title, key in (("tables", "tables"), ("averages", "averages")):
         if entry[key]:
             lines.append(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in entry[key].items()))

@@ -197,13 +197,23 @@ def _disk(
     if selection.devices:
         wanted = _wanted(frame, topology, selection.devices)
         frame = frame[frame["device"].isin(wanted)]
-    frame = enrich(frame)
+    frame = enrich(_without_repeats(frame))
     reasons = anomalies(frame)
     bad = (reasons != "").to_numpy()
     left_out = frame[bad].assign(anomaly=reasons[bad])
     frame = frame[~bad].reset_index(drop=True)
     frame["sample"] = frame.groupby("device", sort=False).cumcount()
     return frame, left_out
+
+
+def _without_repeats(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows without those that a document quotes again: all numbers equal, in a text without clocks."""
+    numbers = frame.select_dtypes("number").columns.difference(["line", "segment", "report", "stream"])
+    is_repeat = frame.duplicated(["source", "device", *numbers]) & frame["time"].isna()
+    return frame[~(is_repeat & (frame[numbers] > 0).sum(axis=1).ge(_LEAST_ALIKE))]
+
+
+_LEAST_ALIKE = 6  # so many non-zero numbers equal by chance is out of the question
 
 
 def _wanted(frame: pd.DataFrame, topology: DeviceTopology, devices: Iterable[str]) -> set[str]:

@@ -1,0 +1,292 @@
+"""Every option of the command line, run as a user runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from iodiag import __version__
+from iodiag.cli import _COMMANDS, cli
+
+SEEDS = Path(__file__).parents[1] / "samples" / "seeds"
+LADDER = str(SEEDS / "util-ladder.txt")
+SAR = str(SEEDS / "raid5-small-writes-sar.txt")
+
+TWO_SAMPLES = """\
+Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(4 CPU)
+
+10:00:01          DEV       tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz     await     svctm     %util
+10:10:01          sda    100.00    800.00      0.00      8.00      0.50      5.00      5.00     50.00
+10:10:01          sdb    200.00   1600.00      0.00      8.00      0.80      4.00      4.00     80.00
+10:20:01          sda    110.00    880.00      0.00      8.00      0.55      5.00      5.00     55.00
+10:20:01          sdb    210.00   1680.00      0.00      8.00      0.84      4.00      4.00     84.00
+10:30:01          sda    120.00    960.00      0.00      8.00      0.60      5.00      5.00     60.00
+10:30:01          sdb    220.00   1760.00      0.00      8.00      0.88      4.00      4.00     88.00
+"""
+
+
+def run(*arguments: str, stdin: str | None = None):
+    return CliRunner().invoke(cli, list(arguments), input=stdin)
+
+
+def main(*arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    """The program itself, for what the exit status and standard error show."""
+    return subprocess.run(
+        [sys.executable, "-m", "iodiag", *arguments], input=stdin, capture_output=True, check=False
+    )
+
+
+def analyzed(*arguments: str, stdin: str | None = None) -> dict:
+    done = run("analyze", *arguments, "--format", "json", "--quiet", stdin=stdin)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def samples_of(report: dict) -> dict[str, int]:
+    return {device["name"]: device["samples"] for device in report["devices"]}
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> str:
+    path = tmp_path / "sar.txt"
+    path.write_text(TWO_SAMPLES)
+    return str(path)
+
+
+def test_version_and_help_name_every_command():
+    assert __version__ in run("--version").output
+    for name in _COMMANDS:
+        assert name in run("-h").output
+        assert run(name, "--help").exit_code == 0
+
+
+def test_the_report_goes_to_standard_output_as_markdown():
+    assert run("analyze", LADDER).output.startswith("# ")
+
+
+def test_standard_input_is_a_capture():
+    report = analyzed("-", stdin=TWO_SAMPLES)
+    assert samples_of(report) == {"sda": 3, "sdb": 3}
+
+
+def test_output_is_repeatable_and_the_ending_picks_the_format(tmp_path):
+    places = [tmp_path / name for name in ("r.md", "r.html", "r.json", "r.txt")]
+    options = [word for place in places for word in ("-o", str(place))]
+    done = run("analyze", LADDER, *options, "--format", "md")
+    assert done.exit_code == 0, done.output
+    texts = [place.read_text() for place in places]
+    assert texts[0].startswith("# ")
+    assert texts[3].startswith("# ")
+    assert texts[1].lower().startswith("<!doctype html>")
+    assert json.loads(texts[2])["schema"] == "iodiag-report/1"
+    assert sorted(tmp_path.iterdir()) == sorted(places), "no temporary file is left"
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (("--since", "10:15"), 2),
+        (("--until", "10:15"), 1),
+        (("--since", "2026-11-20T10:15:00", "--until", "2026-11-20 10:25"), 1),
+        (("--tz", "Europe/Berlin", "--since", "10:15"), 2),
+    ],
+)
+def test_since_and_until_narrow_the_window(capture, option, expected):
+    assert samples_of(analyzed(capture, *option))["sda"] == expected
+
+
+def test_tz_states_the_zone_of_clocks_that_state_none(capture):
+    assert analyzed(capture, "--tz", "Europe/Berlin")["timezone"] == "Europe/Berlin"
+
+
+def test_device_is_found_by_any_alias(capture, tmp_path):
+    lsblk = tmp_path / "lsblk.txt"
+    lsblk.write_text(
+        "NAME MAJ:MIN RM SIZE RO TYPE MOUNTPOINTS\nsda    8:0    0   4G  0 disk\nsdb    8:16   0   4G  0 disk\n"
+    )
+    for name in ("sdb", "8:16", "dev8-16", "/dev/sdb"):
+        assert list(samples_of(analyzed(capture, str(lsblk), "--device", name))) == ["sdb"]
+
+
+def test_rule_and_skip_rule_choose_what_runs():
+    only = {outcome["rule"] for outcome in analyzed(LADDER, "--rule", "svctm-misread")["outcomes"]}
+    assert only == {"svctm-misread"}
+    rest = {outcome["rule"] for outcome in analyzed(LADDER, "--skip-rule", "svctm-misread")["outcomes"]}
+    assert "svctm-misread" not in rest
+    assert len(rest) > 5
+
+
+def test_set_and_config_change_a_threshold_and_set_wins(tmp_path):
+    config = tmp_path / "iodiag.toml"
+    config.write_text('skip-rules = ["svctm-misread"]\n[thresholds]\n"util-sampling-bias.least_util" = 7\n')
+    report = analyzed(LADDER, "--config", str(config))
+    assert report["thresholds"]["util-sampling-bias"]["least_util"] == 7
+    assert "svctm-misread" not in report["thresholds"]
+    report = analyzed(LADDER, "--config", str(config), "--set", "util-sampling-bias.least_util=9")
+    assert report["thresholds"]["util-sampling-bias"]["least_util"] == 9
+    project = tmp_path / "pyproject.toml"
+    project.write_text("[tool.iodiag.thresholds.util-sampling-bias]\nleast_util = 8\n")
+    report = analyzed(LADDER, "--config", str(project))
+    assert report["thresholds"]["util-sampling-bias"]["least_util"] == 8
+
+
+def test_columns_name_rows_that_came_without_a_header():
+    rows = "sda 1.50 2 3.25\nsdb 4 5.5 6\n"
+    report = analyzed("-", "--columns", "Device: tps kB_read/s kB_wrtn/s", stdin=rows)
+    assert report["devices"][0]["summary"]["write_kb_per_s"]["max"] == 3.25
+
+
+def test_cpus_and_interval_fill_in_what_a_paste_does_not_say():
+    vmstat = (SEEDS / "commit-stall-vmstat.txt").read_text()
+    assert analyzed("-", "--cpus", "2", "--interval", "10", stdin=vmstat)["schema"]
+    text = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
+    text += "sda 10 0 40 0 0 0 0 0 1 0 0.01 4 0 1 1\n"
+    done = run("convert", "-", stdin=text)
+    assert done.exit_code == 0
+
+
+def test_fail_on_exits_with_one_when_met():
+    findings = analyzed(LADDER)["findings"]
+    assert any(finding["severity"] == "warning" for finding in findings)
+    assert main("analyze", LADDER, "--fail-on", "warning", "--quiet").returncode == 1
+    assert main("analyze", LADDER, "--fail-on", "critical", "--quiet").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "word"),
+    [
+        (("analyze",), 2, "INPUT"),
+        (("analyze", LADDER, "--frobnicate"), 2, "frobnicate"),
+        (("anlyze", LADDER), 2, "Did you mean analyze?"),
+        (("analyze", LADDER, "--rule", "svctm-misreads"), 2, "did you mean svctm-misread?"),
+        (("analyze", LADDER, "--set", "svctm-misread.nothing=1"), 2, "threshold"),
+        (("analyze", LADDER, "--set", "nonsense"), 2, "RULE.THRESHOLD=VALUE"),
+        (("analyze", LADDER, "--set", "util-sampling-bias.least_util=many"), 2, "no number"),
+        (("analyze", LADDER, "--config", "/nonexistent.toml"), 2, "/nonexistent.toml"),
+        (("analyze", LADDER, "--since", "yesterdayish"), 2, "--since"),
+        (("analyze", LADDER, "--tz", "Mars/Olympus"), 2, "--tz"),
+        (("analyze", LADDER, "-o", "report.xyz"), 2, "report.xyz"),
+        (("analyze", LADDER, "-o", "/nonexistent/report.md"), 2, "/nonexistent/report.md"),
+        (("analyze", LADDER, "--columns", "no such columns"), 2, "--columns"),
+        (("analyze", "/nonexistent"), 3, "/nonexistent"),
+        (("rules", "svctm-misreads"), 2, "did you mean svctm-misread?"),
+        (("convert", str(SEEDS / "raid5-layers-iostat.txt")), 2, "cpu, disk"),
+    ],
+)
+def test_an_error_is_one_clear_line_with_the_right_status(arguments, status, word):
+    done = main(*arguments)
+    assert done.returncode == status
+    assert done.stderr.count(b"\n") == 1, done.stderr
+    assert word in done.stderr.decode()
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "word"),
+    [
+        ("empty.txt", b"", "is empty"),
+        ("blank.txt", b" \n\n", "is empty"),
+        ("prose.txt", b"the server is slow\nplease help\n", "nothing that iodiag knows"),
+        ("binary.bin", bytes(range(256)) * 40, "binary file"),
+        ("truncated.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "damaged"),
+    ],
+)
+def test_bad_input_is_one_clear_line(tmp_path, name, data, word):
+    path = tmp_path / name
+    path.write_bytes(data)
+    done = main("analyze", str(path))
+    assert done.returncode == 3
+    assert done.stderr.count(b"\n") == 1
+    assert word in done.stderr.decode()
+    assert str(path) in done.stderr.decode()
+
+
+def test_a_directory_is_read_file_by_file(tmp_path):
+    done = main("analyze", str(tmp_path))
+    assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
+    (tmp_path / "notes.txt").write_text("call me back\n")
+    (tmp_path / "sar.txt").write_text(TWO_SAMPLES)
+    assert samples_of(analyzed(str(tmp_path))) == {"sda": 3, "sdb": 3}
+
+
+def test_one_bad_input_of_several_is_left_out_unless_strict(capture):
+    done = main("analyze", capture, "/nonexistent", "--format", "json")
+    assert done.returncode == 0
+    assert b"left out" in done.stderr
+    assert main("analyze", capture, "/nonexistent", "--strict").returncode == 3
+
+
+def test_strict_refuses_a_line_that_was_not_understood(tmp_path):
+    path = tmp_path / "sar.txt"
+    path.write_text(TWO_SAMPLES + "10:40:01          sda    120.00    960.00      0.00      8.00      0.60\n")
+    assert main("analyze", str(path), "--quiet").returncode == 0
+    done = main("analyze", str(path), "--strict")
+    assert done.returncode == 3
+    assert f"{path}:10" in done.stderr.decode()
+
+
+def test_quiet_keeps_standard_error_empty(capture, tmp_path):
+    done = main("analyze", capture, "-o", str(tmp_path / "r.md"), "--quiet")
+    assert (done.returncode, done.stderr, done.stdout) == (0, b"", b"")
+
+
+def test_a_closed_pipe_ends_quietly(capture):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "iodiag", "analyze", capture], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    process.wait()
+    assert errors == b""
+
+
+def test_file_names_cannot_drive_the_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31m\nb.txt"
+    done = main("analyze", str(path))
+    assert done.returncode == 3
+    assert done.stderr.count(b"\n") == 1
+    assert b"\x1b" not in done.stderr
+
+
+def test_inspect_lists_what_is_there_and_what_is_not_understood():
+    text = TWO_SAMPLES + "10:40:01          sda    120.00    960.00      0.00      8.00      0.60\n"
+    output = run("inspect", "-", stdin=text).output
+    assert "db1" in output
+    assert "disk 6" in output
+    assert "line 10" in output
+    assert json.loads(run("inspect", "-", "--json", stdin=text).output)[0]["tables"] == {"disk": 6}
+
+
+def test_convert_writes_each_format(capture, tmp_path):
+    import pandas as pd
+
+    table = pd.read_csv(io.StringIO(run("convert", capture).output))
+    assert list(table["line"]) == [4, 5, 6, 7, 8, 9]
+    lines = run("convert", capture, "--format", "jsonl").output.splitlines()
+    assert json.loads(lines[0])["device"] == "sda"
+    path = tmp_path / "disk.parquet"
+    assert run("convert", capture, "--table", "disk", "-o", str(path)).exit_code == 0
+    assert len(pd.read_parquet(path)) == 6
+
+
+def test_convert_makes_formulas_inert():
+    text = TWO_SAMPLES.replace("sdb", "=cmd")
+    assert ",'=cmd," in run("convert", "-", stdin=text).output
+
+
+def test_rules_prints_a_page_with_thresholds_and_their_source():
+    listing = run("rules").output
+    assert "util-sampling-bias" in listing
+    page = run("rules", "util-sampling-bias").output
+    assert "least_util = 5 %" in page
+    assert "When it is wrong" in page
+    assert json.loads(run("rules", "util-sampling-bias", "--json").output)[0]["id"] == "util-sampling-bias"
