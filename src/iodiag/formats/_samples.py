@@ -1,0 +1,118 @@
+"""What readers of whole files share: the columns in front of every table, and the text around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.formats._clock import Floats
+from iodiag.formats._lines import Ints
+from iodiag.formats._text import read_text
+from iodiag.formats._types import Item
+from iodiag.formats._walk import CLASS, UNSEEN
+from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
+
+Bools = npt.NDArray[np.bool_]
+Classes = npt.NDArray[np.uint8]
+
+_MOST_NOTES = 200
+_LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
+
+
+def front_columns(
+    source: str,
+    lines: Ints,
+    host: str | npt.NDArray[np.object_],
+    seconds: Floats,
+    is_aware: bool,
+    interval: Floats,
+    segment: Ints,
+    report: Ints,
+    since_boot: Bools | None = None,
+) -> dict[str, Any]:
+    """The columns that every table begins with. `seconds` count from 1970, NaN where no date is known."""
+    rows = len(lines)
+    known = np.where(np.abs(seconds) < _LAST_SECOND, seconds, np.nan)
+    time = pd.to_datetime(pd.Series(known, dtype="float64"), unit="s").astype("datetime64[ns]")
+    return {
+        "source": alike(source, rows),
+        "line": lines,
+        "host": alike(host, rows) if isinstance(host, str) else pd.Categorical(host),
+        "time": time.dt.tz_localize("UTC") if is_aware else time,
+        "interval_s": interval,
+        "segment": segment,
+        "report": report,
+        "since_boot": np.zeros(rows, dtype=np.bool_) if since_boot is None else since_boot,
+    }
+
+
+def alike(word: str, rows: int) -> pd.Categorical[str]:
+    """A column that holds the same word in every row."""
+    return pd.Categorical.from_codes(np.zeros(rows, dtype=np.int64), categories=pd.Index([word]))
+
+
+def span(seconds: Floats) -> tuple[str | None, str | None]:
+    """The first and the last of these times, as a Section has them."""
+    known = seconds[np.abs(seconds) < _LAST_SECOND]
+    if not len(known):
+        return None, None
+    return str(pd.Timestamp(known.min(), unit="s")), str(pd.Timestamp(known.max(), unit="s"))
+
+
+def line_starts(data: bytes) -> Ints:
+    """The offset of every line's first byte."""
+    breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10) + 1
+    starts: Ints = np.concatenate(([0], breaks)).astype(np.int64)
+    return starts[:-1] if len(starts) > 1 and starts[-1] == len(data) else starts
+
+
+def unseen(count: int) -> Classes:
+    """A class code per line of an input, all of them open."""
+    return np.full(count, UNSEEN, dtype=np.uint8)
+
+
+def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterator[Item]:
+    """What stands between a format's own lines, read as text; notes; and the ledger of all lines.
+
+    `classes` has a code of LINE_CLASSES per line, UNSEEN for lines that are not the format's;
+    `reasons` says of unread lines (0-based) what is wrong with them.
+    """
+    counts = _counts(source, classes)
+    is_open = classes == UNSEEN
+    if is_open.any():
+        lines = source.data.split(b"\n")
+        rest = b"\n".join(line if is_open[i] else b"" for i, line in enumerate(lines[: len(classes)]))
+        if rest.strip(b" \t\r\n\0"):
+            for item in read_text(Source.of(source.name, rest + b"\n", source.folder)):
+                if isinstance(item, Ledger):
+                    counts = {name: counts.get(name, 0) + item.counts.get(name, 0) for name in LINE_CLASSES}
+                else:
+                    yield item
+    numbers = sorted(reasons)
+    for number in numbers[:_MOST_NOTES]:
+        yield ParseNote(
+            source.name, number + 1, reasons[number], source.quote(number + 1)[:200], is_unread=True
+        )
+    if len(numbers) > _MOST_NOTES:
+        more = len(numbers) - _MOST_NOTES
+        yield ParseNote(
+            source.name, numbers[_MOST_NOTES] + 1, f"{more} further lines not understood", "", more, True
+        )
+    yield Ledger(source.name, {name: count for name, count in counts.items() if count})
+
+
+def _counts(source: Source, classes: Classes) -> dict[str, int]:
+    """How many of the format's own lines fell into each class; blank ones are not counted."""
+    starts = line_starts(source.data)[: len(classes)]
+    if not len(source.data):
+        return {}
+    is_solid = np.ones(256, dtype=np.uint8)
+    is_solid[[0, 9, 10, 13, 32]] = 0
+    solid = np.maximum.reduceat(is_solid[np.frombuffer(source.data, dtype=np.uint8)], starts)
+    is_kept = (solid > 0) & (classes != UNSEEN)
+    counts = np.bincount(classes[is_kept], minlength=len(LINE_CLASSES))
+    return {name: int(counts[code]) for name, code in CLASS.items()}

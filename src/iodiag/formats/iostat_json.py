@@ -1,0 +1,380 @@
+"""iostat -o JSON of sysstat 11.5.1 to 12.7: every generation of its keys, and what is no valid JSON.
+
+What changes its shape: -x, -s (narrow), -t (timestamps), -d and -c. The unit stands in the keys
+from 11.5.7 on; before, they say kB whatever was asked for, and 12.1.2 to 12.2.0 print sectors
+under them. Where a row holds request sizes as well these tell the true unit. The plain report
+of those releases says nothing else, and is taken at its word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from iodiag.formats import _clock, _grammar
+from iodiag.formats._clock import Clock, Floats
+from iodiag.formats._grammar import Banner, Command
+from iodiag.formats._iostat_columns import CPU_WORDS, column_of
+from iodiag.formats._json_scan import Event, Value, scan
+from iodiag.formats._lines import Ints, Text
+from iodiag.formats._rows import Rows
+from iodiag.formats._samples import Classes, account, front_columns, line_starts, span, unseen
+from iodiag.formats._times import Timing, timings
+from iodiag.formats._types import FileFormat, Item, Layout, LayoutColumn
+from iodiag.formats._walk import CLASS, Block, Origin, Walk
+from iodiag.formats.iostat_text import layout as text_layout
+from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+
+_EXAMPLE = """\
+{"sysstat": {"hosts": [{"nodename": "db1", "sysname": "Linux", "release": "5.14.0", "machine": "x86_64",
+ "number-of-cpus": 4, "date": "09/19/26", "statistics": [
+  {"avg-cpu": {"user": 2.30, "nice": 0.00, "system": 1.30, "iowait": 96.40, "steal": 0.00, "idle": 0.00},
+   "disk": [{"disk_device": "sda", "r/s": 172.50, "w/s": 1.20, "rkB/s": 1670.00, "wkB/s": 7.60}]}
+]}]}}
+"""
+
+_ID = "iostat-json"
+_LINES_BEFORE = 5
+_ABSURD = 1e100  # no counter comes near; keeps products finite
+_HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
+_OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
+
+
+@dataclass
+class _Report:
+    """One element of `statistics`; `at` is its byte offset."""
+
+    at: int
+    clock: str = ""
+
+
+@dataclass
+class _Group:
+    """Flat objects with the same keys: report, byte offset, device and values of each."""
+
+    reports: array[int] = field(default_factory=lambda: array("q"))
+    at: array[int] = field(default_factory=lambda: array("q"))
+    devices: list[str] = field(default_factory=list)
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, report: int, at: int, members: dict[str, Value]) -> None:
+        self.reports.append(report)
+        self.at.append(at)
+        self.devices.append(str(members.get("disk_device") or ""))
+        self.values.extend([value if isinstance(value, float) else math.nan for value in members.values()])
+
+
+@dataclass
+class _Run:
+    """One host object: what one run of iostat printed. `groups` are its rows by their keys."""
+
+    index: int
+    at: int
+    command: Command | None = None
+    is_elided: bool = False
+    facts: dict[str, str] = field(default_factory=dict)
+    reports: list[_Report] = field(default_factory=list)
+    groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Tables, a Section per run of iostat, and notes. `line` is where a device's values begin."""
+    starts = line_starts(source.data)
+    classes = unseen(len(starts))
+    reasons: dict[int, str] = {}
+    runs = _runs(source, starts, classes, reasons)
+    clocks = {id(report): _clock.parse_line(report.clock) for run in runs for report in run.reports}
+    dates = [_clock.parse_date(run.facts.get("date", "")) for run in runs]
+    order, sentence = _clock.day_order([c for c in (*clocks.values(), *dates) if c], has_half=False)
+    if sentence and runs:
+        yield ParseNote(source.name, 0, sentence)
+    read_runs = [_Timed.of(source.name, starts, run, clocks, order) for run in runs]
+    dated = [timing for run in read_runs for timing in run.timings if timing.is_dated.any()]
+    is_aware = bool(dated) and all(timing.offset_s is not None for timing in dated)
+    frames: dict[str, list[pd.DataFrame]] = {}
+    for timed in read_runs:
+        yield from timed.notes
+        for rows, timing in zip(timed.rows, timed.timings, strict=True):
+            frames.setdefault(rows.layout.family, []).append(
+                _frame(source, timed.run, rows, timing, is_aware)
+            )
+    for family, parts in frames.items():
+        whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
+    for timed in read_runs:
+        yield _section(source, starts, timed)
+    yield from account(source, classes, reasons)
+
+
+def _recognise(head: bytes) -> bool:
+    return b'"sysstat"' in head and (b'"disk_device"' in head or b'"avg-cpu"' in head)
+
+
+def _runs(source: Source, starts: Ints, classes: Classes, reasons: dict[int, str]) -> list[_Run]:
+    """The runs in a file, with every line of theirs classed."""
+    marks: list[tuple[int, int, int]] = []  # class, and the offsets of the first and the last byte
+    runs: list[_Run] = []
+    begun = 0
+    for event in scan(source.data):
+        last = max(event.end - 1, event.start)
+        if event.kind == "document":
+            begun = event.start
+            command = _command(source, int(np.searchsorted(starts, begun, "right")))
+        elif event.kind == "end":
+            marks.append((CLASS["header"], begun, last))
+        elif event.kind == "broken" or ("disk" in event.path and event.kind in ("open", "scalar")):
+            marks.append((CLASS["unread"], event.start, last))
+        elif event.kind == "open" and event.path[-1:] == ("hosts",):
+            runs.append(_Run(len(runs), event.start, command))
+        elif runs:
+            if event.path[-1:] == ("statistics",) and not runs[-1].reports:
+                runs[-1].is_elided = _is_elided(source.data, event.start)
+            marks.append((_take(runs[-1], event), event.start, last))
+    _mark(classes, reasons, starts, marks)
+    return runs
+
+
+def _take(run: _Run, event: Event) -> int:
+    """Add what an event says to its run; the class of its lines."""
+    name = event.path[-1] if event.path else ""
+    if name == "statistics":
+        run.reports.append(_Report(event.start))
+    elif event.kind == "scalar" and name in _HOST_KEYS:
+        run.facts[name] = str(event.value)
+        return CLASS["banner"]
+    elif event.kind == "scalar" and name == "timestamp" and run.reports:
+        run.reports[-1].clock = str(event.value)
+        return CLASS["clock"]
+    elif event.members and name in ("avg-cpu", "disk") and run.reports:
+        group = run.groups.setdefault((name, *event.members), _Group())
+        group.add(len(run.reports) - 1, event.start, event.members)
+        return CLASS["row"]
+    return CLASS["header"]
+
+
+def _is_elided(data: bytes, first: int) -> bool:
+    """Whether the first report was left out (-y): a comma or an empty line stands in its place.
+
+    The one is what 11.5.1 to 11.5.7 and 12.1.4 print then, the other what 12.1.7 to 12.7 do.
+    """
+    before = data[max(0, first - 200) : first].rpartition(b"[")[2]
+    return b"," in before or before.count(b"\n") > 1
+
+
+_STRONGER = ("header", "banner", "clock", "unread", "row")
+
+
+def _mark(
+    classes: Classes, reasons: dict[int, str], starts: np.ndarray, marks: list[tuple[int, int, int]]
+) -> None:
+    """Class the lines of all marks; where marks share a line, the later of _STRONGER holds."""
+    if not marks:
+        return
+    table = np.array(marks, dtype=np.int64)
+    first = np.searchsorted(starts, table[:, 1], "right") - 1
+    last = np.searchsorted(starts, table[:, 2], "right") - 1
+    for name in _STRONGER:
+        chosen = table[:, 0] == CLASS[name]
+        # +1 where a mark begins and -1 behind its end: the running sum is above 0 inside marks
+        steps = np.bincount(first[chosen], minlength=len(classes) + 1)
+        steps = steps - np.bincount(last[chosen] + 1, minlength=len(classes) + 1)
+        classes[np.cumsum(steps)[: len(classes)] > 0] = CLASS[name]
+    unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
+    reasons.update(dict.fromkeys(unread, "damaged JSON; the object is left out"))
+
+
+def _command(source: Source, line: int) -> Command | None:
+    """The iostat command shown in the lines just above a 1-based line."""
+    for number in range(line - 1, max(line - 1 - _LINES_BEFORE, 0), -1):
+        command = _grammar.command(source.quote(number))
+        if command and command.tool == "iostat":
+            return command
+    return None
+
+
+@dataclass
+class _Timed:
+    """A run's rows by layout, with their times."""
+
+    run: _Run
+    rows: list[Rows]
+    timings: list[Timing]
+    notes: list[ParseNote]
+
+    @classmethod
+    def of(cls, source: str, starts: Ints, run: _Run, clocks: dict[int, Clock | None], order: str) -> _Timed:
+        facts, command = run.facts, run.command
+        banner = Banner(
+            sysname=facts.get("sysname", ""),
+            kernel=facts.get("release", ""),
+            host=facts.get("nodename", ""),
+            date=facts.get("date", ""),
+            arch=facts.get("machine", ""),
+            cpus=_cpus(facts),
+        )
+        is_elided = run.is_elided or bool(command and command.has_flag("y"))
+        origin = Origin(0, 0, banner, command, is_elided=is_elided)
+        found = Walk(Text(b""), source, np.empty(0, dtype=np.uint8), origins=[origin])
+        notes: list[ParseNote] = []
+        rows = [_rows(source, starts, keys, group, notes) for keys, group in run.groups.items()]
+        layout = rows[0].layout if rows else Layout(_ID, "", "", ())
+        found.blocks = [
+            Block(layout, 0, 0, 0, origin, number, clocks[id(report)], 0, 0)
+            for number, report in enumerate(run.reports)
+        ]
+        times = timings(found, rows, order) if rows else []
+        return cls(run, rows, times, notes)
+
+
+def _rows(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, notes: list[ParseNote]) -> Rows:
+    """All rows with the same keys, in canonical units."""
+    layout, kept = _layout(keys[0], keys[1:])
+    size = len(group.devices)
+    places = [keys.index(key) - 1 for key in kept]
+    values = np.frombuffer(group.values).reshape(size, len(keys) - 1)[:, places]
+    values[~(np.abs(values) < _ABSURD)] = np.nan
+    values *= [column.factor for column in layout.columns]
+    lines = np.searchsorted(starts, np.frombuffer(group.at, dtype=np.int64), "right")
+    if layout.family == "disk":
+        note = _mend_unit(layout.columns, values)
+        if note:
+            notes.append(ParseNote(source, int(lines[0]), note))
+    unknown = [key for key in keys[1:] if key not in kept and key != "disk_device"]
+    if unknown:
+        notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
+    return Rows(
+        layout=layout,
+        lines=lines,
+        block=np.frombuffer(group.reports, dtype=np.int64),
+        keys=np.array(group.devices, dtype=object),
+        values=values,
+        seconds=np.full(size, np.nan),
+        indent=np.array([name.startswith(" ") for name in group.devices], dtype=np.int64),
+        is_average=np.zeros(size, dtype=np.bool_),
+        epoch=np.full(size, np.nan),
+    )
+
+
+def _layout(kind: str, keys: tuple[str, ...]) -> tuple[Layout, list[str]]:
+    """The Layout of an object's keys, and those of them that it has columns for, in their order."""
+    columns: dict[str, LayoutColumn] = {}
+    if kind == "avg-cpu":
+        words = {key: CPU_WORDS.get(f"%{key}") for key in keys}
+        columns = {key: LayoutColumn(key, name) for key, name in words.items() if name}
+        return Layout(_ID, "avg-cpu", "cpu", tuple(columns.values()), clock="line"), list(columns)
+    tokens = {key: _token(key, keys) for key in keys if key != "disk_device"}
+    columns = {key: column for key, token in tokens.items() if (column := column_of(token))}
+    name = text_layout(("Device", *(tokens[key] for key in columns)))
+    layout = Layout(_ID, name.name if name else "", "disk", tuple(columns.values()), "device", clock="line")
+    return layout, list(columns)
+
+
+def _token(key: str, keys: tuple[str, ...]) -> str:
+    """The word of the text report for a key: up to 11.5.6 the keys lack their "/s"."""
+    if key == "util":
+        return "%util"
+    if "r" in keys and key in _OLD_DISK_KEYS:
+        return _OLD_DISK_KEYS[key]
+    if re.fullmatch(r"[rwd]rqm", key):
+        return f"%{key}"
+    return re.sub(r"_per_sec$", "/s", key)
+
+
+_TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
+
+
+def _mend_unit(columns: Iterable[LayoutColumn], values: Floats) -> str:
+    """Correct throughput in place where request counts and sizes prove that the keys' unit is wrong.
+
+    Requests per second times their mean size is the throughput, by definition. Returns what to
+    tell the reader, "" where nothing was wrong or nothing is known.
+    """
+    at = {column.column: place for place, column in enumerate(columns)}
+    stated = implied = 0.0
+    for rates, size, throughput in _PRODUCTS:
+        if size in at and all(name in at for name in (*rates, *throughput)):
+            implied += float(np.nansum(values[:, [at[r] for r in rates]].sum(axis=1) * values[:, at[size]]))
+            stated += float(np.nansum(values[:, [at[t] for t in throughput]]))
+    if not (implied > 0 and stated > 0):
+        return ""
+    wrong = next((ratio for ratio in _TRUE_UNITS if abs(stated / implied / ratio - 1) < 0.1), None)
+    if wrong is None:
+        return ""
+    for name, place in at.items():
+        if name and name.endswith("kb_per_s"):
+            values[:, place] /= wrong
+    return (
+        f"by the sizes of requests throughput is in {_TRUE_UNITS[wrong]} per second, not in the unit that "
+        "the keys name (a fault of iostat 11.5.1-11.5.6 and 12.1.2-12.2.0); corrected"
+    )
+
+
+_PRODUCTS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
+    (("reads_per_s",), "read_request_size_kb", ("read_kb_per_s",)),
+    (("writes_per_s",), "write_request_size_kb", ("write_kb_per_s",)),
+    (("discards_per_s",), "discard_request_size_kb", ("discard_kb_per_s",)),
+    (("reads_per_s", "writes_per_s"), "request_size_kb", ("read_kb_per_s", "write_kb_per_s")),
+    (("ios_per_s",), "request_size_kb", ("kb_per_s",)),
+)
+"""Rates of requests, their size, and the throughput that the two make."""
+
+
+def _frame(source: Source, run: _Run, rows: Rows, timing: Timing, is_aware: bool) -> pd.DataFrame:
+    data = front_columns(
+        source.name,
+        rows.lines,
+        run.facts.get("nodename", ""),
+        _seconds(timing),
+        is_aware,
+        timing.interval,
+        np.full(len(rows.lines), run.index, dtype=np.int64),
+        timing.report,
+        timing.since_boot,
+    )
+    if rows.layout.family == "disk":
+        data["device"] = pd.Categorical([key.strip() for key in rows.keys])
+    else:
+        data["cpu"] = pd.Categorical(["all"] * len(rows.lines))
+    for place, column in enumerate(rows.layout.columns):
+        if column.column is not None:
+            data[column.column] = rows.values[:, place]  # noqa: PD011 (Rows is no frame)
+    if rows.layout.family == "disk":
+        data["is_group"] = rows.indent > 0
+    return pd.DataFrame(data)
+
+
+def _seconds(timing: Timing) -> Floats:
+    """Seconds since 1970, NaN where no date is known."""
+    return np.where(timing.is_dated, timing.absolute, np.nan)
+
+
+def _cpus(facts: dict[str, str]) -> int | None:
+    number = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
+    return int(number[0]) if number else None
+
+
+def _section(source: Source, starts: Ints, timed: _Timed) -> Section:
+    run, facts = timed.run, timed.run.facts
+    start, end = span(np.concatenate([np.empty(0), *map(_seconds, timed.timings)]))
+    return Section(
+        source=source.name,
+        format=_ID,
+        layout="; ".join(dict.fromkeys(rows.layout.name for rows in timed.rows)),
+        host=facts.get("nodename") or None,
+        kernel=facts.get("release") or None,
+        cpus=_cpus(facts),
+        start=start,
+        end=end,
+        reports=len(run.reports),
+        rows=sum(len(rows.lines) for rows in timed.rows),
+        first_line=int(np.searchsorted(starts, run.at, "right")),
+    )
+
+
+FORMAT = FileFormat(id=_ID, title="iostat -o JSON", example=_EXAMPLE, recognise=_recognise, read=read)
