@@ -88,7 +88,7 @@ def test_files_and_functions_stay_small(path):
             assert size <= (70 if is_command else 50), f"{path}:{node.lineno} {node.name} has {size} lines"
 
 
-@pytest.mark.parametrize("folder, name", [("formats", "FORMAT"), ("rules", "RULE")])
+@pytest.mark.parametrize(("folder", "name"), [("formats", "FORMAT"), ("rules", "RULE")])
 def test_one_public_module_holds_one_format_or_rule(folder, name):
     for path in (ROOT / folder).glob("[!_]*.py"):
         targets = [

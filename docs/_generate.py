@@ -1,0 +1,149 @@
+"""Writes the pages that are made from the code; `--check` fails when one is not current.
+
+python docs/_generate.py [--check]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import click
+
+from iodiag import formats
+from iodiag.cli import _COMMANDS, cli
+from iodiag.formats._types import ContextFormat, FileFormat, TableFormat
+from iodiag.model import columns
+from iodiag.rules import all_rules, page
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- made by docs/_generate.py: edit the code, not this page -->\n\n"
+KINDS = {TableFormat: "samples in text", ContextFormat: "context in text", FileFormat: "a whole file"}
+
+
+def pages() -> dict[str, str]:
+    made = {
+        "cli.md": cli_page(),
+        "columns.md": columns_page(),
+        "formats.md": formats_page(),
+        "rules/index.md": rules_index(),
+    }
+    made |= {f"rules/{rule.id}.md": rule_page(rule.id) for rule in all_rules().values()}
+    return {name: NOTE + text.rstrip() + "\n" for name, text in made.items()}
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def cli_page() -> str:
+    parts = ["# Command line\n"]
+    context = click.Context(cli, info_name="iodiag", max_content_width=96)
+    parts.append(f"```text\n{cli.get_help(context)}\n```\n")
+    for name in _COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        child = click.Context(command, info_name=name, parent=context, max_content_width=96)
+        parts.append(f"## iodiag {name}\n\n```text\n{command.get_help(child)}\n```\n")
+    return "\n".join(parts)
+
+
+def columns_page() -> str:
+    parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
+    parts += [f"| `{name}` | {cell(meaning)} |" for name, meaning in columns.KEYS.items()]
+    parts.append(
+        "\n1 kB is 1024 bytes, as in sysstat. A column that a source lacks is absent, a cell that it lacks is NaN.\n"
+    )
+    for family, entries in columns.FAMILIES.items():
+        key = columns.KEY_COLUMNS.get(family)
+        parts.append(f"\n## {family}\n")
+        if key:
+            parts.append(f"One row per report and `{key}`.\n")
+        parts.append("| column | unit | aggregates as | meaning |\n|---|---|---|---|")
+        for entry in entries:
+            how = f"mean weighted by `{entry.weight}`" if entry.weight else entry.kind
+            trust = f" *Trust: {entry.trust}.*" if entry.trust else ""
+            parts.append(
+                f"| `{entry.name}` | {cell(entry.unit)} | {how} | {cell(entry.meaning + '.' + trust)} |"
+            )
+    return "\n".join(parts)
+
+
+def formats_page() -> str:
+    names = sorted(m.name for m in iter_modules(formats.__path__) if not m.name.startswith("_"))
+    modules = [import_module(f"iodiag.formats.{name}") for name in names]
+    parts = [
+        "# Formats\n",
+        "What a file is, is found from its content; one text may hold several of these.\n",
+    ]
+    parts.append("| format | what it is | kind |\n|---|---|---|")
+    for module in modules:
+        form = module.FORMAT
+        parts.append(f"| `{form.id}` | {cell(form.title)} | {KINDS[type(form)]} |")
+    for module in modules:
+        form = module.FORMAT
+        parts.append(f"\n## {form.id}\n\n{(module.__doc__ or '').strip()}\n")
+        if isinstance(form.example, str) and form.example.strip():
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", form.example)), default=0))
+            parts.append(f"{fence}text\n{form.example.rstrip()}\n{fence}")
+    return "\n".join(parts)
+
+
+def rules_index() -> str:
+    parts = ["# Rules\n", "| rule | finds |\n|---|---|"]
+    parts += [f"| [{rule.id}]({rule.id}.md) | {cell(rule.title)} |" for rule in all_rules().values()]
+    return "\n".join(parts)
+
+
+def rule_page(rule_id: str) -> str:
+    rule = all_rules()[rule_id]
+    first, _, rest = page(rule_id).partition("\n")
+    parts = [f"# {rule.id}\n", f"**{first.rstrip('.')}.**\n", rest.strip(), "\n## Thresholds\n"]
+    if rule.thresholds:
+        parts.append(
+            f"Change one with `--set {rule.id}.NAME=VALUE`.\n\n| name | default | meaning | source |\n|---|---|---|---|"
+        )
+        parts += [
+            f"| `{name}` | {t.default:g} {cell(t.unit)} | {cell(t.meaning)} | {cell(t.source)} |"
+            for name, t in rule.thresholds.items()
+        ]
+    else:
+        parts.append("None.")
+    parts.append("\n## Needs\n")
+    for alternative in rule.needs.one_of:
+        parts.append(
+            "- "
+            + "; ".join(
+                f"`{t}`: {', '.join(f'`{c}`' for c in cs) or 'any column'}" for t, cs in alternative.items()
+            )
+        )
+    parts.append("\n## What to do\n")
+    parts += [f"{number}. {line}" for number, line in enumerate(rule.remedy, 1)]
+    if rule.confirm:
+        parts.append("\n## To confirm\n\n```sh\n" + "\n".join(rule.confirm) + "\n```")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    made = pages()
+    stale = [
+        name for name, text in made.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != text
+    ]
+    orphans = [p for p in (DOCS / "rules").glob("*.md") if f"rules/{p.name}" not in made]
+    if "--check" in sys.argv[1:]:
+        for name in [*stale, *(f"rules/{p.name}" for p in orphans)]:
+            print(f"docs/{name} is not current: run python docs/_generate.py")
+        return 1 if stale or orphans else 0
+    for name, text in made.items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
+        (DOCS / name).write_text(text)
+    for path in orphans:
+        path.unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""The documentation is true: generated pages are current, examples run, nothing is missing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_generated_pages_are_current():
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "_generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ci_runs_the_readme_s_test_command():
+    commands = [
+        line for line in README.splitlines() if line.startswith("python3 -m venv") and "pytest" in line
+    ]
+    assert len(commands) == 1
+    assert commands[0] in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def examples() -> list[str]:
+    """Every `iodiag …` command of the README that names files of this repository."""
+    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", README, re.S)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    lines = [line.split("&& .venv/bin/")[-1] if "&& .venv/bin/" in line else line for line in lines]
+    return [line for line in lines if line.startswith("iodiag ") and "samples/" in line]
+
+
+def test_the_readme_has_examples():
+    assert len(examples()) >= 2
+
+
+@pytest.mark.parametrize("command", examples())
+def test_the_readme_s_examples_run(command, tmp_path):
+    words = shlex.split(command)[1:]
+    words = [str(ROOT / word) if word.startswith("samples/") else word for word in words]
+    done = subprocess.run(
+        [sys.executable, "-m", "iodiag", *words], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_every_page_s_relative_links_exist():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_architecture_gives_a_reason_for_every_dependency():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for requirement in project["dependencies"]:
+        name = re.match(r"[\w-]+", requirement)[0]
+        assert f"`{name}`" in text, name
