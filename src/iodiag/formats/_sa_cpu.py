@@ -26,7 +26,7 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
     """
     if not stored.has(*_PARTS):
         return
-    samples = _online(stored, _PARTS, context)
+    samples = _with_last(stored.take(_is_online(stored, _PARTS)), context)
     ticks = {name: _forward(samples, name) for name in (*_PARTS, *_GUESTS) if stored.has(name)}
     item, record = samples.now.item, samples.now.record
     whole = _whole(samples, ticks, context)
@@ -38,12 +38,16 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
     yield table(section.family, samples, _shares(ticks, whole), {"cpu": Words.of(item, spell_cpu)})
 
 
-def _online(stored: Stored, counters: Iterable[str], context: Context) -> Samples:
-    """The CPUs that were online, with their last sample before, and all CPUs together (item 0)."""
-    is_online = stored.item == 0
+def _is_online(stored: Stored, counters: Iterable[str]) -> Bools:
+    """All CPUs together (item 0), and those that have counted anything."""
+    is_online: Bools = stored.item == 0
     for counter in counters:
         is_online = is_online | (stored.values[counter] > 0)
-    stored = stored.take(is_online)
+    return is_online
+
+
+def _with_last(stored: Stored, context: Context) -> Samples:
+    """Each CPU with its last sample, however long ago; those without one are left out."""
     samples = pair(stored, stored.item, context.seconds, across_gaps=True)
     return samples.take(~samples.is_new)
 
@@ -94,12 +98,14 @@ def _shares(ticks: dict[str, Floats], whole: Floats) -> dict[str, Floats]:
 
 
 def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
-    """Packets that each online CPU took from the network; the line of all CPUs is their sum.
+    """Packets that each CPU took from the network; the line of all CPUs is their sum.
 
-    Up to 11.7.2 the file held that sum as item 0; later releases leave it zero and add up.
+    Up to 11.7.2 the file held that sum as item 0; later releases leave it zero and add up. From
+    0x2175 on a CPU that never took a packet counts as offline and has no row.
     """
-    counters = [token for token in section.columns if stored.has(token)]
-    samples = _online(stored, counters, context)
+    if context.is_self_describing:
+        stored = stored.take(_is_online(stored, [token for token in section.columns if stored.has(token)]))
+    samples = _with_last(stored, context)
     item, record = samples.now.item, samples.now.record
     columns = {name: _with_sum(v, item, record) for name, v in columns_of(section, samples).items()}
     yield table(section.family, samples, columns, {"cpu": Words.of(item, spell_cpu)})

@@ -1,0 +1,157 @@
+"""Binary files that are cut, damaged, hostile or too old."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from iodiag.errors import FormatError
+from iodiag.formats.sa_binary import FORMAT
+from writers import sa_writer as w
+from writers.sa_cases import START, disk, item, read, record
+
+BOTH = [w.CPU, w.DISK]
+
+
+def both(number: int) -> w.Stats:
+    return record(number, {1: [item(w.CPU, user=number + 1, idle=1)] * 3, 11: [disk(ios=number * 10)]})
+
+
+def test_a_cut_tail_costs_its_record_only() -> None:
+    whole = w.SaFile(BOTH, [both(n) for n in range(4)]).write()
+    last = len(w.SaFile(BOTH, [both(n) for n in range(3)]).write())
+    assert len(read(whole).tables["disk"]) == 3
+    for end in range(last + 1, len(whole)):
+        reading = read(whole[:end])
+        assert len(reading.tables["disk"]) == 2
+        (note,) = reading.notes
+        assert (note.line, note.is_unread) == (last, True)
+        assert "ends inside a record" in note.reason
+
+
+@pytest.mark.parametrize(
+    ("at", "code", "value", "reason"),
+    [
+        (20, "B", 0, "no record of sysstat"),
+        (20, "B", 16, "no record of sysstat"),
+        (21, "B", 24, "no record of sysstat"),
+        (8, "Q", 5, "impossible time"),
+        (8, "Q", 2**60, "impossible time"),
+        (24, "i", -1, "-1 items of activity 1"),
+        (24, "i", 2**31 - 1, "2147483647 items"),
+        (24, "i", 2**20, "ends inside a record"),
+    ],
+)
+def test_a_damaged_record_ends_the_reading(at: int, code: str, value: int, reason: str) -> None:
+    good = w.SaFile(BOTH, [both(n) for n in range(2)]).write()
+    data = bytearray(
+        good + w.SaFile(BOTH, [both(2)]).write()[-(len(good) - len(w.SaFile(BOTH, [both(0)]).write())) :]
+    )
+    struct.pack_into("<" + code, data, len(good) + at, value)
+    reading = read(bytes(data))
+    assert len(reading.tables["disk"]) == 1
+    (note,) = reading.notes
+    assert reason in note.reason
+    assert note.line == len(good)
+    assert note.is_unread
+
+
+@pytest.mark.parametrize("magic", [0x215D, 0x2169, 0x216F])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_formats_before_8_1_3_are_refused_by_name(magic: int, order: str) -> None:
+    marked = struct.pack(order + "HH", 0xD596, magic) + bytes(300)
+    at_36 = struct.pack(order + "Q7IHH", START, *range(7), magic, 400) + b"\1\1\1Linux\0" + bytes(300)
+    at_4 = struct.pack(order + "IHH", 1, magic, 400) + bytes(40) + b"Linux\0" + bytes(300)
+    for data in (marked, at_36, at_4):
+        assert FORMAT.recognise(data)
+        with pytest.raises(
+            FormatError, match=rf"sa15@2: format {magic:#x} \(sysstat before 8.1.3\).*sar -A -f"
+        ):
+            read(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (struct.pack("<HH", 0xD596, 0x2172) + bytes(300), "sa15@2: format 0x2172 is unknown"),
+        (struct.pack("<HH", 0xD596, 0x2199) + bytes(300), "sa15@2: format 0x2199 is unknown"),
+        (struct.pack("<HH", 0xD596, 0x2175) + bytes(300), "sa15@8: a header of 0 bytes"),
+        (struct.pack("<HH", 0xD596, 0x2175), "sa15@4: the file ends inside its header"),
+        (b"\x96\xd5", "sa15@0: this is no sa file"),
+    ],
+)
+def test_other_magics_and_stumps_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read(data)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"\x96", b"Linux 6.1 (host)\t11/20/26\n", b"\x96\xd5", bytes(4096), b"Linux\0" * 99]
+)
+def test_other_files_are_not_recognised(text: bytes) -> None:
+    assert not FORMAT.recognise(text)
+
+
+EDGES = st.sampled_from((0, 1, 2, 4, 8, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1))
+MIXED = {
+    magic: w.SaFile(
+        layouts,
+        [
+            record(
+                n,
+                {
+                    i.id: [item(i, **({"name": b"a"} if "name" in i.names else {}))] * i.subitems
+                    for i in layouts
+                },
+            )
+            for n in range(3)
+        ],
+        magic=magic,
+        extras=int(magic == 0x2175),
+    ).write()
+    for magic, layouts in {
+        0x2170: [w.CPU_OLDEST, w.DISK_OLDEST, w.MEMORY_OLDEST],
+        0x2171: [w.CPU_OLD, w.DISK_OLD, w.NET_OLD, w.QUEUE_OLD],
+        0x2173: [w.CPU_OLD, w.DISK_OLD, w.NET_OLD, w.QUEUE_OLD],
+        0x2175: [
+            w.CPU,
+            w.IRQ_MATRIX,
+            w.DISK,
+            w.NET,
+            w.MEMORY,
+            w.FILESYSTEM,
+            w.SOFTNET,
+            w.PRESSURE_IO,
+            w.BATTERY,
+            w.FOREIGN,
+        ],
+    }.items()
+}
+
+
+@given(
+    magic=st.sampled_from(sorted(MIXED)),
+    changes=st.lists(
+        st.tuples(st.integers(1, 10_000), st.one_of(EDGES, st.integers(0, 2**32 - 1))), max_size=4
+    ),
+    flips=st.lists(st.tuples(st.integers(0, 40_000), st.integers(0, 255)), max_size=4),
+    end=st.integers(0, 40_000),
+)
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+def test_no_damage_leads_to_more_than_a_format_error(
+    magic: int, changes: list[tuple[int, int]], flips: list[tuple[int, int]], end: int
+) -> None:
+    data = bytearray(MIXED[magic])
+    for place, value in changes:
+        struct.pack_into("<I", data, place * 4 % (len(data) - 4), value)
+    for place, value in flips:
+        data[place % len(data)] = value
+    FORMAT.recognise(bytes(data[:4096]))
+    try:
+        reading = read(bytes(data[: end if end < len(data) else None]))
+    except FormatError:
+        return
+    assert sum(map(len, reading.tables.values())) <= len(data)
