@@ -166,7 +166,7 @@ def test_several_hosts_are_told_apart():
     other = replace(report.sources[1], section=replace(report.sources[1].section, host="db02"))
     text = replace(report, sources=(report.sources[0], other)).to_markdown()
     assert text.startswith("# Storage report: `backup01`, `db02`, 2019")
-    assert "| # | Severity | Confidence | Host | Devices | Finding |" in text
+    assert "| # | Severity | Confidence | Finding | Host | Devices |" in text
     assert "- **Host:** `backup01`" in text
 
 

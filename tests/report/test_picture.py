@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from iodiag.model.capture import Section
 from iodiag.model.finding import Finding
@@ -57,6 +59,14 @@ def test_directions_stand_apart_for_one_device_and_are_summed_among_several():
         ("b", (11.0, 22.0)),
     ]
     assert [panel.title for panel in two.panels] == ["Throughput, kB/s", "Requests in flight"]
+
+
+def test_among_several_devices_a_latency_is_that_of_the_slower_direction():
+    columns = {"read_await_ms": (1.0, math.nan, math.nan), "write_await_ms": (4.0, 2.0, math.nan)}
+    (chart,) = pictures(series("a", **columns), series("b", **columns))
+    first, second, third = chart.panels[0].lines[0].y
+    assert (first, second) == (4.0, 2.0)
+    assert math.isnan(third)
 
 
 def test_many_kilobytes_are_drawn_as_megabytes():
@@ -114,8 +124,8 @@ def test_a_line_breaks_where_samples_are_missing():
 def test_thinning_keeps_every_peak():
     values = [0.0] * 100_000
     values[54_321] = 9.0
-    kept = _picture._thinned(values)
-    assert len(kept) <= _picture.POINTS_PER_LINE + 2
+    kept = _picture._thinned(values, 800)
+    assert len(kept) <= 802
     assert 54_321 in kept
     assert kept == sorted(kept)
 
@@ -180,6 +190,24 @@ def test_the_ladder_is_drawn_for_rules_about_saturation():
 def test_one_load_level_makes_no_ladder():
     steps = series(ios_per_s=(5.0, 5.0), queue_depth=(1.0, 1.0))
     assert kinds(pictures(steps, about=finding(rule="volume-cap"))) == ["Timeline"]
+
+
+ODD = st.one_of(st.floats(), st.sampled_from([0.0, 1e-300, 1e300, -5.0, 100.0]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(ODD, ODD, ODD), min_size=1, max_size=5),
+    st.sampled_from([(), (7.0,), (7.0, 7.0), (0.0, 1e300), (0.0, 60.0, 1e9), (1e11, 2e11)]),
+    st.none() | st.tuples(st.integers(-3, 9), st.integers(-3, 9)),
+)
+def test_no_numbers_can_break_a_chart(rows, times, samples):
+    throughput, queue, latency = (tuple(column) for column in zip(*rows, strict=True))
+    columns = {"ios_per_s": throughput, "queue_depth": queue, "await_ms": latency}
+    odd = [series(name, times=times[: len(rows)], **columns) for name in "abc"]
+    disks = [device(name) for name in "abc"]
+    for picture in pictures(*odd, devices=disks, about=finding(*"abc", rule="volume-cap", samples=samples)):
+        assert figures.svg(picture, "x").startswith("<svg")
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, UnparsedLine
@@ -149,6 +149,16 @@ def devices(report: Report) -> Table:
         left_out=" ".join(left_out),
     )
     return _without_empty(table)
+
+
+def stacked(table: Table) -> Table:
+    """The table of devices with the three numbers of a cell below each other, where width is dear."""
+
+    def below(cell: Spans) -> Spans:
+        return tuple(Span(span.text.replace(" / ", "\n"), span.is_code) for span in cell)
+
+    rows = (tuple(below(c) if at in table.numeric else c for at, c in enumerate(row)) for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 def _is_idle(device: DeviceSummary) -> bool:

@@ -124,10 +124,10 @@ def summary_table(report: Report) -> Table:
     for at, finding in enumerate(ordered, 1):
         host = ((_text.name(finding.host),) if finding.host else (),) if has_hosts else ()
         devices = _text.names(finding.devices, 6) or (Span("whole host"),)
-        row = ((Span(str(at)),), (Span(finding.severity),), (Span(finding.confidence),), *host, devices)
-        rows.append((*row, _text.prose(finding.title)))
+        severity, confidence = (Span(finding.severity),), (Span(finding.confidence),)
+        rows.append(((Span(str(at)),), severity, confidence, _text.prose(finding.title), *host, devices))
     hosts = ("Host",) if has_hosts else ()
-    head = ("#", "Severity", "Confidence", *hosts, "Devices", "Finding")
+    head = ("#", "Severity", "Confidence", "Finding", *hosts, "Devices")
     left_out = ""
     if len(ordered) > FULL_FINDINGS:
         left_out = f"The first {FULL_FINDINGS} are shown in full below; the JSON report has all of them."

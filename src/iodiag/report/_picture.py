@@ -18,8 +18,13 @@ from iodiag.report import _text
 LADDER_RULES = frozenset({"true-saturation", "approaching-saturation", "util-false-alarm", "volume-cap"})
 LINES_IN_PANEL = 6
 BARS_IN_CHART = 24
+POINTS_IN_TIMELINE = 6000
 POINTS_PER_LINE = 800
+POINTS_IN_LADDER = 600
 LABEL_LIMIT = 28
+# past these a number is a broken counter, and no axis can show it
+LARGEST = 1e15
+LAST_SECOND = 250_000_000_000
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,7 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
 def _has_clock(series: Series) -> bool:
     """Whether every sample has a time and time never runs back (joined captures may)."""
     times = series.time
-    if len(times) != len(series.position) or not all(map(math.isfinite, times)):
+    if len(times) != len(series.position) or not all(0 <= at < LAST_SECOND for at in times):
         return False
     return all(earlier <= later for earlier, later in pairwise(times))
 
@@ -175,18 +180,19 @@ def _axis(series: Series, has_clock: bool) -> tuple[float, ...]:
 
 def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]], is_host: bool) -> list[Panel]:
     found = []
+    room = min(POINTS_PER_LINE, POINTS_IN_TIMELINE // (4 * len(shown)))
     if is_host:
         for title, columns in _HOST_PANELS:
-            found.append(_panel(title, _lines_of_one(shown[0], axes[0], columns)))
+            found.append(_panel(title, _lines_of_one(shown[0], axes[0], columns, room)))
     else:
         for title, directions, total in _DEVICE_PANELS:
             columns = directions if set(directions) & set(shown[0].columns) else {total: ""}
             if len(shown) == 1:
-                lines = _lines_of_one(shown[0], axes[0], columns)
+                lines = _lines_of_one(shown[0], axes[0], columns, room)
             else:
                 totals = [_total(one, total, directions) for one in shown]
                 lines = [
-                    _line(_label(one.name), x, y, at)
+                    _line(_label(one.name), x, y, at, room)
                     for at, (one, x, y) in enumerate(zip(shown, axes, totals, strict=True))
                     if y
                 ]
@@ -197,9 +203,9 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]], is_host:
     return [p for p in panels if not (has_throughput and p.title.startswith("Requests per"))]
 
 
-def _lines_of_one(series: Series, x: tuple[float, ...], columns: Mapping[str, str]) -> list[Line]:
+def _lines_of_one(series: Series, x: tuple[float, ...], columns: Mapping[str, str], room: int) -> list[Line]:
     return [
-        _line(label, x, series.columns[column], at)
+        _line(label, x, series.columns[column], at, room)
         for at, (column, label) in enumerate(columns.items())
         if column in series.columns
     ]
@@ -213,14 +219,14 @@ def _total(series: Series, total: str, directions: Mapping[str, str]) -> tuple[f
     if not parts:
         return ()
     if total == "await_ms":
-        return tuple(max(v if math.isfinite(v) else -1.0 for v in row) for row in zip(*parts, strict=False))
+        return tuple(max(filter(_is_drawable, row), default=math.nan) for row in zip(*parts, strict=False))
     return tuple(sum(row) for row in zip(*parts, strict=False))
 
 
 def _panel(title: str, lines: Iterable[Line]) -> Panel:
     """A panel of the lines that hold a number; kB/s become MB/s where they are many."""
-    drawn = [line for line in lines if any(map(math.isfinite, line.y))]
-    top = max((value for line in drawn for value in line.y if math.isfinite(value)), default=0.0)
+    drawn = [line for line in lines if any(map(_is_drawable, line.y))]
+    top = max((value for line in drawn for value in line.y if _is_drawable(value)), default=0.0)
     if title.endswith("kB/s") and top >= 10 * 1024:
         drawn = [Line(o.label, o.x, tuple(v / 1024 for v in o.y), o.colour) for o in drawn]
         title = title.replace("kB/s", "MB/s (1 MB = 1,024 kB)")
@@ -228,10 +234,10 @@ def _panel(title: str, lines: Iterable[Line]) -> Panel:
     return Panel(title, tuple(drawn), 100.0 if title.endswith("%") and len(drawn) and top > 50 else 0.0)
 
 
-def _line(label: str, x: Sequence[float], y: Sequence[float], colour: int) -> Line:
-    """A line thinned to the highest and lowest of each stretch, and broken where samples are missing."""
+def _line(label: str, x: Sequence[float], y: Sequence[float], colour: int, room: int) -> Line:
+    """A line of at most about `room` points, broken where samples are missing."""
     count = min(len(x), len(y))
-    kept = _thinned(y[:count])
+    kept = _thinned(y[:count], room)
     steps = sorted(later - earlier for earlier, later in pairwise(x))
     longest = 5 * steps[len(steps) // 2] if steps else math.inf
     xs: list[float] = []
@@ -242,18 +248,18 @@ def _line(label: str, x: Sequence[float], y: Sequence[float], colour: int) -> Li
             xs.append(xs[-1])
             ys.append(math.nan)
         xs.append(x[at])
-        ys.append(y[at] if math.isfinite(y[at]) else math.nan)
+        ys.append(y[at] if _is_drawable(y[at]) else math.nan)
     return Line(label, tuple(xs), tuple(ys), colour)
 
 
-def _thinned(values: Sequence[float]) -> list[int]:
-    """Indices of at most POINTS_PER_LINE values: the least and the greatest of each stretch."""
-    if len(values) <= POINTS_PER_LINE:
+def _thinned(values: Sequence[float], room: int) -> list[int]:
+    """Indices of at most `room` values: the least and the greatest of each stretch."""
+    if len(values) <= room:
         return list(range(len(values)))
-    size = math.ceil(2 * len(values) / POINTS_PER_LINE)
+    size = math.ceil(2 * len(values) / room)
     kept: list[int] = []
     for start in range(0, len(values), size):
-        stretch = [at for at in range(start, min(start + size, len(values))) if math.isfinite(values[at])]
+        stretch = [at for at in range(start, min(start + size, len(values))) if _is_drawable(values[at])]
         if stretch:
             ends = {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
             kept.extend(sorted(ends))
@@ -290,12 +296,19 @@ def _inside(series: Series, finding: Finding) -> list[bool]:
     return [finding.samples[0] <= at <= finding.samples[1] for at in series.position]
 
 
+def _is_drawable(value: float) -> bool:
+    return abs(value) < LARGEST  # false for NaN too
+
+
 def _median(values: Iterable[float]) -> float:
-    known = [value for value in values if math.isfinite(value)]
+    known = [value for value in values if _is_drawable(value)]
     return statistics.median(known) if known else math.nan
 
 
 _TOLD = (
+    "ios_per_s",
+    "reads_per_s",
+    "writes_per_s",
     "read_kb_per_s",
     "write_kb_per_s",
     "await_ms",
@@ -317,8 +330,8 @@ def _told(finding: Finding, shown: Sequence[Series]) -> str:
             pairs = list(zip(series.columns[column], inside, strict=False))
             within = _median(value for value, is_in in pairs if is_in)
             without = _median(value for value, is_in in pairs if not is_in)
-            if math.isfinite(within):
-                other = f" (otherwise {_text.number(without)})" if math.isfinite(without) else ""
+            if _is_drawable(within):
+                other = f" (otherwise {_text.number(without)})" if _is_drawable(without) else ""
                 facts.append(f"{_text.column_label(column)} {_text.number(within)}{other}")
         if facts:
             sentences.append(f"{_label(series.name)}: {', '.join(facts)}.")
@@ -334,7 +347,7 @@ def bars(report: Report, finding: Finding) -> Bars | None:
     groups = []
     for column, legend in (("read_await_ms", "read"), ("write_await_ms", "write"), ("await_ms", "await")):
         values = tuple(_await(report, finding, by_name.get(name), name, column) for name in peers)
-        if sum(map(math.isfinite, values)) >= 2:
+        if sum(map(_is_drawable, values)) >= 2:
             groups.append((legend, values))
     if not groups:
         return None
@@ -383,13 +396,14 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
     """Work done against requests in flight, or None for less than two load levels."""
     inside: list[Line] = []
     outside: list[Line] = []
-    for at, one in enumerate(series[:LINES_IN_PANEL]):
+    shown = series[:LINES_IN_PANEL]
+    for at, one in enumerate(shown):
         ios = _total(one, "ios_per_s", {"reads_per_s": "", "writes_per_s": ""})
         rows = zip(one.columns.get("queue_depth", ()), ios, _inside(one, finding), strict=False)
-        points = [(x, y, is_in) for x, y, is_in in rows if math.isfinite(x) and math.isfinite(y) and x > 0]
+        points = [(x, y, is_in) for x, y, is_in in rows if _is_drawable(x) and _is_drawable(y) and x > 0]
         for wanted, into in ((True, inside), (False, outside)):
             chosen = [(x, y) for x, y, is_in in points if is_in is wanted]
-            step = max(1, math.ceil(len(chosen) / POINTS_PER_LINE))
+            step = max(1, math.ceil(len(points) * len(shown) / POINTS_IN_LADDER))
             if chosen:
                 xs, ys = zip(*chosen[::step], strict=True)
                 into.append(Line(_label(one.name), xs, ys, at))

@@ -34,9 +34,9 @@ CONFIDENCE_MEANING = {
 }
 
 SUMMARY_NOTE = (
-    "Median / 95th percentile / maximum of the samples. Each sample is itself a mean over its "
-    "interval, so the percentile is one of sample means, not of single requests. One number stands for "
-    "all three where they are equal."
+    "Median, 95th percentile and maximum of the samples, in this order. Each sample is itself a mean over "
+    "its interval, so the percentile is one of sample means, not of single requests. One number stands "
+    "for all three where they are equal."
 )
 
 

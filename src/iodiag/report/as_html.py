@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 5_000_000
 SVG_BYTES = 300_000
-CHARTS_SHOWN = 60
+CHARTS_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _page(template: Template, report: Report, parts: list[Part], drawn: dict[int
         full=_outline.FULL_FINDINGS,
         clear=_account.clear(report),
         unjudged=_account.unjudged(report),
-        devices=_account.devices(report),
+        devices=_account.stacked(_account.devices(report)),
         summary_note=_text.SUMMARY_NOTE,
         sources=_account.sources(report),
         ledgers=_account.ledgers(report),
@@ -108,9 +108,11 @@ def _draw(report: Report, parts: list[Part], room: int) -> dict[int, Drawn]:
             if picture in first_shown:
                 remarks.append(f"The chart is the same as that of finding {first_shown[picture]}.")
                 continue
-            chart = _chart(picture, f"chart-{total}") if total < CHARTS_SHOWN else None
+            chart = _chart(picture, f"chart-{total}") if room > 0 and total < CHARTS_SHOWN else None
             if chart is None or chart.size > room:
                 remarks.append("A chart was left out to keep this file small.")
+                # drawing takes longer than all the rest: the first that does not fit is the last drawn
+                room = 0
                 continue
             room -= chart.size
             total += 1

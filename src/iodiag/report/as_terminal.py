@@ -46,6 +46,7 @@ def show(report: Report, console: Console) -> None:
 
 def _blocks(report: Report) -> Iterator[RenderableType]:
     from rich.panel import Panel
+    from rich.text import Text
 
     style = _STYLES[report.worst()]
     headline = _words(_outline.headline(report), "bold")
@@ -60,7 +61,9 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
         yield from _finding(part)
     yield from _section("Looked at and clear", [("", _account.clear(report))])
     yield from _section("Could not be judged, and why", _account.unjudged(report))
-    yield from _section("Devices", [("", _stacked(_account.devices(report)))])
+    yield from _section("Devices", [("", _account.stacked(_account.devices(report)))])
+    if report.devices:
+        yield Text(_text.SUMMARY_NOTE, "dim")
     yield from _section("What was read", [("", _short(_account.sources(report)))])
     yield from _remarks("Lines not understood", _account.unread(report))
     yield from _remarks("Notes on reading", _account.notes(report))
@@ -106,23 +109,6 @@ def _grid(table: Table) -> Iterator[RenderableType]:
         yield grid
     if table.left_out:
         yield Text(table.left_out, "dim")
-
-
-def _stacked(table: Table) -> Table:
-    """Median, p95 and max below each other, so that the table fits a terminal."""
-    rows = tuple(
-        tuple(
-            tuple(_text.Span(s.text.replace(" / ", "\n"), s.is_code) for s in cell)
-            if at in table.numeric
-            else cell
-            for at, cell in enumerate(row)
-        )
-        for row in table.rows
-    )
-    note = "Median, 95th percentile and maximum of the sample means, below each other."
-    return Table(
-        table.head, rows, table.numeric, f"{note} {table.left_out}".strip() if rows else table.left_out
-    )
 
 
 def _short(table: Table) -> Table:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH_IN = 8.0
-BARS_WIDTH_IN = 5.6
+BARS_WIDTH_IN = 5.0
 _INK, _MUTED, _GRID, _SHADE = "#010101", "#020202", "#030303", "#040404"
 _LINES = tuple(f"#0a0a0{at}" for at in range(6))
 # what each placeholder becomes: (in an SVG, in a PNG); page.css defines the variables
@@ -76,6 +76,7 @@ def svg(picture: Picture, prefix: str) -> str:
     text = re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', text, count=1
     )
+    text = re.sub(r' (?:d|x|y)="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     for placeholder, (variable, _) in _COLOURS.items():
         text = text.replace(placeholder, variable)
     return re.sub(r"\n\s*", "\n", text).strip()
@@ -144,7 +145,7 @@ def _dress(axis: Axes, palette: Palette) -> None:
     axis.tick_params(axis="x", length=3)
     axis.grid(axis="y", color=palette[_GRID], linewidth=0.8)
     axis.set_axisbelow(True)
-    axis.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
+    axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _text.number(float(value))))
 
 
@@ -223,7 +224,7 @@ def _x_axis(axis: Axes, picture: Timeline, palette: Palette) -> None:
         axis.xaxis.get_offset_text().set(color=palette[_MUTED], fontsize=8)
     else:
         axis.xaxis.set_major_locator(MaxNLocator(10, integer=True))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _text.count(round(value))))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _text.count(round(at)) if at > 0 else ""))
 
 
 def _bars(picture: Bars, palette: Palette) -> Figure:
@@ -259,26 +260,39 @@ def _ladder(picture: Ladder, palette: Palette) -> Figure:
     names = {line.label: line.colour for line in every}
     figure, (axis,) = _figure(1, palette, 2.4, has_legend=len(names) > 1)
     _title(axis, "Requests per second", palette)
-    for line in picture.outside:
-        edge = palette.line(line.colour)
-        axis.scatter(line.x, line.y, s=18, facecolors="none", edgecolors=edge, linewidths=1.0)
-    for line in picture.inside:
-        axis.scatter(line.x, line.y, s=22, color=palette.line(line.colour), linewidths=0)
+    for is_inside, lines in ((False, picture.outside), (True, picture.inside)):
+        for line in lines:
+            _dots(axis, line.x, line.y, palette.line(line.colour), is_inside)
     flight = [value for line in every for value in line.x]
-    if max(flight) > 20 * min(flight):
-        axis.set_xscale("log")
-        _dress(axis, palette)
-    _plain_x(axis)
+    _in_flight_axis(axis, is_wide=max(flight) > 20 * min(flight))
     axis.set_xlabel("requests in flight", fontsize=8.5, color=palette[_MUTED])
     axis.set_ylim(0, max(value for line in every for value in line.y) * 1.08 or 1.0)
     if len(names) > 1:
-        marks = [axis.scatter([], [], s=22, color=palette.line(colour)) for colour in names.values()]
+        marks = [_dots(axis, (), (), palette.line(colour), True) for colour in names.values()]
         _legend(figure, marks, list(names), palette)
     return figure
 
 
-def _plain_x(axis: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def _dots(axis: Axes, x: Sequence[float], y: Sequence[float], colour: str, is_filled: bool) -> Any:
+    (dots,) = axis.plot(
+        x,
+        y,
+        linestyle="none",
+        marker="o",
+        markersize=4.5,
+        markerfacecolor=colour if is_filled else "none",
+        markeredgecolor=colour,
+        markeredgewidth=0.9,
+    )
+    return dots
 
+
+def _in_flight_axis(axis: Axes, is_wide: bool) -> None:
+    """A linear axis, or a logarithmic one where the load levels lie far apart."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    if is_wide:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _text.number(float(value))))
-    axis.xaxis.set_minor_formatter(NullFormatter())
