@@ -1,0 +1,197 @@
+"""How a device reads: the size of its reads, what merged, and how long it was busy with each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.episodes import episodes
+from iodiag.derive.facts import number, word
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.capture import Fact
+from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
+
+LEAVE = 0.8
+"""A window is entered at a threshold and left at this share of it, so that noise does not split it."""
+
+PAGES_KB = (4.0, 8.0, 16.0, 32.0)
+PAGE_TOLERANCE = 0.03
+"""Reads within 3 % of a page's size in four samples of five are page reads (16 kB of InnoDB measure 15.9)."""
+
+LARGE_READ_KB = 64.0
+"""Reads from this size on show what the medium streams."""
+
+HDD_SEQUENTIAL_KB = 100 * KB_PER_MB
+"""What a spinning disk streams at least on its outer half, where nothing says it of this one."""
+
+
+@dataclass(frozen=True)
+class ReadPattern:
+    """The longest window in which a device was busy with small reads.
+
+    `merged` is the share of reads that merged into others (NaN where the source has no merges);
+    `busy` the share of time with a request in flight, `per_read_ms` that time per request: an
+    upper bound of the service time, which a spinning disk cannot bring below some milliseconds.
+    `page_kb` is the page size that the reads have, or None. `is_bounded`: the source does not
+    count reads apart, and their number follows from the bytes that were written.
+    """
+
+    rows: pd.DataFrame = field(repr=False)
+    reads_per_s: float
+    read_share: float
+    size_kb: float
+    merged: float
+    kb_per_s: float
+    busy: float
+    per_read_ms: float
+    await_ms: float
+    depth: float
+    page_kb: float | None
+    is_bounded: bool
+
+    def numbers(self) -> dict[str, float | str]:
+        """What sentences about it name, shares in per cent."""
+        return {
+            "reads": self.reads_per_s,
+            "size": self.size_kb,
+            "page": self.page_kb or 0.0,
+            "rate": self.kb_per_s,
+            "busy": 100 * self.busy,
+            "merged": 100 * self.merged,
+            "depth": self.depth,
+            "await": self.await_ms,
+            "per_read": self.per_read_ms,
+        }
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the device could stream: in kB/s, from a fact, from its own rows, or from neither."""
+
+    kb_per_s: float
+    fact: Fact | None = None
+    rows: pd.DataFrame | None = field(default=None, repr=False)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it was seen on this device, not taken from what such devices do."""
+        return self.fact is not None or self.rows is not None
+
+
+def read_pattern(
+    series: DeviceSeries, *, read_share: float, most_kb: float, busy: float
+) -> ReadPattern | None:
+    """The longest window of small reads on a busy device, or None.
+
+    `read_share` is the least share of requests that are reads, `most_kb` the largest read that
+    is small, `busy` the least share of time with a request in flight.
+    """
+    frame = with_reads(series.frame)
+    sizes = _ratio(frame, "read_kb_per_s", "reads_per_s")
+    mask = (
+        (weighted.values(frame, "reads_per_s") >= LEAVE * read_share * weighted.values(frame, "ios_per_s"))
+        & (sizes <= most_kb / LEAVE)
+        & (weighted.values(frame, "busy") >= LEAVE * busy)
+        & ~frame["is_idle"].to_numpy(dtype=bool)
+    )
+    for rows in episodes(frame, mask):
+        pattern = _pattern(rows)
+        if pattern.read_share >= read_share and pattern.size_kb <= most_kb and pattern.busy >= busy:
+            return pattern
+    return None
+
+
+def with_reads(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with `busy`, and `reads_per_s` filled where bytes bound it; `is_bounded` marks those.
+
+    sar counts requests of both directions together. A write moves a file system's block (4 kB) at
+    least, so at most write_kb / 4 of the requests were writes; where that is no more than a
+    twentieth of all, the rest stands for the reads, and their size is known within as much.
+    """
+    frame = frame.copy()
+    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
+    # util counts whole ticks on some kernels; what was in flight bounds it from above
+    frame["busy"] = np.where(np.isnan(depth), util, np.minimum(util, depth))
+    reads, ios = weighted.values(frame, "reads_per_s"), weighted.values(frame, "ios_per_s")
+    writes = weighted.values(frame, "write_kb_per_s") / KB_PER_PAGE
+    bounded = np.isnan(reads) & (writes <= 0.05 * ios) & (weighted.values(frame, "read_kb_per_s") > 0)
+    frame["reads_per_s"] = np.where(bounded, ios - writes, reads)
+    frame["is_bounded"] = bounded
+    return frame
+
+
+def _pattern(rows: pd.DataFrame) -> ReadPattern:
+    reads, merges = weighted.mean(rows, "reads_per_s"), weighted.mean(rows, "read_merges_per_s")
+    ios, busy = weighted.mean(rows, "ios_per_s"), weighted.mean(rows, "busy")
+    size = weighted.ratio(rows, "read_kb_per_s", "reads_per_s")
+    latency = weighted.mean(rows, "read_await_ms")
+    return ReadPattern(
+        rows=rows,
+        reads_per_s=reads,
+        read_share=min(1.0, reads / ios),
+        size_kb=size,
+        merged=merges / (merges + reads),
+        kb_per_s=weighted.mean(rows, "read_kb_per_s"),
+        busy=min(1.0, busy),
+        per_read_ms=1000 * min(1.0, busy) / ios,
+        await_ms=weighted.mean(rows, "latency_ms") if np.isnan(latency) else latency,
+        depth=weighted.mean(rows, "depth"),
+        page_kb=_page(rows, size),
+        is_bounded=bool(rows["is_bounded"].mean() > 0.5),
+    )
+
+
+def _page(rows: pd.DataFrame, size: float) -> float | None:
+    page = min(PAGES_KB, key=lambda kb: abs(kb - size))
+    sizes = _ratio(rows, "read_kb_per_s", "reads_per_s")
+    close = np.abs(sizes / page - 1) <= PAGE_TOLERANCE
+    return page if close.sum() >= 0.8 * len(rows) else None
+
+
+def _ratio(frame: pd.DataFrame, above: str, below: str) -> npt.NDArray[np.float64]:
+    bottom = weighted.values(frame, below)
+    return np.asarray(np.where(bottom > 0, weighted.values(frame, above) / np.maximum(bottom, 1e-9), np.nan))
+
+
+def sequential_reference(view: View, series: DeviceSeries) -> Reference:
+    """What the device streams: measured by hdparm, else seen in its own large reads, else the class's."""
+    for fact in view.facts_of("hdparm"):
+        speed = number(fact, "sequential_read_mb_per_s")
+        if speed > 0 and _is_about(view, series, word(fact, "device")):
+            return Reference(speed * KB_PER_MB, fact=fact)
+    frame = with_reads(series.frame)
+    large = frame[_ratio(frame, "read_kb_per_s", "reads_per_s") >= LARGE_READ_KB]
+    if len(large):
+        best = large.nlargest(1, "read_kb_per_s")
+        return Reference(float(best["read_kb_per_s"].iloc[0]), rows=best)
+    return Reference(HDD_SEQUENTIAL_KB)
+
+
+def _is_about(view: View, series: DeviceSeries, device: str) -> bool:
+    """Whether a fact speaks of this device or a disk below it; one without a name, when there is one disk."""
+    if not device:
+        return len([other for other in view.devices if not other.is_stacked]) <= 1
+    name = view.topology.canonical(device)
+    return name == series.name or name in {leaf.name for leaf in series.leaves}
+
+
+def mixes_directions(series: DeviceSeries, *, most_kb: float, busy: float) -> bool:
+    """Whether the device may read in small pieces, but its source counts both directions together."""
+    rows = series.loaded[series.loaded["reads_per_s"].isna()]
+    return (
+        len(rows) > len(series.loaded) / 2
+        and weighted.ratio(rows, "kb_per_s", "ios_per_s") <= most_kb
+        and weighted.mean(rows, "util") >= busy
+        and weighted.mean(rows, "read_kb_per_s") > weighted.mean(rows, "write_kb_per_s")
+    )
+
+
+def in_pieces(view: View, *, blocks_per_record: float, extents: float) -> tuple[Fact, ...]:
+    """Facts of tools that looked at a table or file itself and found it in pieces."""
+    tables = (f for f in view.facts_of("myisamchk") if number(f, "blocks_per_record") >= blocks_per_record)
+    files = (f for f in view.facts_of("filefrag") if number(f, "most_extents") >= extents)
+    return (*tables, *files)

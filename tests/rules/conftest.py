@@ -1,0 +1,25 @@
+"""What every test of a rule needs: text in, report out."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import iodiag
+from iodiag.model.report import Report
+
+
+def analyzed(text: str, *context: str, **options: Any) -> Report:
+    """The report on a capture and on what was pasted beside it, each an input of its own."""
+    texts = {"capture.txt": text} | {f"context-{n}.txt": t for n, t in enumerate(context, 1)}
+    captures = [iodiag.read(io.BytesIO(body.encode()), name=name) for name, body in texts.items()]
+    return iodiag.analyze(captures, **options)
+
+
+@pytest.fixture
+def report_of() -> Callable[..., Report]:
+    """`report_of(text, *context_texts, **options)`, the options being those of iodiag.analyze."""
+    return analyzed

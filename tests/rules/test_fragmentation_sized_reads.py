@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+
+RULE = "fragmentation-sized-reads"
+HDD = "NAME ROTA TYPE\nsda     1 disk\n"
+SSD = "NAME ROTA TYPE\nsda     0 disk\n"
+FRAGMENTS = {"r/s": 170.0, "rkB/s": 1670.0, "r_await": 5.9, "aqu-sz": 1.0, "%util": 97.0}
+HDPARM = "/dev/sda:\n Timing buffered disk reads: 150 MB in  3.00 seconds =  50.00 MB/sec\n"
+TABLE = "MyISAM file: /t\nRecords: 6000000\nRecordlinks: 8040000\nBlocks/Record: 1.34\n"
+ARTICLE = """
+Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util
+sda 0.00 0.70 172.50 1.20 3340.00 15.20 1670.00 7.60 19.32 1.02 5.90 5.60 97.22
+"""
+
+
+def run(samples=20, **changes):
+    return iostat([{"sda": FRAGMENTS | changes}] * samples)
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def outcome(report, device="sda"):
+    return next(o for o in report.outcomes if o.rule == RULE and device in o.devices)
+
+
+@pytest.mark.parametrize(
+    ("context", "severity", "confidence"),
+    [
+        ((), "notice", "low"),
+        ((HDD,), "notice", "medium"),
+        ((HDD, HDPARM), "warning", "high"),
+    ],
+)
+def test_small_unmerged_reads_on_a_busy_disk_fire(report_of, context, severity, confidence):
+    finding = only(report_of(run(), *context, rules=[RULE]))
+    assert (finding.severity, finding.confidence) == (severity, confidence)
+    assert finding.devices == ("sda",)
+    assert "9.82 kB" in finding.summary
+
+
+def test_the_article_of_the_fragmented_table(report_of):
+    finding = only(report_of(ARTICLE, HDPARM, rules=[RULE]))
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["size"] == pytest.approx(9.68, abs=0.005)
+    assert numbers["share"] == pytest.approx(3.26, abs=0.01)
+    assert finding.confidence == "medium"  # one sample: no surer than another witness makes it
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rrqm/s": 30.0},
+        {"rkB/s": 170 * 110.0},
+        {"%util": 30.0, "aqu-sz": 0.3},
+        {"w/s": 60.0, "wkB/s": 240.0},
+        {"r/s": 2500.0, "rkB/s": 24000.0},
+    ],
+    ids=["merged", "large", "not busy", "writes too", "as fast as streaming"],
+)
+def test_near_misses_stay_clear(report_of, changes):
+    report = report_of(run(**changes), HDD, rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "clear"
+
+
+def test_flash_has_no_seeks_to_save(report_of):
+    report = report_of(run(), SSD, rules=[RULE])
+    assert only(report) is None
+    assert "flash" in outcome(report).reason
+
+
+@pytest.mark.parametrize(("context", "fires"), [((), False), ((HDD,), True)])
+def test_database_pages_are_no_fragments(report_of, context, fires):
+    report = report_of(run(**{"r/s": 128.0, "rkB/s": 128 * 15.9, "r_await": 7.8}), *context, rules=[RULE])
+    finding = only(report)
+    assert bool(finding) is fires
+    if finding:
+        assert "16 kB pages" in finding.summary
+        assert finding.severity == "notice"
+
+
+def test_a_device_too_quick_to_seek_is_only_told(report_of):
+    finding = only(report_of(run(**{"r/s": 1400.0, "rkB/s": 9370.0, "aqu-sz": 3.3}), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("info", "low")
+    assert any(item.weighs == "against" for item in finding.evidence)
+
+
+def test_its_own_large_reads_are_the_yardstick(report_of):
+    large = {"r/s": 400.0, "rkB/s": 40000.0, "r_await": 4.0, "aqu-sz": 1.6, "%util": 80.0}
+    text = iostat([{"sda": FRAGMENTS}] * 20 + [{"sda": large}] * 3)
+    finding = only(report_of(text, HDD, rules=[RULE]))
+    assert finding.evidence[1].values["share"] == pytest.approx(100 * 1670 / 40000)
+    assert finding.samples == (0, 19)
+
+
+def test_sar_without_directions_is_bounded_by_bytes_or_undetermined(report_of):
+    row = {"tps": 173.7, "rkB/s": 1670.0, "wkB/s": 7.6, "areq-sz": 9.66, "aqu-sz": 1.02, "await": 5.9}
+    few = report_of(sar_d([{"sda": row | {"%util": 97.0}}] * 10), HDD, rules=[RULE])
+    assert only(few).evidence[0].values["size"] == pytest.approx(1670 / (173.7 - 1.9))
+    many = sar_d([{"sda": row | {"%util": 97.0, "wkB/s": 300.0}}] * 10)
+    assert outcome(report_of(many, HDD, rules=[RULE])).status == "undetermined"
+
+
+def test_members_of_a_parity_array_read_split_pieces(report_of):
+    lsblk = "NAME  ROTA TYPE\nsda      1 disk\n`-md0    1 raid5\nsdb      1 disk\n`-md0    1 raid5\n"
+    member = {"r/s": 150.0, "rkB/s": 600.0, "r_await": 6.0, "aqu-sz": 0.9, "%util": 90.0}
+    array = {"r/s": 18.0, "rkB/s": 1200.0, "r_await": 20.0, "aqu-sz": 0.4, "%util": 40.0}
+    report = report_of(iostat([{"sda": member, "sdb": member, "md0": array}] * 10), lsblk, rules=[RULE])
+    assert only(report) is None
+    assert "md0" in outcome(report).reason
+
+
+def test_an_array_speaks_for_its_members(report_of):
+    lsblk = "NAME  ROTA TYPE\nsda      1 disk\n`-md0    1 raid0\nsdb      1 disk\n`-md0    1 raid0\n"
+    half = FRAGMENTS | {"r/s": 85.0, "rkB/s": 835.0}
+    report = report_of(iostat([{"sda": half, "sdb": half, "md0": FRAGMENTS}] * 10), lsblk, rules=[RULE])
+    assert only(report).devices == ("md0",)
+
+
+def test_without_a_disk_table_it_does_not_apply(report_of):
+    text = (
+        " r  b swpd free buff cache si so bi bo in cs us sy id wa\n"
+        + " 1  0 0 9 9 9 0 0 1 1 5 5 1 1 98 0\n" * 3
+    )
+    report = report_of(text, rules=[RULE])
+    assert [(o.status, o.missing) for o in report.outcomes] == [("not_applicable", ("disk",))]
