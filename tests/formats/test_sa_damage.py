@@ -65,10 +65,10 @@ def test_formats_before_8_1_3_are_refused_by_name(magic: int, order: str) -> Non
     marked = struct.pack(order + "HH", 0xD596, magic) + bytes(300)
     at_36 = struct.pack(order + "Q7IHH", START, *range(7), magic, 400) + b"\1\1\1Linux\0" + bytes(300)
     at_4 = struct.pack(order + "IHH", 1, magic, 400) + bytes(40) + b"Linux\0" + bytes(300)
-    for data in (marked, at_36, at_4):
+    for at, data in ((2, marked), (36, at_36), (4, at_4)):
         assert FORMAT.recognise(data)
         with pytest.raises(
-            FormatError, match=rf"sa15@2: format {magic:#x} \(sysstat before 8.1.3\).*sar -A -f"
+            FormatError, match=rf"sa15@{at}: format {magic:#x} \(sysstat before 8.1.3\).*sar -A -f"
         ):
             read(data)
 

@@ -26,12 +26,17 @@ _LARGEST_HEADER = 8192
 _LARGEST_ACTIVITY_ENTRY = 1024
 _LARGEST_RECORD_HEADER = 512
 _LARGEST_STRUCTURE = 1024
-_MOST_ITEMS = 65536 * 4096
+MOST_ITEMS = 65536 * 4096
+MOST_CPU_ENTRIES = 8193
 _MOST_SUBITEMS = 4096
 _LARGEST_EXTRA, _MOST_EXTRAS = 1024, 8192
 _EXTRA_BYTES = 24
+_NAME = 65
+_FIRST_REVISION = 0x8A
+"""0x2170 names no revisions; its structures are those that 0x2171 numbers so."""
 
 Order = Literal["<", ">"]
+Version = tuple[int, int, int]
 Types = tuple[int, int, int]
 """How many u64, unsigned long (in slots of 8 bytes) and u32 a structure begins with."""
 
@@ -63,7 +68,7 @@ class SaHeader:
 
     magic: int
     order: Order
-    version: tuple[int, int, int]
+    version: Version
     host: str
     kernel: str
     machine: str
@@ -90,8 +95,8 @@ def byte_order(head: bytes) -> Order | None:
     return ">" if int.from_bytes(head[:2], "big") == _SYSSTAT else None
 
 
-def unmarked_magic(head: bytes) -> int | None:
-    """The format magic of a file older than 8.1.3, which has no leading mark, or None.
+def unmarked_magic(head: bytes) -> tuple[int, int] | None:
+    """Offset and value of the format magic of a file before 8.1.3, which has no leading mark.
 
     Those headers hold the magic as a 16-bit integer somewhere before the name of the operating
     system (at byte 4 in 5.0, at byte 36 in 6.0), so both are asked for.
@@ -101,7 +106,7 @@ def unmarked_magic(head: bytes) -> int | None:
         for at in range(0, end - 1, 2):
             (word,) = struct.unpack_from(order + "H", head, at)
             if _OLDEST <= word < _FIRST_MARKED:
-                return int(word)
+                return at, int(word)
     return None
 
 
@@ -131,9 +136,6 @@ class _Reader:
     def types(self, at: int) -> Types:
         return self.number("I", at), self.number("I", at + 4), self.number("I", at + 8)
 
-    def string(self, at: int, size: int) -> str:
-        return text(self.data[at : at + size])
-
     def error(self, at: int, reason: str) -> FormatError:
         return FormatError(f"{self.name}@{at}: {reason}")
 
@@ -147,68 +149,51 @@ def read_header(name: str, data: bytes) -> SaHeader:
     order = byte_order(data)
     if order is None:
         old = unmarked_magic(data)
-        raise _refusal(name, old) if old else FormatError(f"{name}@0: this is no sa file of sysstat")
+        raise _refusal(name, *old) if old else FormatError(f"{name}@0: this is no sa file of sysstat")
     reader = _Reader(name, data, order)
     magic = reader.number("H", 2)
     if magic not in _READABLE:
-        raise _refusal(name, magic)
+        raise _refusal(name, 2, magic)
     version = (reader.number("B", 4), reader.number("B", 5), reader.number("B", 6))
     read = _read_self_describing if magic == SELF_DESCRIBING else _read_fixed
     return read(reader, magic, version)
 
 
-def _refusal(name: str, magic: int) -> FormatError:
+def _refusal(name: str, at: int, magic: int) -> FormatError:
     if _OLDEST <= magic < _FIRST_MARKED:
         what = f"format {magic:#x} (sysstat before 8.1.3) is not readable"
     else:
         what = f"format {magic:#x} is unknown"
     return FormatError(
-        f"{name}@2: {what}; print it with the sysstat that wrote it (`sar -A -f FILE`) and give that text"
+        f"{name}@{at}: {what}; print it with the sysstat that wrote it (`sar -A -f FILE`) and give that text"
     )
 
 
-def _read_fixed(reader: _Reader, magic: int, version: tuple[int, int, int]) -> SaHeader:
+def _read_fixed(reader: _Reader, magic: int, version: Version) -> SaHeader:
     """Header and activities of 0x2170, 0x2171 and 0x2173, whose structures are what they were."""
-    has_volatile = magic == 0x2173
-    start = 76 if has_volatile else 8
-    # The same fields in the same order; 0x2173 put the CPUs before them and a count between.
-    chars = start + (20 if has_volatile else 12)
-    count_at = start + (12 if has_volatile else 8)
-    size = 288 if has_volatile else 280
-    if has_volatile:
+    is_2173 = magic == 0x2173
+    start, size = (76, 288) if is_2173 else (8, 280)
+    if is_2173:
         reader.check(reader.number("I", 8) == size, 8, f"the header's size is not {size}")
-    long_bytes = reader.number("b", chars + 3)
-    count = reader.number("I", count_at)
-    volatile = reader.number("I", start + 16) if has_volatile else 0
-    _check_basics(reader, long_bytes, chars + 3, count, count_at)
+    count_at, chars = (start + 12, start + 20) if is_2173 else (start + 8, start + 12)
+    volatile = reader.number("I", start + 16) if is_2173 else 0
     reader.check(volatile <= _MOST_ACTIVITIES, start + 16, f"{volatile} volatile activities")
+    count, long_bytes = _basics(reader, count_at, chars + 3)
     entry = 12 if magic == 0x2170 else 20
-    activities = []
-    for number in range(count):
-        at = start + size + number * entry
-        if magic == 0x2170:
-            kind, items, bytes_ = (reader.number(code, at + 4 * i) for i, code in enumerate("Iii"))
-            activity = Activity(kind, 0x8A, items, 1, False, bytes_, None)
-        else:
-            kind, own_magic, items, subitems, bytes_ = (
-                reader.number(code, at + 4 * i) for i, code in enumerate("IIiii")
-            )
-            activity = Activity(kind, own_magic, items, subitems, False, bytes_, None)
-        _check_activity(reader, activity, at)
-        activities.append(activity)
-    entries = next((a.items for a in activities if a.id == 1), None)
-    if has_volatile:
-        entries = reader.number("I", start + 8)
+    places = [start + size + number * entry for number in range(count)]
+    activities = tuple(_fixed_activity(reader, at, magic) for at in places)
+    cpu_items = next((activity.items for activity in activities if activity.id == 1), 0)
+    host, kernel, machine = _names(reader, chars + 4)
     return SaHeader(
         magic=magic,
         order=reader.order,
         version=version,
-        host=reader.string(chars + 4 + 65, 65),
-        kernel=reader.string(chars + 4 + 130, 65),
-        machine=reader.string(chars + 4 + 195, 65),
+        host=host,
+        kernel=kernel,
+        machine=machine,
         long_bytes=long_bytes,
-        cpus=None if entries is None else max(entries - 1, 1),
-        activities=tuple(activities),
+        cpus=_cpus(reader.number("I", start + 8) if is_2173 else cpu_items),
+        activities=activities,
         record_size=48,
         record_types=None,
         volatile=volatile,
@@ -216,78 +201,118 @@ def _read_fixed(reader: _Reader, magic: int, version: tuple[int, int, int]) -> S
     )
 
 
-def _read_self_describing(reader: _Reader, magic: int, version: tuple[int, int, int]) -> SaHeader:
-    """Header and activities of 0x2175: every structure is as long as the file says."""
-    start, size = 76, reader.number("I", 8)
-    types = reader.types(16)
-    reader.check(1 <= size <= _LARGEST_HEADER, 8, f"a header of {size} bytes")
-    chars = start + padded(types)
-    reader.check(padded(types) + 263 <= size and types[0] >= 1 and types[1] >= 1, 16, "an impossible header")
-    reader.check(types[2] >= 11, 16, "too few integers in the header")
-    ints = [reader.number("I", start + 8 * (types[0] + types[1]) + 4 * i) for i in range(min(types[2], 12))]
-    cpus, count, _year = ints[:3]
-    entry_types, record_types = (ints[3], ints[4], ints[5]), (ints[6], ints[7], ints[8])
-    entry, record_size = ints[9], ints[10]
-    has_extra = len(ints) > 11 and ints[11] != 0
-    long_bytes = reader.number("b", chars + 2)
-    counts_at = start + 8 * (types[0] + types[1])
-    _check_basics(reader, long_bytes, chars + 2, count, counts_at + 4)
-    reader.check(
-        padded(entry_types) <= entry <= _LARGEST_ACTIVITY_ENTRY
-        and entry_types[:2] == (0, 0)
-        and entry_types[2] >= 9,
-        counts_at + 12,
-        f"activity entries of {entry} bytes with {entry_types} integers",
-    )
-    reader.check(
-        padded(record_types) + 4 <= record_size <= _LARGEST_RECORD_HEADER and record_types[0] >= 2,
-        counts_at + 24,
-        f"record headers of {record_size} bytes with {record_types} integers",
-    )
-    activities = []
-    for number in range(count):
-        at = start + size + number * entry
-        kind, own_magic, items, subitems, has_count, bytes_ = (
-            reader.number(code, at + 4 * i) for i, code in enumerate("IIiiii")
+def _fixed_activity(reader: _Reader, at: int, magic: int) -> Activity:
+    if magic == 0x2170:
+        kind, items, size = (reader.number(code, at + 4 * i) for i, code in enumerate("Iii"))
+        revision, subitems = _FIRST_REVISION, 1
+    else:
+        kind, revision, items, subitems, size = (
+            reader.number(code, at + 4 * i) for i, code in enumerate("IIiii")
         )
-        activity = Activity(kind, own_magic, items, subitems, has_count != 0, bytes_, reader.types(at + 24))
-        _check_activity(reader, activity, at)
-        activities.append(activity)
-    first_record = start + size + count * entry
-    if has_extra:
-        after = skip_extras(reader.data, reader.order, first_record)
-        reader.check(after is not None, first_record, "an impossible list of extra structures")
-        first_record = after or first_record
+    return _plausible(reader, at, Activity(kind, revision, items, subitems, False, size, None))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """The integers of a self-describing header: how much of what follows, and how long each is."""
+
+    size: int
+    chars: int
+    cpus: int
+    activities: int
+    entry_size: int
+    record_size: int
+    record_types: Types
+    has_extra: bool
+    activities_at: int
+
+
+def _counts(reader: _Reader, start: int) -> _Counts:
+    size, types = reader.number("I", 8), reader.types(16)
+    reader.check(1 <= size <= _LARGEST_HEADER, 8, f"a header of {size} bytes")
+    is_whole = types[0] >= 1 and types[1] >= 1 and types[2] >= 11 and padded(types) + 263 <= size
+    reader.check(is_whole, 16, f"a header of {size} bytes with {types} integers")
+    at = start + 8 * (types[0] + types[1])
+    ints = [reader.number("I", at + 4 * i) for i in range(min(types[2], 12))]
+    entry_types, record_types = (ints[3], ints[4], ints[5]), (ints[6], ints[7], ints[8])
+    entry, record = ints[9], ints[10]
+    is_entry = entry_types[:2] == (0, 0) and entry_types[2] >= 9
+    fits = is_entry and padded(entry_types) <= entry <= _LARGEST_ACTIVITY_ENTRY
+    reader.check(fits, at + 12, f"activity entries of {entry} bytes with {entry_types} integers")
+    fits = record_types[0] >= 2 and padded(record_types) + 4 <= record <= _LARGEST_RECORD_HEADER
+    reader.check(fits, at + 24, f"record headers of {record} bytes with {record_types} integers")
+    has_extra = len(ints) > 11 and ints[11] != 0
+    return _Counts(
+        size, start + padded(types), ints[0], ints[1], entry, record, record_types, has_extra, at + 4
+    )
+
+
+def _read_self_describing(reader: _Reader, magic: int, version: Version) -> SaHeader:
+    """Header and activities of 0x2175: every structure is as long as the file says."""
+    start = 76
+    counts = _counts(reader, start)
+    count, long_bytes = _basics(reader, counts.activities_at, counts.chars + 2)
+    places = [start + counts.size + number * counts.entry_size for number in range(count)]
+    activities = tuple(_counted_activity(reader, at) for at in places)
+    first_record: int | None = start + counts.size + count * counts.entry_size
+    if counts.has_extra:
+        first_record = skip_extras(reader.data, reader.order, places[-1] + counts.entry_size)
+    if first_record is None:
+        raise reader.error(places[-1] + counts.entry_size, "an impossible list of extra structures")
+    host, kernel, machine = _names(reader, counts.chars + 3)
     return SaHeader(
         magic=magic,
         order=reader.order,
         version=version,
-        host=reader.string(chars + 3 + 65, 65),
-        kernel=reader.string(chars + 3 + 130, 65),
-        machine=reader.string(chars + 3 + 195, 65),
+        host=host,
+        kernel=kernel,
+        machine=machine,
         long_bytes=long_bytes,
-        cpus=max(cpus - 1, 1) if cpus else None,
-        activities=tuple(activities),
-        record_size=record_size,
-        record_types=record_types,
+        cpus=_cpus(counts.cpus),
+        activities=activities,
+        record_size=counts.record_size,
+        record_types=counts.record_types,
         volatile=0,
         first_record=first_record,
     )
 
 
-def _check_basics(reader: _Reader, long_bytes: int, long_at: int, count: int, count_at: int) -> None:
+def _counted_activity(reader: _Reader, at: int) -> Activity:
+    kind, revision, items, subitems, has_count, size = (
+        reader.number(code, at + 4 * i) for i, code in enumerate("IIiiii")
+    )
+    types = reader.types(at + 24)
+    return _plausible(reader, at, Activity(kind, revision, items, subitems, has_count != 0, size, types))
+
+
+def _basics(reader: _Reader, count_at: int, long_at: int) -> tuple[int, int]:
+    """The number of activities and the width of long integers."""
+    count, long_bytes = reader.number("I", count_at), reader.number("b", long_at)
     reader.check(1 <= count <= _MOST_ACTIVITIES, count_at, f"a list of {count} activities")
     reader.check(long_bytes in (4, 8), long_at, f"long integers of {long_bytes} bytes")
+    return count, long_bytes
 
 
-def _check_activity(reader: _Reader, activity: Activity, at: int) -> None:
-    plausible = (
-        1 <= activity.items <= _MOST_ITEMS
+def _names(reader: _Reader, at: int) -> tuple[str, str, str]:
+    """Host, kernel release and machine, which follow the name of the operating system."""
+    host, kernel, machine = (text(reader.data[at + n * _NAME : at + (n + 1) * _NAME]) for n in (1, 2, 3))
+    return host, kernel, machine
+
+
+def _cpus(entries: int) -> int | None:
+    """CPUs out of the number of entries, of which the first is for all of them."""
+    return max(entries - 1, 1) if 1 <= entries <= MOST_CPU_ENTRIES else None
+
+
+def _plausible(reader: _Reader, at: int, activity: Activity) -> Activity:
+    is_plausible = (
+        1 <= activity.items <= MOST_ITEMS
         and 1 <= activity.subitems <= _MOST_SUBITEMS
         and 1 <= activity.size <= _LARGEST_STRUCTURE
     )
     items = f"{activity.items} x {activity.subitems} items of {activity.size} bytes"
-    reader.check(plausible, at, f"activity {activity.id} has {items}")
+    reader.check(is_plausible, at, f"activity {activity.id} has {items}")
+    return activity
 
 
 def skip_extras(data: bytes, order: Order, at: int) -> int | None:

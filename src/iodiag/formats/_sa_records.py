@@ -10,12 +10,17 @@ import struct
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from iodiag.formats._sa_header import SELF_DESCRIBING, SaHeader, skip_extras, text
+from iodiag.formats._sa_header import (
+    MOST_CPU_ENTRIES,
+    MOST_ITEMS,
+    SELF_DESCRIBING,
+    SaHeader,
+    skip_extras,
+    text,
+)
 
 _STATS, _RESTART, _LAST_STATS, _COMMENT, _LAST_KIND = 1, 2, 3, 4, 15
 _COMMENT_BYTES = 64
-_MOST_CPU_ENTRIES = 8193
-_MOST_ITEMS = 65536 * 4096
 _EARLIEST, _LATEST = 1_000_000_000, 7_258_118_400
 """Bounds of a plausible time: what sysstat demands, and the year 2200."""
 
@@ -70,8 +75,18 @@ class _CutOffError(Exception):
     """A record that goes on beyond the end of the file."""
 
 
-class Walk:
-    """A pass over all records; `segments` and `remarks` are what it leaves."""
+def walk(header: SaHeader, data: bytes) -> tuple[list[Segment], list[Remark]]:
+    """All segments that have records, and what is to be said of the others.
+
+    Reading ends with the last whole record, or before the first one that cannot be one.
+    """
+    pass_over = _Pass(header, data)
+    pass_over.follow()
+    return pass_over.segments, pass_over.remarks
+
+
+class _Pass:
+    """The state of one pass over the records."""
 
     def __init__(self, header: SaHeader, data: bytes) -> None:
         self.header, self.data = header, data
@@ -81,9 +96,8 @@ class Walk:
         self._items = [activity.items for activity in header.activities]
         self._head = _head_format(header)
         self._has_started = False
-        self._follow()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
         at = self.header.first_record
         while at < len(self.data):
             try:
@@ -146,7 +160,7 @@ class Walk:
         self._has_started = False
         if header.magic == SELF_DESCRIBING:
             (entries,) = struct.unpack(header.order + "i", self._bytes(at, 4))
-            if not 1 <= entries <= _MOST_CPU_ENTRIES:
+            if not 1 <= entries <= MOST_CPU_ENTRIES:
                 raise _DamagedError(f"a restart with {entries} CPUs")
             self._cpus = max(entries - 1, 1)
             return at + 4
@@ -159,7 +173,7 @@ class Walk:
         return at
 
     def _resize(self, kind: int, items: int) -> None:
-        if not 1 <= items <= _MOST_ITEMS:
+        if not 1 <= items <= MOST_ITEMS:
             raise _DamagedError(f"a restart with {items} items of activity {kind}")
         if kind == 1:
             self._cpus = max(items - 1, 1)
@@ -174,7 +188,7 @@ class Walk:
             count = items
             if activity.has_count:
                 (count,) = struct.unpack(self.header.order + "i", self._bytes(at, 4))
-                if not 0 <= count <= _MOST_ITEMS:
+                if not 0 <= count <= MOST_ITEMS:
                     raise _DamagedError(f"{count} items of activity {activity.id}")
                 at += 4
             places.append(at)

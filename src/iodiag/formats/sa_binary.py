@@ -22,7 +22,7 @@ from iodiag.formats import _sa_decoders
 from iodiag.formats._sa_activities import structure
 from iodiag.formats._sa_header import SaHeader, byte_order, read_header, unmarked_magic
 from iodiag.formats._sa_rates import cpu_ticks, gather, intervals
-from iodiag.formats._sa_records import Record, Segment, Walk
+from iodiag.formats._sa_records import Record, Segment, walk
 from iodiag.formats._sa_tables import Context, Rows, Words
 from iodiag.formats._types import FileFormat, Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
@@ -34,16 +34,16 @@ def read(source: Source) -> Iterator[Item]:
     `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
     """
     header = read_header(source.name, source.data)
-    walk = Walk(header, source.data)
-    for number, segment in enumerate(walk.segments):
+    segments, remarks = walk(header, source.data)
+    for number, segment in enumerate(segments):
         tables = list(_tables(source, header, segment, number))
         yield from tables
         yield _section(source, header, segment, sum(len(table.frame) for table in tables))
-    if not walk.segments:
+    if not segments:
         yield _section(source, header, Segment(header.cpus), 0)
         yield ParseNote(source.name, header.first_record, "the file holds no statistics")
     yield from _skipped(source, header)
-    for remark in walk.remarks:
+    for remark in remarks:
         yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
 
 
