@@ -25,6 +25,7 @@ def settings_block(
     A line of prose that says `name=value` is taken too; its fact has `is_prose` 1.
     """
     values: dict[str, float | str | None] = {}
+    said: dict[str, str] = {}
     own: list[Line] = []
     used, pairs, layout = _pairs(lines, wanted)
     for name, value, line in pairs:
@@ -33,14 +34,12 @@ def settings_block(
         )
         if value and wanted.fullmatch(key) and key not in values:
             plain = number(value)
-            values[key] = value[:200] if plain is None else plain
+            said[key] = value[:200]
+            values[key] = said[key] if plain is None else plain
             own.append(line)
     if not values:
         return None
-    text = ", ".join(
-        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
-        for name, value in values.items()
-    )
+    text = ", ".join(f"{name} = {said[name]}" for name in values)
     if layout == "prose":
         values["is_prose"] = 1
     return ContextBlock(used, facts=(fact(kind, text, values, source, own),), layout=layout)

@@ -1,0 +1,57 @@
+import pytest
+
+from iodiag.formats.mounts import FORMAT
+from reading import blocks_of, devices_of
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "target", "filesystem"),
+    [
+        ("proc /proc proc rw,nosuid 0 0\n/dev/sda1 / ext4 rw,relatime,barrier=0 0 0\n", "sda1", "/", "ext4"),
+        ("/dev/mapper/vg0-data on /srv type xfs (rw,noatime,attr2)\n", "vg0-data", "/srv", "xfs"),
+        ("/dev/sdb1 on /media/my disk type ext4 (ro)\n", "sdb1", "/media/my disk", "ext4"),
+        ("25 1 8:17 / /boot rw,relatime shared:1 - ext4 /dev/sdb1 rw\n", "sdb1", "/boot", "ext4"),
+        ("/mnt/db /dev/sda xfs rw,relatime,attr2\n", "sda", "/mnt/db", "xfs"),
+        (
+            "TARGET    SOURCE    FSTYPE OPTIONS\n/         /dev/vda1 ext4   rw,relatime\n"
+            "├─/proc   proc      proc   rw,nosuid\n└─/boot   /dev/vda2 ext2   rw\n",
+            "vda2",
+            "/boot",
+            "ext2",
+        ),
+        (
+            "Filesystem      Size  Used Avail Use% Mounted on\ntmpfs           392M  1.6M  391M   1% /run\n"
+            "/dev/md0        7.3T  5.1T  1.9T  74% /srv/a b\n",
+            "md0",
+            "/srv/a b",
+            None,
+        ),
+        (
+            "Filesystem Type 1K-blocks Used Available Use% Mounted on\n/dev/sda1 ext4 1000 500 500 50% /\n",
+            "sda1",
+            "/",
+            "ext4",
+        ),
+    ],
+)
+def test_renderings(text, name, target, filesystem):
+    (block,) = blocks_of(FORMAT, text + "\n$ iostat\n")
+    assert block.used == text.count("\n")
+    assert devices_of(FORMAT, text)[name].mountpoints == (target,)
+    (fact,) = (fact for fact in block.facts if fact.values["device"] == name)
+    assert fact.values.get("filesystem") == filesystem
+
+
+def test_options_and_fill_are_facts():
+    (block,) = blocks_of(FORMAT, "/dev/sda1 / ext4 rw,barrier=0 0 0\nsrv:/x /n nfs4 rw,sync 0 0\n")
+    assert [fact.values["options"] for fact in block.facts] == ["rw,barrier=0", "rw,sync"]
+    assert [device.name for device in block.devices] == ["sda1"]
+    text = "Filesystem Size Used Avail Use% Mounted on\n/dev/sda1 9G 8G 1G 89% /\n"
+    assert blocks_of(FORMAT, text)[0].facts[0].values["used_pct"] == 89
+
+
+@pytest.mark.parametrize(
+    "text", ["come on /now type of (rw) thing\n", "Filesystem x Mounted on\n", "a /b c rw\n"]
+)
+def test_other_text_is_left_alone(text):
+    assert blocks_of(FORMAT, text) == []
