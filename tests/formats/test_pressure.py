@@ -1,0 +1,80 @@
+import pandas as pd
+import pytest
+
+from iodiag.formats.pressure import FORMAT
+from reading import blocks_of, lines_of
+
+SERIES = """\
+1795178384 some avg10=6.57 avg60=5.67 avg300=1.75 total=6000000 full avg10=3.69 avg60=3.10 avg300=0.93 total=3000000
+1795178394 some avg10=4.40 avg60=5.30 avg300=1.73 total=8000000 full avg10=2.47 avg60=2.90 avg300=0.92 total=3500000
+1795178395 some avg10=4.40 avg60=5.30 avg300=1.73 total=9100000 full avg10=2.47 avg60=2.90 avg300=0.92 total=4000000
+"""  # noqa: E501
+
+
+def read(text, name="psi-io.txt"):
+    return FORMAT.read(lines_of(text), name)
+
+
+def test_series_gives_shares_of_its_intervals():
+    block = read(SERIES + "\nDevice r/s\n")
+    assert block.used == 3
+    (table,) = block.tables
+    frame = table.frame
+    assert table.family == "pressure"
+    assert frame["io_some_pct"].tolist()[1:] == [20, 100]
+    assert frame["io_full_pct"].tolist()[1:] == [5, 50]
+    assert pd.isna(frame["io_some_pct"][0])
+    assert frame["io_some_10s_pct"].tolist() == [6.57, 4.4, 4.4]
+    assert frame["io_full_300s_pct"][0] == 0.93
+    assert frame["interval_s"].tolist()[1:] == [10, 1]
+    assert str(frame["time"][0]) == "2026-11-20 12:39:44+00:00"
+    assert frame["line"].tolist() == [1, 2, 3]
+    assert not frame["since_boot"].any()
+
+
+LINES = "some avg10=1.00 avg60=2.00 avg300=3.00 total=10\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "resource"),
+    [
+        ("==> /proc/pressure/io <==\n" + LINES, "io"),
+        ("root@x:~# cat /proc/pressure/memory\n" + LINES, "memory"),
+        ("".join(f"/proc/pressure/io:{line}\n" for line in LINES.splitlines()), "io"),
+        ("".join(f"io.pressure:{line}\n" for line in LINES.splitlines()), "io"),
+    ],
+)
+def test_snapshots(text, resource):
+    (block,) = blocks_of(FORMAT, text)
+    frame = block.tables[0].frame
+    assert len(frame) == 1
+    assert frame[f"{resource}_some_10s_pct"][0] == 1
+    assert frame[f"{resource}_full_10s_pct"][0] == 0.5
+    assert f"{resource}_some_pct" not in frame
+    assert frame["time"].isna().all()
+
+
+def test_all_resources_share_a_row():
+    text = "".join(f"==> /proc/pressure/{name} <==\n{LINES}\n" for name in ("cpu", "io", "memory"))
+    (block,) = blocks_of(FORMAT, text)
+    frame = block.tables[0].frame
+    assert len(frame) == 1
+    assert {"cpu_some_10s_pct", "io_full_60s_pct", "memory_some_300s_pct"} <= set(frame.columns)
+
+
+def test_epochs_on_lines_of_their_own():
+    more = [LINES.replace("total=10", f"total={total}") for total in (1000010, 2000010)]
+    block = read(f"{LINES}1795178384\n{more[0]}1795178386\n{more[1]}")
+    assert block.used == 8
+    assert block.tables[0].frame["io_some_pct"].tolist()[2] == 50
+    assert pd.isna(block.tables[0].frame["io_some_pct"][1])
+
+
+@pytest.mark.parametrize("name", ["paste.txt", "/io/paste.txt"])
+def test_nothing_says_which_resource_it_was(name):
+    assert read(LINES, name) is None
+
+
+@pytest.mark.parametrize("text", ["some avg10=1\n", "cat /proc/pressure/io\nNo such file\n"])
+def test_other_text_is_left_alone(text):
+    assert blocks_of(FORMAT, text) == []
