@@ -1,0 +1,231 @@
+"""An array beside its members: what it was asked to move, and what they moved for it.
+
+Bytes are conserved through a stack, so the sums over an array's members against the array's own
+line tell what the layout costs, whatever the request sizes on either side: write amplification
+α = ΣB_w(members) / B_w(array), extra reads ρ = (ΣB_r(members) - B_r(array)) / B_w(array). Sums go
+over samples of the same reports only, and a ratio is one of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.topology import Device
+from iodiag.model.units import KB_PER_PAGE
+
+PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
+"""Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
+
+_SECTOR_KB = 0.5
+_DEEPEST = 8
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array and its legs over the reports in which all of them have a sample.
+
+    `rows` are the array's samples there, with columns for the sums over the legs: `legs_read_kb_per_s`,
+    `legs_write_kb_per_s`, `legs_ios_per_s`; `excess_read_kb_per_s`, what the legs read that neither the
+    array's reads nor missing members explain; `paged_write_kb_per_s`, what it wrote in whole pages.
+    `leg_rows` are the legs' samples, row by row the same reports. `missing` names members without
+    a sample; with any, `rows` is empty. `shared` names legs whose counters hold other traffic too.
+    """
+
+    name: str
+    device: Device
+    legs: tuple[DeviceSeries, ...] = field(repr=False)
+    rows: pd.DataFrame = field(repr=False)
+    leg_rows: tuple[pd.DataFrame, ...] = field(repr=False)
+    missing: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+    @property
+    def slots(self) -> int:
+        """How many members the layout has, failed ones included."""
+        return max(self.device.slots or 0, len(self.legs) + len(self.missing))
+
+    @property
+    def gone(self) -> int:
+        """How many members are known to have failed."""
+        device = self.device
+        if device.slots is None or device.active_slots is None:
+            return 0
+        return max(0, device.slots - device.active_slots)
+
+    @property
+    def read_cost(self) -> float:
+        """What random reads cost at most: kB read on the legs per kB asked of the array.
+
+        On parity RAID with members gone, a page of theirs is rebuilt from n - p others.
+        """
+        members, parity = self.slots, self.device.parity_members
+        if not parity:
+            return 1.0
+        return (members - self.gone + self.gone * (members - parity)) / members
+
+    @property
+    def has_peers(self) -> bool:
+        """Whether the legs carry the same kind of load, so that they can be compared."""
+        level = self.device.level
+        return level in PEER_LEVELS or (level is None and self.device.is_inferred)
+
+    @property
+    def layout(self) -> str:
+        """What the array is, in words: RAID5, or an array where its level is not known."""
+        return (self.device.level or "an array").replace("raid", "RAID")
+
+    def both_layers(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The samples of the array and of its legs in some of its `rows`, for evidence to cite."""
+        return pd.concat([rows, *(leg.loc[rows.index] for leg in self.leg_rows)], ignore_index=True)
+
+    def leg_mean(self, rows: pd.DataFrame, column: str) -> list[float]:
+        """The mean of a column per leg, over some of the array's `rows`."""
+        return [weighted.mean(leg.loc[rows.index], column) for leg in self.leg_rows]
+
+
+@dataclass(frozen=True)
+class Account:
+    """What an array moved and what its legs moved, in kB/s and requests/s over the same samples."""
+
+    samples: int
+    read_kb: float
+    write_kb: float
+    paged_write_kb: float
+    ios: float
+    legs_read_kb: float
+    legs_write_kb: float
+    legs_ios: float
+    excess_read_kb: float
+    requests: float
+
+    @property
+    def amplification(self) -> float:
+        """α: kB that the legs wrote per kB written to the array, in whole pages."""
+        return self.legs_write_kb / self.paged_write_kb if self.paged_write_kb > 0 else float("nan")
+
+    @property
+    def extra_reads(self) -> float:
+        """ρ: kB that the legs read beyond the array's own reads, per kB written to it."""
+        return self.excess_read_kb / self.paged_write_kb if self.paged_write_kb > 0 else float("nan")
+
+
+def arrays(view: View) -> Iterator[Array]:
+    """Every array whose members are known, stated or inferred, with samples of its own."""
+    for series in view.devices:
+        device = series.device
+        if device is None or len(device.members) < 2:
+            continue
+        found = {member: _leg(view, member) for member in device.members}
+        legs = tuple({leg.name: leg for leg in found.values() if leg is not None}.values())
+        missing = tuple(member for member, leg in found.items() if leg is None)
+        if len(legs) + len(missing) < len(device.members):
+            continue  # two members on one disk: its counters cannot be told apart
+        shared = tuple(leg.name for leg in legs if _carries_more(view, device, leg))
+        if missing:
+            yield Array(series.name, device, legs, series.frame.iloc[:0], (), missing, shared)
+            continue
+        rows, *leg_rows = aligned((series, *legs))
+        array = Array(series.name, device, legs, rows, tuple(leg_rows), (), shared)
+        yield replace(array, rows=_with_sums(array))
+
+
+def account(rows: pd.DataFrame) -> Account:
+    """The account over some of an Array's `rows`."""
+    mean = {column: weighted.mean(rows, column) for column in _ACCOUNTED}
+    seconds = np.nan_to_num(rows["interval_s"].to_numpy(dtype=np.float64), nan=1.0)
+    counted = weighted.values(rows, "ios_per_s") + weighted.values(rows, "legs_ios_per_s")
+    return Account(
+        samples=len(rows),
+        read_kb=mean["read_kb_per_s"],
+        write_kb=mean["write_kb_per_s"],
+        paged_write_kb=mean["paged_write_kb_per_s"],
+        ios=mean["ios_per_s"],
+        legs_read_kb=mean["legs_read_kb_per_s"],
+        legs_write_kb=mean["legs_write_kb_per_s"],
+        legs_ios=mean["legs_ios_per_s"],
+        excess_read_kb=mean["excess_read_kb_per_s"],
+        requests=float(np.nansum(counted * np.maximum(seconds, 1.0))),
+    )
+
+
+_ACCOUNTED = (
+    "read_kb_per_s",
+    "write_kb_per_s",
+    "paged_write_kb_per_s",
+    "ios_per_s",
+    "legs_read_kb_per_s",
+    "legs_write_kb_per_s",
+    "legs_ios_per_s",
+    "excess_read_kb_per_s",
+)
+
+
+def aligned(devices: Sequence[DeviceSeries]) -> list[pd.DataFrame]:
+    """The samples of several devices in the reports that all of them have, row by row."""
+    keys = [_report_keys(series.frame) for series in devices]
+    common = reduce(np.intersect1d, keys)
+    result = []
+    for series, own in zip(devices, keys, strict=True):
+        places, first = np.unique(own, return_index=True)
+        result.append(series.frame.iloc[first[np.searchsorted(places, common)]].reset_index(drop=True))
+    return result
+
+
+def _report_keys(frame: pd.DataFrame) -> npt.NDArray[np.int64]:
+    stream, report = frame["stream"].to_numpy(dtype=np.int64), frame["report"].to_numpy(dtype=np.int64)
+    return np.asarray(stream * 10_000_000 + report)
+
+
+def _leg(view: View, member: str) -> DeviceSeries | None:
+    """A member's samples; those of the one device below it where it has none of its own.
+
+    iostat shows no partitions unless asked to, and a list of disks leaves mapped devices out.
+    """
+    for _ in range(_DEEPEST):
+        if (series := view.series(member)) is not None:
+            return series
+        below = view.topology.members(member)
+        if len(below) != 1:
+            return None
+        member = below[0].name
+    return None
+
+
+def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
+    """Whether a leg stands in for a member below which other devices stand as well."""
+    members = {view.topology.canonical(member) for member in array.members}
+    if leg.name in members:
+        return False
+    return len(view.topology.parents(leg.name)) > 1
+
+
+def least_writes(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Writes per second, or as many as there must be: a read moves at least one sector."""
+    bound = weighted.values(frame, "ios_per_s") - weighted.values(frame, "read_kb_per_s") / _SECTOR_KB
+    writes = weighted.values(frame, "writes_per_s")
+    return np.asarray(np.where(np.isnan(writes), np.maximum(bound, 0), writes))
+
+
+def _with_sums(array: Array) -> pd.DataFrame:
+    """The array's rows with the sums over its legs.
+
+    Parity RAID moves whole pages: a write of one sector costs as much as one of 4 kB, so the
+    ratios are taken per page touched.
+    """
+    rows = array.rows.copy()
+    for column in ("read_kb_per_s", "write_kb_per_s", "ios_per_s"):
+        rows[f"legs_{column}"] = sum(weighted.values(leg, column) for leg in array.leg_rows)
+    asked = weighted.values(rows, "read_kb_per_s") * array.read_cost
+    rows["excess_read_kb_per_s"] = weighted.values(rows, "legs_read_kb_per_s") - asked
+    written = weighted.values(rows, "write_kb_per_s")
+    pages = np.nan_to_num(least_writes(rows)) * KB_PER_PAGE
+    rows["paged_write_kb_per_s"] = np.where(written > 0, np.maximum(written, pages), written)
+    return rows

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+
+RULE = "raid-partial-stripe-write"
+DISKS = ("sda", "sdb", "sdc", "sdd")
+
+
+def mdstat(level: str = "raid5", members: int = 4, health: str = "") -> str:
+    legs = " ".join(f"sd{chr(97 + n)}[{n}]" for n in reversed(range(members)))
+    shape = "64K chunks 2 near-copies" if level == "raid10" else "level 5, 64k chunk, algorithm 2"
+    health = health or f"[{members}/{members}] [{'U' * members}]"
+    return (
+        f"Personalities : [raid6] [raid5] [raid4] [raid10]\nmd0 : active {level} {legs}\n"
+        f"      12567552 blocks super 1.2 {shape} {health}\n\nunused devices: <none>\n"
+    )
+
+
+def row(reads=0.0, writes=0.0, read_kb=0.0, write_kb=0.0, depth=0.0, wait=10.0):
+    return {
+        "r/s": reads,
+        "w/s": writes,
+        "rkB/s": read_kb,
+        "wkB/s": write_kb,
+        "r_await": wait if reads else 0.0,
+        "w_await": wait if writes else 0.0,
+        "aqu-sz": depth,
+        "%util": min(100.0, 100 * depth),
+    }
+
+
+def sample(parent, leg, disks=DISKS):
+    return {"md0": parent} | dict.fromkeys(disks, leg)
+
+
+SMALL = sample(row(0, 120, 0, 480, 16, 130), row(60, 60, 240, 240, 5, 45))
+"""120 writes of 4 kB per second: two reads and two writes of 4 kB each, spread over four disks."""
+
+
+def findings(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def values(finding):
+    return {name: value for item in finding.evidence for name, value in item.values.items()}
+
+
+def outcomes(report):
+    return {o.status: o for o in report.outcomes if o.rule == RULE}
+
+
+def test_small_writes_on_a_stated_raid5_fire(report_of):
+    (finding,) = findings(report_of(iostat([SMALL] * 20), mdstat(), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "high", ("md0",))
+    numbers = values(finding)
+    assert numbers["amplification"] == pytest.approx(2.0)
+    assert numbers["extra"] == pytest.approx(2.0)
+    assert numbers["by_writes"] == pytest.approx(1.0)
+    assert numbers["by_reads"] == pytest.approx(1.0)
+    assert numbers["cost"] == pytest.approx(4.0)
+    cited = finding.evidence[0]
+    assert cited.rows == 20 * 5
+    assert any("md0" in quote.text for quote in cited.quotes)
+
+
+def test_it_is_an_inefficiency_where_nothing_queues(report_of):
+    idle = sample(row(0, 120, 0, 480, 0.3, 2), row(60, 60, 240, 240, 0.1, 1))
+    (finding,) = findings(report_of(iostat([idle] * 20), mdstat(), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "high")
+
+
+def test_writes_below_a_page_are_counted_in_pages(report_of):
+    sector = sample(row(0, 120, 0, 60, 8, 65), row(60, 60, 240, 240, 2.4, 24))
+    (finding,) = findings(report_of(iostat([sector] * 20), mdstat(), rules=[RULE]))
+    assert values(finding)["amplification"] == pytest.approx(2.0)
+    assert "in requests of 0.5 kB" in finding.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    ("legs", "reads", "writes"),
+    [(6, 3.0, 3.0), (5, 2.0, 3.0), (4, 1.0, 3.0)],
+    ids=["read-modify-write", "reconstruct", "reconstruct of one"],
+)
+def test_raid6_pays_three_writes_and_what_the_cheaper_way_reads(report_of, legs, reads, writes):
+    disks = [f"sd{chr(97 + n)}" for n in range(legs)]
+    leg = row(30, 30, 480 * reads / legs, 480 * writes / legs, 4, 45)
+    capture = iostat([sample(row(0, 120, 0, 480, 16, 130), leg, disks)] * 20)
+    (finding,) = findings(report_of(capture, mdstat("raid6", legs), rules=[RULE]))
+    assert values(finding)["by_reads"] == pytest.approx(1.0, abs=0.01)
+    assert finding.confidence == "high"
+
+
+def test_a_mixture_shows_its_share_in_both_counts(report_of):
+    # 67 % of 480 kB/s small: α = 1.33 + 0.67 (2 - 1.33), ρ = 0.67 x 2
+    mixed = sample(row(0, 60, 0, 480, 16, 130), row(40, 50, 160.8, 213.6, 5, 45))
+    (finding,) = findings(report_of(iostat([mixed] * 20), mdstat(), rules=[RULE]))
+    assert values(finding)["by_writes"] == pytest.approx(0.67, abs=0.01)
+    assert values(finding)["by_reads"] == pytest.approx(0.67, abs=0.01)
+
+
+def test_sar_suffices_since_it_splits_bytes_by_direction(report_of):
+    parent = {"tps": 120.0, "wkB/s": 480.0, "areq-sz": 4.0, "aqu-sz": 16.0, "await": 130.0, "%util": 99.0}
+    leg = {"tps": 120.0, "rkB/s": 240.0, "wkB/s": 240.0, "areq-sz": 4.0, "aqu-sz": 5.0, "await": 45.0}
+    capture = sar_d([{"md0": parent} | dict.fromkeys(DISKS, leg)] * 20)
+    (finding,) = findings(report_of(capture, mdstat(), rules=[RULE]))
+    assert finding.confidence == "high"
+
+
+@pytest.mark.parametrize(
+    ("parent", "leg", "level"),
+    [
+        (row(0, 150, 0, 28800, 3.4, 22), row(0, 150, 0, 9600, 0.4, 10), "raid5"),
+        (row(400, 0, 6400, 0, 16, 40), row(100, 0, 1600, 0, 3, 35), "raid5"),
+        (row(0, 120, 0, 480, 16, 68), row(0, 60, 0, 240, 5, 54), "raid10"),
+        (row(0, 3, 0, 12, 0.1, 30), row(1.5, 1.5, 6, 6, 0.1, 30), "raid5"),
+        (row(3000, 120, 192000, 28800, 9, 3), row(790, 150, 48900, 9600, 2, 2), "raid5"),
+    ],
+    ids=["full stripes", "reads only", "mirrors", "hardly written", "reads cut at the edges of samples"],
+)
+def test_what_is_no_small_write_on_parity_is_clear(report_of, parent, leg, level):
+    report = report_of(iostat([sample(parent, leg)] * 20), mdstat(level), rules=[RULE])
+    assert not findings(report)
+    assert outcomes(report)["clear"].devices == ("md0",)
+
+
+def test_reads_of_a_degraded_array_are_no_small_writes(report_of):
+    # three of four members: each read of the lost one costs three; full stripes are written beside
+    parent, leg = row(200, 50, 3200, 9600, 12, 50), row(100, 50, 1600, 3200, 4, 40)
+    capture = iostat([sample(parent, leg, DISKS[:3])] * 20)
+    stated = mdstat(members=3, health="[4/3] [UUU_]")
+    assert not findings(report_of(capture, stated, rules=[RULE]))
+
+
+def test_one_short_sample_is_low_and_no_warning(report_of):
+    few = sample(row(0, 30, 0, 300, 4, 130), row(15, 15, 150, 150, 2, 45))
+    (finding,) = findings(report_of(iostat([few]), mdstat(), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def test_members_without_samples_are_named(report_of):
+    capture = iostat([{"md0": row(0, 120, 0, 480, 16, 130), "sda": row(60, 60, 240, 240, 5, 45)}] * 20)
+    report = report_of(capture, mdstat(), rules=[RULE])
+    assert outcomes(report)["not_applicable"].missing == ("sdb", "sdc", "sdd")
+
+
+def test_disks_stand_in_for_partitions_at_a_price(report_of):
+    stated = mdstat()
+    for number, disk in enumerate(DISKS):
+        stated = stated.replace(f"{disk}[{number}]", f"{disk}1[{number}]")
+    tree = "NAME   MAJ:MIN TYPE\n" + "".join(
+        f"{disk}    8:{at} disk\n|-{disk}1 8:{at + 1} part\n`-{disk}2 8:{at + 2} part\n"
+        for at, disk in zip(range(0, 64, 16), DISKS, strict=True)
+    )
+    (finding,) = findings(report_of(iostat([SMALL] * 20), stated, tree, rules=[RULE]))
+    assert any(item.weighs == "against" and "sdd" in item.text for item in finding.evidence)
+
+
+def test_without_any_array_it_asks_for_topology(report_of):
+    report = report_of(iostat([{"sda": row(0, 100, 0, 400, 1)}] * 20), rules=[RULE])
+    assert outcomes(report)["not_applicable"].missing == ("topology",)
