@@ -75,8 +75,8 @@ def test_sections_stand_in_order():
     assert [title.split(":")[0] for title in found[:4]] == [
         "1. Warning",
         "2. Warning",
-        "3. Notice",
-        "4. Info",
+        "3. Info",
+        "4. Notice",
     ]
 
 
@@ -170,7 +170,7 @@ def test_several_hosts_are_told_apart():
     assert "- **Host:** `backup01`" in text
 
 
-def test_the_worst_comes_first_and_what_is_explained_comes_after_its_peers():
+def test_the_worst_comes_first_and_what_is_explained_comes_last():
     base = raid5_report().findings[0]
     findings = (
         replace(base, severity="notice", confidence="high", title="N"),
@@ -182,7 +182,7 @@ def test_the_worst_comes_first_and_what_is_explained_comes_after_its_peers():
     order = [
         line.split(": ")[1] for line in text.splitlines() if line.startswith("### ") and line[4].isdigit()
     ]
-    assert order == ["C", "W", "W explained", "N"]
+    assert order == ["C", "W", "N", "W explained"]
 
 
 def test_a_report_read_back_renders_the_same():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -107,11 +107,23 @@ def test_only_clocks_that_run_forward_make_a_time_axis(times, has_clock):
     assert chart.x_label == ("time (no time zone stated)" if has_clock else "sample (the first is 1)")
 
 
-@pytest.mark.parametrize("timezone", [None, "no/such/zone", "../../etc/passwd", "\x00"])
-def test_the_axis_is_in_the_zone_of_the_capture(timezone):
-    source = SourceSummary(Section("f", "sar", "", start="2019-09-19T07:10:01+02:00"))
+@pytest.mark.parametrize(
+    ("start", "timezone", "hours", "label"),
+    [
+        ("2019-09-19T07:10:01+02:00", None, 2, "UTC+02:00"),
+        ("2019-09-19T07:10:01", None, 0, "no time zone stated"),
+        ("2019-09-19T07:10:01", "Asia/Tokyo", 9, "Asia/Tokyo"),
+        ("2019-09-19T07:10:01+02:00", "no/such/zone", 2, "UTC+02:00"),
+        ("2019-09-19T07:10:01+02:00", "../../etc/passwd", 2, "UTC+02:00"),
+        ("2019-09-19T07:10:01+02:00", "\x00", 2, "UTC+02:00"),
+        ("yesterday", None, 0, "no time zone stated"),
+    ],
+)
+def test_the_axis_is_in_the_zone_of_the_clocks(start, timezone, hours, label):
+    source = SourceSummary(Section("f", "sar", "", start=start))
     (chart,) = pictures(series(times=(0.0, 1.0), await_ms=(1.0, 2.0)), sources=(source,), timezone=timezone)
-    assert chart.zone.utcoffset(None) == timedelta(hours=2)
+    assert chart.zone.utcoffset(datetime(2019, 9, 19)) == timedelta(hours=hours)
+    assert chart.x_label == f"time ({label})"
 
 
 def test_a_line_breaks_where_samples_are_missing():

@@ -44,12 +44,12 @@ class Part:
 
 
 def findings_in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """The most harmful first, then the surest; what another finding explains comes after it."""
+    """The most harmful first, then the surest; after all of them what another finding explains."""
 
-    def rank(finding: Finding) -> tuple[int, bool, int]:
+    def rank(finding: Finding) -> tuple[bool, int, int]:
         return (
-            -SEVERITIES.index(finding.severity),
             finding.explained_by is not None,
+            -SEVERITIES.index(finding.severity),
             -CONFIDENCES.index(finding.confidence),
         )
 
@@ -73,6 +73,13 @@ def covered(report: Report) -> tuple[str | None, str | None]:
 def headline(report: Report) -> Spans:
     """The verdict in one sentence."""
     return _text.prose(report.headline.strip() or "No rule found anything.")
+
+
+def nothing_found(report: Report) -> str:
+    """What stands in place of the findings when there are none."""
+    is_partial = any(outcome.status not in ("finding", "clear") for outcome in report.outcomes)
+    rest = " That is no proof of health: see what could not be judged." if is_partial else ""
+    return f"No rule found anything.{rest}"
 
 
 def tally(report: Report) -> str:

@@ -7,7 +7,7 @@ import statistics
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timezone, tzinfo
+from datetime import UTC, timezone, tzinfo
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -129,12 +129,12 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
     shown = [one for one in series if len(one.position) > 1][:LINES_IN_PANEL]
     if not shown:
         return None
-    zone = _zone(report) if all(map(_has_clock, shown)) else None
-    axes = [_axis(one, zone is not None) for one in shown]
+    has_clock = all(map(_has_clock, shown))
+    zone, stated = _zone(report, finding)
+    axes = [_axis(one, has_clock) for one in shown]
     panels = _panels(shown, axes, is_host=not finding.devices)
     if not panels:
         return None
-    stated = _text.zone((summary.section.start for summary in report.sources), report.timezone)
     names = ", ".join(_label(one.name) for one in shown) if finding.devices else "The host"
     rest = len(series) - len(shown)
     more = f" and {_text.plural(rest, 'more device')} not drawn" if rest > 0 else ""
@@ -145,8 +145,8 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
         description=_told(finding, shown),
         panels=tuple(panels),
         window=window,
-        zone=zone,
-        x_label=f"time ({stated})" if zone else "sample (the first is 1)",
+        zone=zone if has_clock else None,
+        x_label=f"time ({stated})" if has_clock else "sample (the first is 1)",
     )
 
 
@@ -158,20 +158,21 @@ def _has_clock(series: Series) -> bool:
     return all(earlier <= later for earlier, later in pairwise(times))
 
 
-def _zone(report: Report) -> tzinfo:
-    """The zone that the captures state; clocks without one were counted as if they were UTC."""
-    stated = (s.section.start for s in report.sources if s.section.start)
-    for text in stated:
+def _zone(report: Report, finding: Finding) -> tuple[tzinfo, str]:
+    """The zone of the time axis and its name: the one asked for, else the one that the clocks state.
+
+    Clocks that state none were counted as if they were UTC, and are shown so again.
+    """
+    if report.timezone:
         try:
-            offset = datetime.fromisoformat(text).utcoffset()
-        except ValueError:
-            continue
-        if offset is not None:
-            try:
-                return ZoneInfo(report.timezone) if report.timezone else timezone(offset)
-            except (KeyError, ValueError, OSError):
-                return timezone(offset)
-    return UTC
+            return ZoneInfo(report.timezone), _text.visible(report.timezone, _text.NAME_LIMIT)
+        except (KeyError, ValueError, OSError):
+            pass
+    sections = (s.section for s in report.sources if finding.host in (None, s.section.host))
+    stated = finding.start or next((section.start for section in sections if section.start), None)
+    start = _text.instant(stated)
+    offset = start.utcoffset() if start else None
+    return (UTC if offset is None else timezone(offset)), _text.zone([stated], None)
 
 
 def _axis(series: Series, has_clock: bool) -> tuple[float, ...]:

@@ -187,7 +187,8 @@ def duration(seconds: float) -> str:
     return " ".join(f"{amount} {unit}" for amount, unit in parts[:2] if amount)
 
 
-def _instant(text: str | None) -> datetime | None:
+def instant(text: str | None) -> datetime | None:
+    """An ISO time, or None for what is none."""
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -195,15 +196,12 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def zone(stamps: Iterable[str | None], timezone: str | None) -> str:
-    """The zone that the clocks are in, or that none is stated."""
-    if timezone:
-        return visible(timezone, NAME_LIMIT)
-    instants = map(_instant, stamps)
-    offsets = {instant.utcoffset() for instant in instants if instant}
-    offsets.discard(None)
-    if not offsets:
-        return "no time zone stated"
-    return " and ".join(sorted(_offset(offset) for offset in offsets if offset is not None))
+    """The zone that the clocks are in: what they say, else `timezone`, else that none is stated."""
+    offsets = {found.utcoffset() for found in map(instant, stamps) if found}
+    stated = sorted(_offset(offset) for offset in offsets if offset is not None)
+    if stated:
+        return " and ".join(stated)
+    return visible(timezone, NAME_LIMIT) if timezone else "no time zone stated"
 
 
 def _offset(offset: timedelta) -> str:
@@ -212,15 +210,15 @@ def _offset(offset: timedelta) -> str:
     return f"UTC{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else "UTC"
 
 
-def _clock(instant: datetime) -> str:
-    return instant.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+def _clock(at: datetime) -> str:
+    return at.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
 
 
 def time_span(start: str | None, end: str | None, timezone: str | None = None) -> str:
     """From when to when, in words, with the zone or that none is stated; "" without any clock."""
     if not start and not end:
         return ""
-    first, last = _instant(start or end), _instant(end or start)
+    first, last = instant(start or end), instant(end or start)
     where = f"({zone((start, end), timezone)})"
     if first is None or last is None:
         known = [visible(text, NAME_LIMIT).replace("T", " ", 1) for text in (start, end) if text]
@@ -234,7 +232,7 @@ def time_span(start: str | None, end: str | None, timezone: str | None = None) -
 
 def time_range(spans: Iterable[tuple[str | None, str | None]]) -> tuple[str | None, str | None]:
     """The earliest start and the latest end; clocks with and without a zone are never compared."""
-    known = [(text, instant) for pair in spans for text in pair if text and (instant := _instant(text))]
+    known = [(text, found) for pair in spans for text in pair if text and (found := instant(text))]
     aware = [pair for pair in known if pair[1].tzinfo]
     comparable = aware or known
     if not comparable:
@@ -245,7 +243,7 @@ def time_range(spans: Iterable[tuple[str | None, str | None]]) -> tuple[str | No
 
 def elapsed(start: str | None, end: str | None) -> str:
     """How long it is from start to end; "" where a clock is missing or only one has a zone."""
-    first, last = _instant(start), _instant(end)
+    first, last = instant(start), instant(end)
     if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None) or first >= last:
         return ""
     return duration((last - first).total_seconds())

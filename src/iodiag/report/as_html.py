@@ -79,6 +79,7 @@ def _page(template: Template, report: Report, parts: list[Part], drawn: dict[int
         overview=_outline.overview(report),
         worst=report.worst() or "clear",
         parts=parts,
+        nothing_found=_outline.nothing_found(report),
         drawn=drawn,
         summary=_outline.summary_table(report),
         full=_outline.FULL_FINDINGS,

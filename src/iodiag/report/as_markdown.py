@@ -107,7 +107,7 @@ def _findings(report: Report) -> Iterator[str]:
     yield from ("", "## Findings", "")
     parts = _outline.parts(report)
     if not parts:
-        yield "No rule found anything. What could not be judged is listed below; it is not thereby healthy."
+        yield _outline.nothing_found(report)
         return
     if len(parts) > 1:
         yield from _table(_outline.summary_table(report))
