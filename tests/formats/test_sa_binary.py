@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iodiag.errors import FormatError
 from iodiag.formats.sa_binary import FORMAT
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS, LABEL_COLUMNS
 from writers import sa_writer as w
@@ -223,8 +224,7 @@ def test_clocks_that_disagree_are_noted() -> None:
     assert "two clocks disagree" in note.reason
 
 
-def test_a_file_without_records_is_told_so() -> None:
-    reading = read(w.SaFile([w.DISK], []))
-    assert reading.tables == {}
-    assert [section.reports for section in reading.sections] == [0]
-    assert [note.reason for note in reading.notes] == ["the file holds no statistics"]
+@pytest.mark.parametrize("records", [[], [w.Restart(START)], [record(0, {11: [disk()]})]], ids=len)
+def test_a_file_without_a_sample_is_refused(records: list[w.Record]) -> None:
+    with pytest.raises(FormatError, match=r"sa15@\d+: the file holds no sample, .* give one that sadc"):
+        read(w.SaFile([w.DISK], records))

@@ -11,40 +11,52 @@ where it cannot ask the host), reads and writes apart, and everything else that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 
+from iodiag.errors import FormatError
 from iodiag.formats import _sa_decoders
 from iodiag.formats._sa_activities import structure
 from iodiag.formats._sa_header import SaHeader, byte_order, read_header, unmarked_magic
 from iodiag.formats._sa_rates import cpu_ticks, gather, intervals
-from iodiag.formats._sa_records import Record, Segment, walk
+from iodiag.formats._sa_records import Record, Remark, Segment, walk
 from iodiag.formats._sa_tables import Context, Rows, Words
 from iodiag.formats._types import FileFormat, Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Tables, a Section per start of the host, and notes; FormatError where the head is not readable.
+    """Tables, a Section per start of the host, and notes.
 
     `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
+    Raises FormatError where the head is not readable, and where there is no sample (a baseline and
+    one more record).
     """
     header = read_header(source.name, source.data)
     segments, remarks = walk(header, source.data)
+    if all(len(segment.records) < 2 for segment in segments):
+        raise _without_samples(source.name, header, remarks)
     for number, segment in enumerate(segments):
         tables = list(_tables(source, header, segment, number))
         yield from tables
         yield _section(source, header, segment, sum(len(table.frame) for table in tables))
-    if not segments:
-        yield _section(source, header, Segment(header.cpus), 0)
-        yield ParseNote(source.name, header.first_record, "the file holds no statistics")
     yield from _skipped(source, header)
     for remark in remarks:
         yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
+
+
+def _without_samples(name: str, header: SaHeader, remarks: Sequence[Remark]) -> FormatError:
+    trouble = next((remark for remark in remarks if remark.is_unread), None)
+    reason = f"; {trouble.reason}" if trouble else ""
+    at = trouble.at if trouble else header.first_record
+    return FormatError(
+        f"{name}@{at}: the file holds no sample, which takes two records of statistics{reason};"
+        " give one that sadc wrote to for longer"
+    )
 
 
 def _recognise(head: bytes) -> bool:
@@ -144,11 +156,11 @@ def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> S
         host=header.host or None,
         kernel=header.kernel or None,
         cpus=segment.cpus,
-        start=_moment(records[0]) if records else None,
-        end=_moment(records[-1]) if records else None,
-        reports=max(len(records) - 1, 0),
+        start=_moment(records[0]),
+        end=_moment(records[-1]),
+        reports=len(records) - 1,
         rows=rows,
-        first_line=records[0].at if records else header.first_record,
+        first_line=records[0].at,
     )
 
 
