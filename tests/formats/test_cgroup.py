@@ -1,0 +1,61 @@
+import pytest
+
+from iodiag.formats.cgroup import FORMAT
+from reading import blocks_of
+
+GREP = """\
+io.max:8:0 rbps=max wbps=1048576 riops=400 wiops=max
+io.stat:8:0 rbytes=98353152 wbytes=0 rios=24012 wios=0 dbytes=0 dios=0
+io.pressure:some avg10=97.50 avg60=60.48 avg300=17.63 total=58740927
+io.pressure:full avg10=90.04 avg60=55.29 avg300=16.08 total=53536733
+"""
+
+
+def test_grep():
+    (block,) = blocks_of(FORMAT, GREP + "Device r/s\n")
+    assert block.used == 4
+    limit, pressure = block.facts
+    assert limit.values == {"device": "sda", "limit_write_kb_per_s": 1024, "limit_reads_per_s": 400}
+    assert limit.text == "a control group is limited to 1024 kB/s of writes, 400 reads/s on sda"
+    assert pressure.values == {"io_some_10s_pct": 97.5, "io_full_10s_pct": 90.04}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        (
+            "==> /sys/fs/cgroup/system.slice/db.service/io.max <==\n"
+            "259:0 rbps=max wbps=max riops=100 wiops=50\n",
+            {
+                "device": "259:0",
+                "group": "system.slice/db.service",
+                "limit_reads_per_s": 100,
+                "limit_writes_per_s": 50,
+            },
+        ),
+        (
+            "# cat /sys/fs/cgroup/x/io.max\n8:16 rbps=2097152 wbps=max riops=max wiops=max\n",
+            {"device": "sdb", "group": "x", "limit_read_kb_per_s": 2048},
+        ),
+        (
+            "/sys/fs/cgroup/blkio/docker/ab/blkio.throttle.read_iops_device:8:0 300\n",
+            {"device": "sda", "group": "docker/ab", "limit_reads_per_s": 300},
+        ),
+        ("8:0 rbps=max wbps=max riops=7 wiops=max\n", {"device": "sda", "limit_reads_per_s": 7}),
+    ],
+)
+def test_renderings(text, values):
+    (block,) = blocks_of(FORMAT, text)
+    assert block.facts[0].values == values
+
+
+def test_no_limit_is_no_fact():
+    (block,) = blocks_of(FORMAT, "io.max:8:0 rbps=max wbps=max riops=max wiops=max\n")
+    assert block.facts == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["set io.max: it helps\n", "8:0 is the disk\n", "io.stat:\n", "see io.max\n"]
+)
+def test_other_text_is_left_alone(text):
+    assert blocks_of(FORMAT, text) == []
