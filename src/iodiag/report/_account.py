@@ -6,6 +6,7 @@ All of it as spans and tables; each renderer only draws them.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -183,8 +184,10 @@ def _columns_of(shown: Sequence[DeviceSummary]) -> list[str]:
 
 def _device_row(device: DeviceSummary, columns: Sequence[str], has_hosts: bool) -> tuple[Spans, ...]:
     label: tuple[Span, ...] = (_text.name(device.name),)
-    if device.aliases:
-        label = (*label, Span(" ("), *_text.names(device.aliases, 2), Span(")"))
+    # 253:89 says no more than dev253-89 does
+    aliases = [alias for alias in device.aliases if not re.fullmatch(r"\d+:\d+", alias)]
+    if aliases:
+        label = (*label, Span(" ("), *_text.names(aliases, 2), Span(")"))
     host: tuple[Spans, ...] = ((_text.name(device.host),) if device.host else (),) if has_hosts else ()
     kind = " ".join(word for word in (device.kind, device.level) if word)
     cells = [_triple(device, column) for column in columns]

@@ -104,13 +104,12 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    yield from ("", "## Findings", "")
+    yield from ("", "## Findings")
     parts = _outline.parts(report)
     if not parts:
-        yield _outline.nothing_found(report)
-        return
+        yield from ("", _outline.nothing_found(report))
     if len(parts) > 1:
-        yield from _table(_outline.summary_table(report))
+        yield from ("", *_table(_outline.summary_table(report)))
     for part in parts:
         yield from _finding(part)
 

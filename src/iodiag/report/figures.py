@@ -219,7 +219,13 @@ def _x_axis(axis: Axes, picture: Timeline, palette: Palette) -> None:
     if picture.zone:
         locator = AutoDateLocator(tz=picture.zone, maxticks=8)  # type: ignore[no-untyped-call]
         axis.xaxis.set_major_locator(locator)
-        formatter = ConciseDateFormatter(locator, tz=picture.zone)  # type: ignore[no-untyped-call]
+        formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
+            locator,
+            tz=picture.zone,
+            formats=["%Y", "%Y-%m", "%m-%d", "%H:%M", "%H:%M", "%H:%M:%S"],
+            zero_formats=["", "%Y", "%Y-%m", "%m-%d", "%H:%M", "%H:%M"],
+            offset_formats=["", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d"],
+        )
         axis.xaxis.set_major_formatter(formatter)
         axis.xaxis.get_offset_text().set(color=palette[_MUTED], fontsize=8)
     else:
