@@ -39,9 +39,15 @@ def test_devices_are_followed_by_number_not_by_place() -> None:
     [
         ({"ios": 900, "read": 8000, "write": 10}, {"ios": 300, "read": 800, "write": 5}, 30.0, 40.0),
         ({"ios": 900, "read": 8000, "write": 0}, {"ios": 300, "read": 800, "write": 50}, 30.0, 40.0),
+        (
+            {"ios": 2**32 - 9, "read": 2**32 - 9, "write": 5},
+            {"ios": 300, "read": 800, "write": 1},
+            30.0,
+            40.0,
+        ),
         ({"ios": 900, "read": 8000, "write": 0}, {"ios": 900, "read": 8000, "write": 50}, 0.0, 0.0),
     ],
-    ids=["all fell", "one was zero", "none fell"],
+    ids=["all fell", "one was zero", "all fell as if they wrapped", "none fell"],
 )
 def test_a_disk_that_was_registered_anew_counts_from_zero(
     before: dict[str, int], after: dict[str, int], ios_per_s: float, read_kb_per_s: float
@@ -136,6 +142,15 @@ def test_system_time_includes_interrupts_and_counters_that_went_back_count_nothi
     row = read(w.SaFile([w.CPU], stats, cpus=1)).tables["cpu"].iloc[1]
     assert row[["user_pct", "guest_pct", "iowait_pct", "idle_pct"]].tolist() == [30.0, 10.0, 0.0, 10.0]
     assert row[["system_pct", "irq_pct", "softirq_pct"]].tolist() == [60.0, 20.0, 30.0]
+
+
+def test_guest_time_that_user_time_did_not_follow_is_time_too() -> None:
+    # What sadf 12.7.7 makes of such ticks: 54 of user time are 27 % of 200, not of 199.
+    rows = cpu_rows(
+        cpus({}, {"user": 100, "system": 100}, {"user": 100, "system": 100}),
+        cpus({}, {"user": 154, "system": 146}, {"user": 100, "system": 199, "guest": 1}),
+    )
+    assert rows[0] == (0, "all", 27.0, 0.0)
 
 
 def test_hot_plugged_cpus_of_0x2173_change_the_number_of_entries() -> None:
