@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pandas as pd
 
 from iodiag import __version__
+from iodiag.derive.counters import paired
 from iodiag.derive.headline import headline
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
@@ -110,7 +111,22 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
         target = capture.averages if is_average else capture.tables
         target[family] = concat(frames)
     capture.topology = merge(devices)
+    _pair_counters(capture, None)
     return capture
+
+
+def _pair_counters(capture: Capture, interval_s: float | None) -> None:
+    """Add the disk rows that snapshots of /proc/diskstats make, unless they are there already."""
+    counters = capture.tables.get("disk_counters")
+    if counters is None:
+        return
+    rows = paired(counters, interval_s)
+    disk = capture.tables.get("disk")
+    if rows is None or (
+        disk is not None and set(rows["source"].astype(str)) <= set(disk["source"].astype(str))
+    ):
+        return
+    capture.tables["disk"] = rows if disk is None else concat([disk, rows])
 
 
 def concat(frames: list[pd.DataFrame]) -> pd.DataFrame:
@@ -213,6 +229,7 @@ def analyze(
     """
     zone = _zone(tz)
     joined = join([captures] if isinstance(captures, Capture) else captures, zone)
+    _pair_counters(joined, interval)
     chosen = _chosen_rules(rules, skip_rules)
     changed = _changed_limits(limits or {})
     selection = Selection(

@@ -149,9 +149,9 @@ def _render(report: Report, chosen: str) -> str:
 
 def _print(report: Report, format_: str | None, no_color: bool) -> None:
     if format_ is None and sys.stdout.isatty():
-        from iodiag.report.as_terminal import show
+        from iodiag.report.as_terminal import console, show
 
-        show(report, no_color=no_color)
+        show(report, console(sys.stdout, no_color=True if no_color else None))
         return
     text = _render(report, format_ or "md")
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))

@@ -90,7 +90,7 @@ def _series(view: View, name: str, frame: pd.DataFrame, columns: tuple[str, ...]
     thinned = frame.iloc[places]
     times: tuple[float, ...] = ()
     if thinned["time"].notna().all():
-        times = tuple((thinned["time"].astype("int64") / 1e9).tolist())
+        times = tuple((thinned["time"].dt.as_unit("ns").astype("int64") / 1e9).tolist())
     return Series(
         name=name,
         host=view.host,

@@ -341,7 +341,26 @@ _PROCESS = (
     *_rates("pages", swapped="pages swapped out"),
 )
 
+_DISK_COUNTERS = [
+    *(
+        Column(name, unit, "count", f"{what} since boot")
+        for direction in _DIRECTIONS[:3]
+        for name, unit, what in (
+            (f"{direction}s", "requests", f"{direction}s completed"),
+            (f"{direction}_merges", "merges", f"{direction}s merged"),
+            (f"{direction}_kb", "kB", f"{direction} bytes"),
+            (f"{direction}_ms", "ms", f"time of all {direction}s"),
+        )
+    ),
+    Column("in_flight", "requests", "gauge", "requests in flight now"),
+    Column("busy_ms", "ms", "count", "time with at least one request in flight, since boot"),
+    Column("weighted_ms", "ms", "count", "time of all requests, summed, since boot"),
+    Column("flushes", "flushes", "count", "cache flushes since boot"),
+    Column("flush_ms", "ms", "count", "time of all cache flushes since boot"),
+]
+
 FAMILIES: dict[str, tuple[Column, ...]] = {
+    "disk_counters": tuple(_DISK_COUNTERS),
     "disk": tuple(_disk()),
     "cpu": tuple(_CPU),
     "queue": tuple(_QUEUE),
@@ -376,6 +395,7 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
 """Columns by table. A table that is not here (an unknown section) has its own header's words."""
 
 KEY_COLUMNS: dict[str, str] = {
+    "disk_counters": "device",
     "disk": "device",
     "cpu": "cpu",
     "interrupts": "interrupt",

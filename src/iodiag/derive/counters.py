@@ -1,0 +1,66 @@
+"""Exact rates from pairs of /proc/diskstats snapshots, by the formulas of sysstat's rd_stats.c.
+
+Rate = Δcounter / T; latency = Δtime / Δrequests; util = Δbusy / T; requests in flight = Δweighted / T.
+A counter that ran backwards belongs to a device that was replaced: its row is left out.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+_DIRECTIONS = ("read", "write", "discard")
+_PLURAL = {"read": "reads", "write": "writes", "discard": "discards"}
+_KEYS = ("source", "segment", "report")
+
+
+def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFrame | None:
+    """The disk table that successive snapshots make, or None when no pair has a known length.
+
+    `counters` has a row per device and snapshot. T is the difference of the snapshots' times, or
+    `interval_s` where they state none. A row stands where the later snapshot's row stands.
+    """
+    parts = []
+    snapshots = [part for _, part in counters.groupby(list(_KEYS), observed=True, sort=False)]
+    if all(part["time"].notna().all() for part in snapshots):
+        snapshots.sort(key=lambda part: part["time"].iloc[0])
+    for number, (before, after) in enumerate(pairwise(snapshots)):
+        length = (after["time"].iloc[0] - before["time"].iloc[0]).total_seconds()
+        length = interval_s if np.isnan(length) else length
+        if length is not None and length > 0:
+            parts.append(_pair(before, after, float(length), number))
+    return pd.concat(parts, ignore_index=True) if parts else None
+
+
+def _pair(before: pd.DataFrame, after: pd.DataFrame, length: float, number: int) -> pd.DataFrame:
+    first = before.assign(device=before["device"].astype(str)).set_index("device")
+    second = after.assign(device=after["device"].astype(str)).set_index("device")
+    names = second.index.intersection(first.index)
+    first, second = first.loc[names], second.loc[names]
+    counts = [c for c in second.columns if second[c].dtype.kind == "f" and c != "interval_s"]
+    change = second[counts] - first[counts]
+    monotone = [c for c in counts if c != "in_flight"]
+    change = change[(change[monotone].fillna(0) >= 0).all(axis=1)]
+    rows = second.loc[change.index]
+    frame = rows[["source", "line", "host", "time"]].assign(
+        interval_s=length, segment=0, report=number, since_boot=False, device=change.index
+    )
+    for name in _DIRECTIONS:
+        requests = change.get(_PLURAL[name])
+        if requests is None or requests.isna().all():
+            continue
+        some = requests.where(requests > 0)
+        frame[f"{name}s_per_s"] = requests / length
+        frame[f"{name}_kb_per_s"] = change[f"{name}_kb"] / length
+        frame[f"{name}_merges_per_s"] = change[f"{name}_merges"] / length
+        frame[f"{name}_await_ms"] = (change[f"{name}_ms"] / some).fillna(0.0)
+        frame[f"{name}_request_size_kb"] = (change[f"{name}_kb"] / some).fillna(0.0)
+    if "flushes" in change and change["flushes"].notna().any():
+        frame["flushes_per_s"] = change["flushes"] / length
+        some = change["flushes"].where(change["flushes"] > 0)
+        frame["flush_await_ms"] = (change["flush_ms"] / some).fillna(0.0)
+    frame["queue_depth"] = change["weighted_ms"] / length / 1000
+    frame["util_pct"] = change["busy_ms"] / length / 10
+    return frame.reset_index(drop=True)
