@@ -37,6 +37,7 @@ class Array:
     array's reads nor missing members explain; `paged_write_kb_per_s`, what it wrote in whole pages.
     `leg_rows` are the legs' samples, row by row the same reports. `missing` names members without
     a sample; with any, `rows` is empty. `shared` names legs whose counters hold other traffic too.
+    Where the array has no samples of its own, `is_seen` is false and its own columns are NaN.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Array:
     leg_rows: tuple[pd.DataFrame, ...] = field(repr=False)
     missing: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
+    is_seen: bool = True
 
     @property
     def slots(self) -> int:
@@ -118,23 +120,46 @@ class Account:
 
 
 def arrays(view: View) -> Iterator[Array]:
-    """Every array whose members are known, stated or inferred, with samples of its own."""
-    for series in view.devices:
-        device = series.device
-        if device is None or len(device.members) < 2:
+    """Every array whose members are known, stated or inferred, and have samples, or itself has."""
+    shown = {series.name for series in view.devices}
+    seen = [series.device for series in view.devices if series.device is not None]
+    unseen = [device for device in view.topology if device.name not in shown]
+    for device in (*seen, *unseen):
+        if len(device.members) < 2:
             continue
         found = {member: _leg(view, member) for member in device.members}
         legs = tuple({leg.name: leg for leg in found.values() if leg is not None}.values())
         missing = tuple(member for member, leg in found.items() if leg is None)
         if len(legs) + len(missing) < len(device.members):
             continue  # two members on one disk: its counters cannot be told apart
-        shared = tuple(leg.name for leg in legs if _carries_more(view, device, leg))
-        if missing:
-            yield Array(series.name, device, legs, series.frame.iloc[:0], (), missing, shared)
-            continue
-        rows, *leg_rows = aligned((series, *legs))
-        array = Array(series.name, device, legs, rows, tuple(leg_rows), (), shared)
-        yield replace(array, rows=_with_sums(array))
+        array = Array(
+            name=device.name,
+            device=device,
+            legs=legs,
+            rows=pd.DataFrame(),
+            leg_rows=(),
+            missing=missing,
+            shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),
+            is_seen=device.name in shown,
+        )
+        if len(legs) >= 2 and len(missing) <= array.gone:
+            yield _with_rows(array, view.series(device.name))
+        elif array.is_seen:
+            yield array
+
+
+def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
+    """The array with its samples and those of its legs, report by report."""
+    if series is not None:
+        rows, *leg_rows = aligned((series, *array.legs))
+    else:
+        leg_rows = aligned(array.legs)
+        rows = leg_rows[0][[name for name in _PLACE if name in leg_rows[0]]]
+    array = replace(array, rows=rows, leg_rows=tuple(leg_rows), missing=())
+    return replace(array, rows=_with_sums(array))
+
+
+_PLACE = ("source", "line", "host", "time", "interval_s", "segment", "report", "stream", "sample")
 
 
 def account(rows: pd.DataFrame) -> Account:

@@ -111,14 +111,13 @@ def geometries(array: Array) -> list[Geometry]:
     return [geometry for geometry in found if geometry.is_possible]
 
 
-def small_writes(array: Array, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
-    """The longest window whose sums show small writes, or None."""
-    mask = _mask(array.rows, geometry, traffic)
-    found = list(_windows(array.rows, mask, geometry, traffic))
+def small_writes(rows: pd.DataFrame, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
+    """The longest window of an array's `rows` whose sums show small writes, or None."""
+    found = list(_windows(rows, _mask(rows, geometry, traffic), geometry, traffic))
     if not found:
         return None
-    rows, paid, share = found[0]
-    return SmallWrites(rows, geometry, paid, share, len(found))
+    longest, paid, share = found[0]
+    return SmallWrites(longest, geometry, paid, share, len(found))
 
 
 def _windows(

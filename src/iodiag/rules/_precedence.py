@@ -9,7 +9,6 @@ from iodiag.model.finding import CONFIDENCES, Finding
 
 REPLACES: dict[str, tuple[str, ...]] = {
     "swap-thrash": ("fragmentation-sized-reads", "low-concurrency-bound"),
-    "raid-resync-load": ("raid-partial-stripe-write",),
     "serialized-commit": ("low-concurrency-bound",),
     "fragmentation-sized-reads": ("low-concurrency-bound",),
     "hung-io": ("true-saturation", "approaching-saturation"),

@@ -24,6 +24,7 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.joins import Array, arrays
 from iodiag.derive.parity import SmallWrites, Traffic, geometries, small_writes
+from iodiag.derive.resync import resyncing
 from iodiag.derive.view import View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -38,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if array.missing and geometries(array):
             reason = "its members have no samples: capture the disks beside the array"
             yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
-        elif (found := _best(array, limits)) is not None:
+        elif array.leg_rows and (found := _best(array, limits)) is not None:
             yield _finding(array, found, limits)
         else:
             clear.append(array.name)
@@ -51,11 +52,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _best(array: Array, limits: Limits) -> SmallWrites | None:
-    """The layout that explains most samples; where it is not stated both counts must agree on it."""
+    """The layout that explains most samples outside a resync; unless stated, both counts must agree on it."""
     traffic = Traffic(
         limits.least_write_kb, limits.least_writes, limits.least_share / 100, limits.least_excess / 100
     )
-    candidates = [small_writes(array, geometry, traffic) for geometry in geometries(array)]
+    quiet = array.rows[~resyncing(array)]
+    candidates = [small_writes(quiet, geometry, traffic) for geometry in geometries(array)]
     found = [c for c in candidates if c and (array.device.level or _agrees(c, limits))]
     return max(found, key=lambda c: (len(c.rows), -c.share.disagreement), default=None)
 

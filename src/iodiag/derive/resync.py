@@ -1,0 +1,90 @@
+"""Traffic on an array's members that nobody asked the array for: resync, check, rebuild, reshape.
+
+A check or resync reads all members alike; a rebuild reads all but one and writes that one as much.
+What small writes on parity and reads of missing members may cost is taken off first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.episodes import episodes
+from iodiag.derive.joins import Array
+from iodiag.derive.parity import geometries
+
+ALIKE = 0.1
+"""Reads of members that differ by less are alike: rounding and the edges of samples."""
+
+LEAST_KB = 256.0
+"""Less than this moves no disk; an idle array still touches its superblocks."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def unasked_reads(array: Array, rows: pd.DataFrame) -> Floats:
+    """kB/s that the legs read beyond all that the array's own reads and writes may cost.
+
+    Where a member of a parity array is gone, or may be, any read can cost one from each of n - p members.
+    """
+    layouts = geometries(array)
+    may_lack = array.device.active_slots is None or array.gone > 0
+    per_read = max((g.members - g.parity for g in layouts), default=1) if may_lack else 1
+    per_write = max((g.small_writes for g in layouts), default=0)
+    asked = per_read * weighted.values(rows, "read_kb_per_s")
+    asked = asked + per_write * weighted.values(rows, "paged_write_kb_per_s")
+    if not array.is_seen and array.device.activity:
+        asked = np.zeros(len(rows))  # the array was not captured, but is said to be at it
+    return np.asarray(weighted.values(rows, "legs_read_kb_per_s") - asked)
+
+
+def resyncing(array: Array) -> npt.NDArray[np.bool_]:
+    """The samples (of an array's `rows`) in which its members read alike what nobody asked for."""
+    if not array.leg_rows:
+        return np.zeros(len(array.rows), dtype=np.bool_)
+    is_alike = spread(array) <= ALIKE
+    return np.asarray((unasked_reads(array, array.rows) >= LEAST_KB) & (is_alike | is_rebuild(array)))
+
+
+def window(array: Array) -> pd.DataFrame | None:
+    """The longest run of such samples, or None.
+
+    Small writes read before they are counted as written: at the start of a burst of them a sample
+    looks the same. So what was not asked for must not be asked for in the samples beside it either.
+    """
+    for rows in episodes(array.rows, resyncing(array)):
+        first, last = int(rows.index[0]), int(rows.index[-1])
+        wider = array.rows.iloc[max(0, first - 1) : last + 2]
+        wider = wider[(wider["stream"] == rows["stream"].iloc[0]).to_numpy()]
+        lengths = weighted.lengths(wider)
+        if float((unasked_reads(array, wider) * lengths).sum() / lengths.sum()) >= LEAST_KB * len(rows) / len(
+            wider
+        ):
+            return rows
+    return None
+
+
+def spread(array: Array) -> Floats:
+    """How far the reads of the legs are apart, sample by sample, as a share of their mean."""
+    reads = _per_leg(array, "read_kb_per_s")
+    return np.asarray((reads.max(axis=0) - reads.min(axis=0)) / np.maximum(reads.mean(axis=0), 1e-9))
+
+
+def is_rebuild(array: Array) -> npt.NDArray[np.bool_]:
+    """All legs but one read alike, and that one writes as much, as far as it is not asked to."""
+    reads, writes = _per_leg(array, "read_kb_per_s"), _per_leg(array, "write_kb_per_s")
+    target = np.argmin(reads, axis=0)[np.newaxis]
+    read = np.take_along_axis(reads, target, axis=0)[0]
+    others = (reads.sum(axis=0) - read) / max(1, len(reads) - 1)
+    without = np.where(np.arange(len(reads))[:, np.newaxis] == target, np.nan, reads)
+    apart = (np.nanmax(without, axis=0) - np.nanmin(without, axis=0)) / np.maximum(others, 1e-9)
+    asked = np.sort(writes, axis=0)[:-1].mean(axis=0)
+    written = np.take_along_axis(writes, target, axis=0)[0] - asked
+    is_target = (read <= ALIKE * others) & (np.abs(written - others) <= 2 * ALIKE * others)
+    return np.asarray(is_target & (apart <= ALIKE))
+
+
+def _per_leg(array: Array, column: str) -> Floats:
+    return np.array([weighted.values(leg, column) for leg in array.leg_rows])

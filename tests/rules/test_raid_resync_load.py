@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+
+RULE = "raid-resync-load"
+DISKS = ("sda", "sdb", "sdc", "sdd")
+BUSY = {"r/s": 73.0, "rkB/s": 62000.0, "r_await": 21.0, "aqu-sz": 1.5, "%util": 87.0}
+IDLE: dict[str, float] = {}
+MDSTAT = """\
+Personalities : [raid6] [raid5] [raid4]
+md0 : active raid5 sdd[3] sdc[2] sdb[1] sda[0]
+      12567552 blocks super 1.2 level 5, 64k chunk, algorithm 2 [4/4] [UUUU]
+{activity}
+unused devices: <none>
+"""
+CHECK = "      [=======>....]  check = 38.7% (1625860/4189184) finish=0.7min speed=54195K/sec\n"
+
+
+def run(parent, *legs, samples=20):
+    legs = legs if len(legs) > 1 else legs * 4
+    return iostat([{"md0": parent} | dict(zip(DISKS, legs, strict=True))] * samples)
+
+
+def findings(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+@pytest.mark.parametrize(("activity", "confidence"), [("", "high"), (CHECK, "high")])
+def test_members_that_read_alike_while_the_array_idles_fire(report_of, activity, confidence):
+    (finding,) = findings(report_of(run(IDLE, BUSY), MDSTAT.format(activity=activity), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", confidence)
+    assert finding.devices == ("md0", *DISKS)
+    assert "248,000 kB/s" in finding.summary
+    assert any("check 38.7%" in item.text for item in finding.evidence) is bool(activity)
+
+
+def test_a_rebuild_writes_one_member_and_reads_the_others(report_of):
+    target = {"w/s": 73.0, "wkB/s": 62000.0, "w_await": 15.0, "aqu-sz": 1.0, "%util": 80.0}
+    (finding,) = findings(
+        report_of(run(IDLE, BUSY, target, BUSY, BUSY), MDSTAT.format(activity=""), rules=[RULE])
+    )
+    assert any("all members but sdb" in item.text for item in finding.evidence)
+
+
+def test_beside_real_work_that_queues_it_is_a_warning(report_of):
+    work = {"r/s": 200.0, "rkB/s": 3200.0, "r_await": 60.0, "aqu-sz": 12.0, "%util": 100.0}
+    leg = {"r/s": 120.0, "rkB/s": 20800.0, "r_await": 40.0, "aqu-sz": 5.0, "%util": 100.0}
+    (finding,) = findings(report_of(run(work, leg), MDSTAT.format(activity=CHECK), rules=[RULE]))
+    assert finding.severity == "warning"
+
+
+def test_sar_shows_it_too(report_of):
+    leg = {"tps": 73.0, "rkB/s": 62000.0, "areq-sz": 849.0, "aqu-sz": 1.5, "await": 21.0, "%util": 87.0}
+    capture = sar_d([{"md0": {}} | dict.fromkeys(DISKS, leg)] * 20)
+    assert findings(report_of(capture, MDSTAT.format(activity=""), rules=[RULE]))
+
+
+@pytest.mark.parametrize(
+    ("parent", "legs"),
+    [
+        ({"r/s": 400.0, "rkB/s": 6400.0, "aqu-sz": 12.0}, [{"r/s": 100.0, "rkB/s": 1600.0, "aqu-sz": 3.0}]),
+        (
+            {"w/s": 120.0, "wkB/s": 480.0, "aqu-sz": 16.0},
+            [{"r/s": 60.0, "rkB/s": 240.0, "w/s": 60.0, "wkB/s": 240.0, "aqu-sz": 5.0}],
+        ),
+        (IDLE, [BUSY, IDLE, IDLE, IDLE]),
+        (IDLE, [BUSY, {**BUSY, "rkB/s": 31000.0}, BUSY, BUSY]),
+        (IDLE, [{"r/s": 2.0, "rkB/s": 8.0}]),
+    ],
+    ids=["asked for", "small writes", "one disk read alone", "not alike", "superblocks"],
+)
+def test_other_traffic_is_clear(report_of, parent, legs):
+    report = report_of(run(parent, *legs), MDSTAT.format(activity=""), rules=[RULE])
+    assert not findings(report)
+    assert [o.devices for o in report.outcomes if o.status == "clear"] == [("md0",)]
+
+
+def test_reads_of_a_degraded_array_are_no_resync(report_of):
+    lost = MDSTAT.format(activity="").replace("[4/4] [UUUU]", "[4/3] [UU_U]").replace("sdc[2] ", "")
+    asked = {"r/s": 223.0, "rkB/s": 3568.0, "r_await": 53.0, "aqu-sz": 12.0, "%util": 100.0}
+    leg = {"r/s": 111.0, "rkB/s": 1780.0, "r_await": 45.0, "aqu-sz": 4.0, "%util": 99.0}
+    sample = {"md0": asked, "sda": leg, "sdb": leg, "sdd": leg}
+    assert not findings(report_of(iostat([sample] * 20), lost, rules=[RULE]))
+
+
+def test_a_burst_of_small_writes_whose_reads_come_a_sample_early_is_clear(report_of):
+    reads = {"r/s": 500.0, "rkB/s": 2000.0, "aqu-sz": 5.0}
+    writes = {"w/s": 500.0, "wkB/s": 2000.0, "aqu-sz": 5.0}
+    early = {"md0": IDLE} | dict.fromkeys(DISKS, reads)
+    late = {"md0": {"w/s": 1000.0, "wkB/s": 4000.0, "aqu-sz": 9.0}} | dict.fromkeys(DISKS, writes)
+    rest = {"md0": IDLE} | dict.fromkeys(DISKS, IDLE)
+    capture = iostat([rest, early, late, rest] * 5)
+    assert not findings(report_of(capture, MDSTAT.format(activity=""), rules=[RULE]))
+
+
+def test_an_array_that_was_not_captured_counts_only_where_mdstat_says_what_runs(report_of):
+    disks = iostat([dict.fromkeys(DISKS, BUSY)] * 20)
+    (finding,) = findings(report_of(disks, MDSTAT.format(activity=CHECK), rules=[RULE]))
+    assert finding.devices == DISKS
+    report = report_of(disks, MDSTAT.format(activity=""), rules=[RULE])
+    assert not findings(report)
+    assert {o.status for o in report.outcomes} == {"undetermined"}
