@@ -1,0 +1,377 @@
+"""Commits that wait in line: log writes and cache flushes that run one after the other.
+
+Whether the line is busy shows in the occupancy of the flush chain: flushes per second times their
+latency, which is the mean number of flushes in flight. The block layer runs one flush of a device
+at a time and lets one more wait (block/blk-flush.c), so it lies between 0 and 2. Layouts without
+flush columns still tell it: from Linux 5.5 on requests in flight include flushes, the latencies
+of reads and writes do not, so by Little's law what N exceeds X·R by is the flushes in flight.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.episodes import episodes, is_sustained
+from iodiag.derive.facts import number, word
+from iodiag.derive.grading import confidence
+from iodiag.derive.host import Convoy, CpuShares, convoy, cpu_all, cpu_shares
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Confidence, Status
+from iodiag.model.rule import Limits, Threshold
+from iodiag.model.units import KB_PER_PAGE
+
+LEAVE = 0.8
+"""A window is entered at a threshold and left at this share of it."""
+
+MOST_OCCUPANCY = 2.0
+"""One flush runs and one waits; more is a device that stands still, not a line of commits."""
+
+MOST_SERIAL = 1.5
+"""Writes in flight up to which they run one at a time."""
+
+LEAST_SHARE_OF_DEPTH = 0.25
+"""An inferred occupancy below a quarter of the depth drowns in the rounding and drift of a queue."""
+
+THRESHOLDS = {
+    "occupancy": Threshold(
+        0.6, "flushes", "mean number of flushes in flight that fills the chain", "measured stalls: 0.7 to 1.1"
+    ),
+    "idle_occupancy": Threshold(
+        0.4,
+        "flushes",
+        "occupancy below which commits wait for something else",
+        "a measured healthy server: 0.03",
+    ),
+    "full_occupancy": Threshold(
+        0.8, "flushes", "occupancy of a chain without gaps", "judgement: one after another"
+    ),
+    "group_kb": Threshold(
+        256,
+        "kB",
+        "most that goes with one flush",
+        "judgement: log writes of a group of commits, no bulk writing",
+    ),
+    "read_bytes": Threshold(
+        30, "%", "most of the bytes that are reads", "judgement: then reads are the load"
+    ),
+    "available": Threshold(30, "%", "idle and iowait together", "a measured commit stall: 51 %"),
+    "iowait": Threshold(
+        15, "%", "most iowait where no device tells of flushes", "a measured commit stall: 5 %"
+    ),
+    "write_share": Threshold(
+        90, "%", "least share of writes without flush columns", "judgement: the log alone"
+    ),
+    "write_kb": Threshold(
+        32, "kB", "largest log write without flush columns", "judgement: a group of commits"
+    ),
+    "commit_share": Threshold(
+        50, "%", "active sessions in COMMIT", "judgement: most of those who could work"
+    ),
+    "empty": Threshold(30, "%", "samples without a runnable task", "measured convoys: 50 %"),
+    "crowded": Threshold(30, "%", "samples with a crowd of runnable tasks", "measured convoys: 50 %"),
+    "dispersion": Threshold(
+        5, "", "variance over mean of runnable tasks", "1 is chance; a measured convoy: 20"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The longest window in which a device's flush chain was busy.
+
+    `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
+    `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
+    source that cannot tell flushes.
+    """
+
+    series: DeviceSeries = field(repr=False)
+    rows: pd.DataFrame = field(repr=False)
+    occupancy: float
+    is_inferred: bool
+    flushes_per_s: float
+    flush_await_ms: float
+    writes_per_s: float
+    write_kb: float
+    write_await_ms: float
+    is_signature: bool = False
+
+    def numbers(self) -> dict[str, float | str]:
+        """What sentences about it name; `groups` is how many groups of commits fit into a second."""
+        numbers: dict[str, float | str] = {
+            "device": self.series.name,
+            "occupancy": self.occupancy,
+            "writes": self.writes_per_s,
+            "write_kb": self.write_kb,
+            "write_await": self.write_await_ms,
+        }
+        if self.flush_await_ms > 0:
+            numbers |= {
+                "flushes": self.flushes_per_s,
+                "flush_await": self.flush_await_ms,
+                "groups": 1000 / self.flush_await_ms,
+            }
+        return numbers
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """What speaks beside the devices: CPU, runnable tasks, sessions, settings, the application's rate.
+
+    `convoy` is there only where it is one; `in_commit` is the share (in per cent) of all active sessions
+    of all listings. `is_durable` is None where no setting tells whether a commit waits for the disk.
+    """
+
+    cpu: CpuShares | None = None
+    convoy: Convoy | None = None
+    sessions: tuple[Fact, ...] = ()
+    in_commit: float = float("nan")
+    settings: tuple[Fact, ...] = ()
+    is_durable: bool | None = None
+    rates: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether commits are serialized: with a confidence, or why not.
+
+    `chains` are the devices whose chain is busy, busiest first; empty where the host alone speaks.
+    """
+
+    chains: tuple[Chain, ...] = ()
+    witnesses: Witnesses = Witnesses()
+    confidence: Confidence | None = None
+    status: Status = "clear"
+    reason: str = ""
+
+
+def judge(view: View, limits: Limits) -> Judgement:
+    """The host's verdict; `confidence` is None where nothing was found."""
+    disks = [series for series in view.devices if not series.is_stacked]
+    chains = [chain for series in disks if (chain := _chain(series, limits))]
+    if not any(_tells_flushes(view, series) for series in disks):
+        chains += [chain for series in view.devices if (chain := _signature(series, limits))]
+    chains.sort(key=lambda chain: (chain.is_signature, -chain.occupancy))
+    witnesses = _witnesses(view, chains, limits)
+    if chains:
+        return _of_devices(chains, witnesses, limits)
+    return _of_host(view, witnesses, limits)
+
+
+def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Judgement:
+    cpu, first = witnesses.cpu, chains[0]
+    if cpu and cpu.available < limits.available:
+        reason = "the flush chain is busy, but so is the CPU: commits are not what it waits for"
+        return Judgement(witnesses=witnesses, reason=reason)
+    is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.convoy)
+    if first.is_signature and not is_waiting and first.write_kb >= KB_PER_PAGE:
+        return Judgement(witnesses=witnesses, reason="serial writes without a sign of flushes or commits")
+    points = 1 + (2 if not first.is_signature else 0)
+    # a mean below a page betrays the empty write that each fsync adds
+    is_full = first.write_kb < KB_PER_PAGE if first.is_signature else first.occupancy >= limits.full_occupancy
+    points += is_full
+    points += _outside_points(witnesses, limits)
+    if points < 1:
+        reason = "the flush chain is busy, but sessions and settings say that no commit waits for it"
+        return Judgement(witnesses=witnesses, reason=reason)
+    at_most: Confidence = "high" if is_sustained(first.rows) else "low"
+    sure = confidence(points, at_most="low" if cpu is None and points < 6 else at_most)
+    kept = tuple(chain for chain in chains if chain.is_signature == first.is_signature)
+    return Judgement(kept, witnesses, sure)
+
+
+def _outside_points(witnesses: Witnesses, limits: Limits) -> int:
+    points = int(bool(witnesses.convoy))
+    points += 3 if witnesses.in_commit >= limits.commit_share else 0
+    points -= 2 if witnesses.in_commit < 20 else 0
+    return points + {True: 2, False: -2, None: 0}[witnesses.is_durable]
+
+
+def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
+    """Without a device to show: from CPU, runnable tasks and sessions alone."""
+    cpu, is_waiting = witnesses.cpu, witnesses.in_commit >= limits.commit_share
+    seen = [
+        _occupancy(series)
+        for series in view.devices
+        if not series.is_stacked and _tells_flushes(view, series)
+    ]
+    if seen and max(seen) < limits.idle_occupancy:
+        if is_waiting and witnesses.is_durable is not False:
+            reason = (
+                "sessions wait in COMMIT while no device's flush chain is busy: look at replication "
+                "acknowledgements and the network, or capture the log's device"
+            )
+            return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+        return Judgement(witnesses=witnesses, reason="no device's flush chain is busy")
+    if seen and max(seen) >= limits.occupancy:
+        return Judgement(witnesses=witnesses, reason="its flushes are slow, but what they carry is no log")
+    if seen and not is_waiting:
+        reason = "a flush chain is half busy; a process list or a longer capture under load would settle it"
+        return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+    if cpu is None:
+        reason = "neither CPU shares nor flushes are known; iostat -x with its CPU line tells both"
+        return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+    if cpu.available < limits.available or cpu.iowait > limits.iowait:
+        reason = "the CPU is busy, or waits for reads and writes of its own"
+        return Judgement(witnesses=witnesses, reason=reason)
+    has_convoy = bool(witnesses.convoy and not view.devices)
+    if not (is_waiting or has_convoy) or not _writes_only(view):
+        return Judgement(witnesses=witnesses, reason="no crowd of tasks that come and go with writes alone")
+    sure = confidence(1 + _outside_points(witnesses, limits))
+    return Judgement((), witnesses, sure)
+
+
+def _convoy(view: View, limits: Limits) -> Convoy | None:
+    found = convoy(view)
+    if found is None or found.empty < limits.empty or found.crowded < limits.crowded:
+        return None
+    return found if found.dispersion >= limits.dispersion else None
+
+
+def _writes_only(view: View) -> bool:
+    """Whether the host writes and hardly reads; true where it is not known."""
+    paging = view.table("paging")
+    if paging is None or "pgpgout_kb_per_s" not in paging:
+        return True
+    read, written = weighted.mean(paging, "pgpgin_kb_per_s"), weighted.mean(paging, "pgpgout_kb_per_s")
+    return bool(written > 0 and not read > 0.05 * written)
+
+
+def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
+    """The longest window in which a disk's flush chain was busy."""
+    frame = series.frame.assign(occupancy=_occupancies(series.frame))
+    occupancy = weighted.values(frame, "occupancy")
+    is_inferred = _is_inferred(frame)
+    enough = np.full(len(frame), LEAVE * limits.occupancy)
+    if is_inferred:
+        enough = np.maximum(enough, LEAST_SHARE_OF_DEPTH * np.nan_to_num(weighted.values(frame, "depth")))
+    for rows in episodes(frame, np.asarray(occupancy >= enough)):
+        chain = _measured(series, rows, is_inferred)
+        is_full = limits.occupancy <= chain.occupancy <= MOST_OCCUPANCY
+        if is_full and _is_log(chain, limits) and _lasts(rows, frame):
+            return chain
+    return None
+
+
+def _lasts(rows: pd.DataFrame, frame: pd.DataFrame) -> bool:
+    """Whether a window is long, or most of what a short capture shows of the device's writing."""
+    writing = frame[weighted.values(frame, "write_kb_per_s") > 0]
+    return is_sustained(rows) or 2 * len(rows) > len(writing)
+
+
+def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
+    """Small unmerged writes one at a time: what a log looks like where flushes cannot be told."""
+    frame = series.frame.assign(
+        occupancy=weighted.values(series.frame, "writes_per_s")
+        * weighted.values(series.frame, "write_await_ms")
+        / 1000
+    )
+    writes, merges = weighted.values(frame, "writes_per_s"), weighted.values(frame, "write_merges_per_s")
+    in_flight = weighted.values(frame, "occupancy")
+    mask = (
+        (writes >= limits.write_share / 100 * weighted.values(frame, "ios_per_s"))
+        & (weighted.values(frame, "write_size_kb") <= limits.write_kb)
+        & (np.nan_to_num(merges) <= 0.5 * writes)
+        & (in_flight >= limits.occupancy)
+        & (in_flight <= MOST_SERIAL)
+        & ~frame["is_idle"].to_numpy(dtype=bool)
+    )
+    for rows in episodes(frame, mask):
+        return replace(_measured(series, rows, True), is_signature=True) if _lasts(rows, frame) else None
+    return None
+
+
+def _measured(series: DeviceSeries, rows: pd.DataFrame, is_inferred: bool) -> Chain:
+    unknown = float("nan")
+    return Chain(
+        series=series,
+        rows=rows,
+        occupancy=weighted.mean(rows, "occupancy"),
+        is_inferred=is_inferred,
+        flushes_per_s=unknown if is_inferred else weighted.mean(rows, "flushes_per_s"),
+        flush_await_ms=unknown if is_inferred else weighted.mean(rows, "flush_await_ms"),
+        writes_per_s=weighted.mean(rows, "writes_per_s"),
+        write_kb=weighted.ratio(rows, "write_kb_per_s", "writes_per_s"),
+        write_await_ms=weighted.mean(rows, "write_await_ms"),
+    )
+
+
+def _is_log(chain: Chain, limits: Limits) -> bool:
+    """Whether what is flushed looks like a log: mostly writes, not much of them per flush."""
+    written, read = weighted.mean(chain.rows, "write_kb_per_s"), weighted.mean(chain.rows, "read_kb_per_s")
+    # without a count of flushes: two writes (the log's and the commit record's) go with each
+    flushes = chain.writes_per_s / 2 if chain.is_inferred else chain.flushes_per_s
+    return bool(
+        written <= limits.group_kb * flushes and not read > limits.read_bytes / 100 * (read + written)
+    )
+
+
+def _is_inferred(frame: pd.DataFrame) -> bool:
+    return bool(np.isnan(weighted.values(frame, "flushes_per_s")).all())
+
+
+def _occupancies(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Flushes in flight per sample: counted, or what Little's law leaves over."""
+    if not _is_inferred(frame):
+        rate, wait = weighted.values(frame, "flushes_per_s"), weighted.values(frame, "flush_await_ms")
+        return np.asarray(np.where(rate > 0, rate * wait / 1000, np.where(np.isnan(rate), np.nan, 0.0)))
+    ios, wait = weighted.values(frame, "ios_per_s"), weighted.values(frame, "await_ms")
+    known = np.where(ios > 0, ios * (wait + 0.005) / 1000, np.where(np.isnan(ios), np.nan, 0.0))
+    return np.asarray(weighted.values(frame, "depth") - 0.005 - known)
+
+
+def _occupancy(series: DeviceSeries) -> float:
+    """The mean occupancy of a device while it writes; 0 when it never does."""
+    frame = series.frame.assign(occupancy=_occupancies(series.frame))
+    rows = frame[weighted.values(frame, "write_kb_per_s") > 0]
+    mean = weighted.mean(rows, "occupancy")
+    return 0.0 if np.isnan(mean) else mean
+
+
+def _tells_flushes(view: View, series: DeviceSeries) -> bool:
+    """Whether an absent flush of a disk would mean that there was none: not so on old kernels."""
+    if not _is_inferred(series.frame):
+        return True
+    version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
+    has_depth = not np.isnan(weighted.values(series.frame, "depth")).all()
+    return bool(version and (int(version[1]), int(version[2])) >= (5, 5) and has_depth)
+
+
+def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
+    sessions = tuple(
+        f for f in view.facts_of("processlist", "pg-activity") if number(f, "active_sessions") > 0
+    )
+    active = sum(number(fact, "active_sessions") for fact in sessions)
+    waiting = sum(number(fact, "sessions_in_commit") for fact in sessions)
+    told = [f for f in view.facts_of("mysql-variables", "pg-settings") if is_durable(f) is not None]
+    # prose tells of settings that were tried as well as of those in force
+    settings = tuple([f for f in told if not number(f, "is_prose") > 0] or told)
+    durable = [is_durable(fact) for fact in settings]
+    return Witnesses(
+        cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else cpu_all(view)),
+        convoy=_convoy(view, limits),
+        sessions=sessions,
+        in_commit=100 * waiting / active if active >= 4 else float("nan"),
+        settings=settings,
+        is_durable=any(durable) if durable else None,
+        rates=tuple(f for f in view.facts_of("sysbench", "pgbench") if number(f, "transactions_per_s") > 0),
+    )
+
+
+def is_durable(settings: Fact) -> bool | None:
+    """Whether a commit waits until its log is on the disk; None where these settings do not say."""
+    log, binlog = number(settings, "innodb_flush_log_at_trx_commit"), number(settings, "sync_binlog")
+    if log == 1 or binlog == 1:
+        return True
+    if log in (0, 2):
+        return False
+    commit, fsync = word(settings, "synchronous_commit").lower(), word(settings, "fsync").lower()
+    if commit == "off" or fsync == "off":
+        return False
+    return True if commit in ("on", "local", "remote_write", "remote_apply") else None

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d, vmstat
+
+RULE = "serialized-commit"
+COMMIT = {
+    "w/s": 8.0,
+    "wkB/s": 42.0,
+    "w_await": 149.0,
+    "f/s": 6.0,
+    "f_await": 174.0,
+    "aqu-sz": 2.3,
+    "%util": 95.0,
+}
+FREE = {"%user": 8.0, "%system": 4.0, "%iowait": 13.0, "%idle": 75.0}
+BUSY = {"%user": 80.0, "%system": 15.0, "%iowait": 1.0, "%idle": 4.0}
+SESSIONS = """
+| Id | User | Host | db | Command | Time | State | Info |
+| 8 | app | localhost | shop | Query | 2 | {state} | UPDATE t SET a=1 |
+| 9 | app | localhost | shop | Query | 2 | {state} | UPDATE t SET a=1 |
+| 10 | app | localhost | shop | Query | 2 | {state} | UPDATE t SET a=1 |
+| 11 | app | localhost | shop | Query | 2 | {state} | UPDATE t SET a=1 |
+"""
+WAITING, WORKING = SESSIONS.format(state="Commit"), SESSIONS.format(state="Updating")
+DURABLE = "innodb_flush_log_at_trx_commit\t1\nsync_binlog\t1\n"
+RELAXED = "innodb_flush_log_at_trx_commit\t2\nsync_binlog\t0\n"
+CROWDS = vmstat(
+    [{"r": r, "us": 39, "sy": 10, "wa": 5, "bo": 1700} for r in (0, 15, 0, 17, 0, 23, 49, 10, 0, 0)]
+)
+
+
+def run(changes=None, cpu=FREE, samples=20):
+    return iostat([{"sda": COMMIT | (changes or {})}] * samples, cpu)
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def outcome(report):
+    return next(o for o in report.outcomes if o.rule == RULE and o.status != "finding")
+
+
+@pytest.mark.parametrize(
+    ("context", "confidence"),
+    [((), "medium"), ((WAITING,), "high"), ((DURABLE,), "high"), ((RELAXED,), "low")],
+)
+def test_a_busy_flush_chain_beside_a_free_cpu_fires(report_of, context, confidence):
+    finding = only(report_of(run(), *context, rules=[RULE]))
+    assert finding.devices == ("sda",)
+    assert finding.confidence == confidence
+    assert finding.severity == ("notice" if confidence == "low" else "warning")
+    assert finding.evidence[0].values["occupancy"] == pytest.approx(6 * 0.174)
+
+
+def test_without_flush_columns_littles_law_tells_them(report_of):
+    row = {"tps": 8.4, "wkB/s": 44.0, "areq-sz": 5.24, "aqu-sz": 2.35, "await": 149.0, "%util": 96.0}
+    cpu = "\n".join(f"13:00:{2 * n:02}  all  8.00 0.00 4.00 13.00 0.00 75.00" for n in range(1, 11))
+    text = sar_d([{"sda": row}] * 10)
+    text += f"\n13:00:00  CPU  %user %nice %system %iowait %steal %idle\n{cpu}\n"
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.confidence == "medium"
+    assert finding.evidence[0].values["occupancy"] == pytest.approx(2.35 - 8.4 * 0.149, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changes", "cpu", "reason"),
+    [
+        ({"f_await": 5.0, "f/s": 20.0, "aqu-sz": 0.4}, FREE, "no device's flush chain is busy"),
+        ({"wkB/s": 16000.0}, FREE, "no log"),
+        ({"r/s": 50.0, "rkB/s": 800.0}, FREE, "no log"),
+        ({}, BUSY, "so is the CPU"),
+    ],
+    ids=["quick flushes", "bulk writes", "reads", "CPU-bound"],
+)
+def test_near_misses_stay_clear(report_of, changes, cpu, reason):
+    report = report_of(run(changes, cpu), rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "clear"
+    assert reason in outcome(report).reason
+
+
+def test_a_background_log_writer_is_told_by_sessions_and_settings(report_of):
+    report = report_of(run(), WORKING, RELAXED, rules=[RULE])
+    assert only(report) is None
+    assert "no commit waits" in outcome(report).reason
+
+
+def test_sessions_in_commit_beside_a_quiet_disk_point_elsewhere(report_of):
+    report = report_of(run({"f/s": 0.0, "w/s": 1.0, "aqu-sz": 0.1}), WAITING, rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "undetermined"
+    assert "replication" in outcome(report).reason
+
+
+@pytest.mark.parametrize(
+    ("context", "confidence"), [((), "low"), ((WAITING,), "high"), ((WAITING, DURABLE), "high")]
+)
+def test_vmstat_with_crowds_of_runnable_tasks_is_possible_alone(report_of, context, confidence):
+    finding = only(report_of(CROWDS, *context, rules=[RULE]))
+    assert (finding.devices, finding.confidence) == ((), confidence)
+    values = finding.evidence[0].values | finding.evidence[1].values
+    assert values["available"] == pytest.approx(51)
+    assert values["dispersion"] == pytest.approx(19.7, abs=0.05)
+    assert (values["empty"], values["crowded"]) == (50, 50)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"bi": 900}, {"wa": 40}, {"us": 80}, {"r": 3}], ids=["reads", "iowait", "CPU", "no crowds"]
+)
+def test_other_vmstat_patterns_stay_clear(report_of, changes):
+    counts = (0, 15, 0, 17, 0, 23, 49, 10, 0, 0)
+    rows = [{"r": r, "us": 39, "sy": 10, "wa": 5, "bo": 1700} | changes for r in counts]
+    report = report_of(vmstat(rows), rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "clear"
+
+
+def test_old_kernels_without_flushes_need_a_sign_of_fsync(report_of):
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 8.0 0.0 4.0 9.0 0.0 79.0\n"
+
+    def capture(kb):
+        reports = [
+            f"{cpu}\n{header}\nsda 0.0 1.0 0.0 110.0 0.0 {kb + n / 10} 6.0 0.99 9.00 8.90 97.9\n\n"
+            for n in range(21)
+        ]
+        return "Linux 2.6.32-431.el6.x86_64 (box) \t01/13/2016 \t_x86_64_\t(4 CPU)\n\n" + "".join(reports)
+
+    assert only(report_of(capture(330.0), rules=[RULE], interval=1.0)).confidence == "low"
+    assert only(report_of(capture(880.0), rules=[RULE], interval=1.0)) is None
+    assert only(report_of(capture(880.0), WAITING, DURABLE, rules=[RULE], interval=1.0)).confidence == "high"
+
+
+def test_disks_alone_without_cpu_shares_stay_low(report_of):
+    assert only(report_of(run(cpu=None), rules=[RULE])).confidence == "low"
