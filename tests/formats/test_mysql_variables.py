@@ -61,9 +61,14 @@ def test_listing_ends_where_the_lines_look_otherwise():
     "text",
     [
         f"what does {FLUSH} do?",
-        "| Variable_name | Value |\n+---+---+\n| Threads_running | 3 |\n",
         "version\t\n",
     ],
 )
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_listing_of_other_variables_says_nothing():
+    (block,) = blocks_of(FORMAT, "| Variable_name | Value |\n+---+---+\n| Threads_running | 3 |\n+---+---+\n")
+    assert block.facts == ()
+    assert block.used == 4

@@ -131,6 +131,8 @@ def vertical(lines: Sequence[Line], keys: frozenset[str]) -> Records | None:
         pair = _VERTICAL.match(text)
         footer = _FOOTER.fullmatch(text.strip())
         if STAR.match(text):
+            if rows and not values:
+                break
             values, last = {}, ""
             rows.append(Record(values, line))
         elif footer:

@@ -27,6 +27,7 @@ _LIMITS = re.compile(
 )
 _OLD_LIMIT = re.compile(r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$")
 _PRESSURE = re.compile(r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$")
+_VALUE = re.compile(r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)")
 _UNITS = {
     "rbps": ("read_kb_per_s", 1 / 1024),
     "wbps": ("write_kb_per_s", 1 / 1024),
@@ -65,7 +66,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         text = prefixed["rest"].strip() if prefixed else line.text.strip()
         if heading:
             group, file = _group(heading), heading["file"]
-        elif prefixed:
+        elif prefixed and _VALUE.match(text):
             entries.append(_Entry(_group(prefixed), prefixed["file"], text, line))
         elif _LIMITS.match(text) or (file and (_OLD_LIMIT.match(text) or _PRESSURE.match(text))):
             entries.append(_Entry(group, file or "io.max", text, line))

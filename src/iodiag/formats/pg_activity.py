@@ -94,8 +94,6 @@ FORMAT = ContextFormat(
         " 316 | active | IO              | WALSync    | END;\n"
         "(2 rows)\n"
     ),
-    starts=re.compile(
-        r"^\s*\|?(?:\s*[\w?]{1,63}\s*\|){0,40}\s*(?:wait_event|waiting)\s*(?:\||$)|^-\[ RECORD 1 \]"
-    ),
+    starts=re.compile(r"(?:^|\|)\s{0,40}(?:wait_event|waiting)\s{0,40}(?:\||$)|^-\[ RECORD 1 \]"),
     read=_read,
 )

@@ -43,6 +43,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     in_statements = False
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         text = line.text.strip()
+        if at and text.startswith("pgbench ("):
+            break
         in_statements = in_statements or "statement latencies" in text
         if _KNOWN.match(text) or (in_statements and (_STATEMENT.match(text) or text.startswith("- "))):
             used = at + 1

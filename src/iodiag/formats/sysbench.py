@@ -63,6 +63,9 @@ _KNOWN = re.compile(
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    first = _INTERVAL.match(lines[0].text)
+    if first and len(_values(first[2])) < 2:
+        return None
     used = _extent(lines)
     block = [line for line in lines[:used] if line.text.strip()]
     facts = [*_intervals(block, source), *_summary(block, source)]
