@@ -1,0 +1,150 @@
+"""The first report of a tool is an average since boot.
+
+What it detects: reports of iostat, vmstat and mpstat that average everything since boot. They are
+left out of every other rule; where a capture has nothing else, the other rules see them, but
+conclude nothing surer than a possibility.
+
+Why it matters: the average of weeks says nothing about now, and is the report that people paste.
+
+When it is wrong: a first report that was taken with -y, or of a short interval whose command line
+was lost, is a sample like the others; it is kept where its rates lie on the grid of that interval.
+sar is not affected but after a restart, and sadc's files hold differences only.
+
+References: iostat(1), option -y; vmstat(8): "the first report produced gives averages since the
+last reboot".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.evidence import cite, say
+from iodiag.derive.view import View
+from iodiag.model import columns as registry
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+_FAMILIES = ("system", "paging", "swapping", "disk", "cpu")
+
+
+class Contrast(NamedTuple):
+    """A column whose value since boot lies outside all later ones, and by what factor."""
+
+    factor: float
+    family: str
+    column: str
+    item: str
+    rows: pd.DataFrame
+    value: float
+    least: float
+    most: float
+    reports: int
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding per host: what was left out, or that there is nothing else."""
+    found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
+    if not found:
+        yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
+        return
+    reports = pd.concat(found.values(), ignore_index=True)
+    reports["source"] = reports["source"].astype(str)
+    count = len(reports.drop_duplicates(["source", "segment", "report"]))
+    only = sorted(set(found) & view.fallback)
+    values: dict[str, float | str] = {"count": count, "tables": ", ".join(only)}
+    contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
+    yield RULE.finding(
+        limits,
+        severity="notice" if only else "info",
+        confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
+        summary=say(_ONLY if only else _LEFT_OUT, values),
+        evidence=(
+            cite(
+                reports.drop_duplicates(["source", "line"]),
+                "reports that average since boot: {count}",
+                values,
+            ),
+            *(_contrast(contrast) for contrast in contrasts[:3]),
+        ),
+        refutes=("the tool was called with -y",),
+    )
+
+
+_ONLY = "All there is of {tables} are averages since boot: nothing about now can be concluded from them."
+_LEFT_OUT = "The first report averages the time since boot and is left out (reports: {count})."
+
+
+def _contrasts(view: View, found: dict[str, pd.DataFrame], limits: Limits) -> Iterator[Contrast]:
+    for family in _FAMILIES:
+        later = view.table(family)
+        if family not in found or later is None or family in view.fallback:
+            continue
+        key = {"disk": "printed", "cpu": "cpu"}.get(family)
+        first_key = {"disk": "device", "cpu": "cpu"}.get(family)
+        for number in range(len(found[family])):
+            rows = found[family].iloc[[number]]
+            item = str(rows[first_key].iloc[0]) if first_key else ""
+            same = later["source"] == str(rows["source"].iloc[0])
+            if key:
+                same &= later[key].astype(str) == item
+            yield from _of_columns(family, item, rows, later[same], limits)
+
+
+def _of_columns(
+    family: str, item: str, rows: pd.DataFrame, later: pd.DataFrame, limits: Limits
+) -> Iterator[Contrast]:
+    if len(later) < limits.samples:
+        return
+    for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
+        value, others = float(weighted.values(rows, entry.name)[0]), weighted.values(later, entry.name)
+        if np.isnan(value) or np.isnan(others).all():
+            continue
+        least, most = float(np.nanmin(others)), float(np.nanmax(others))
+        near = least if value < least else most
+        if least <= value <= most or min(value, near) <= 0:
+            continue
+        factor = max(value / near, near / value)
+        yield Contrast(factor, family, entry.name, item, rows, value, least, most, len(later))
+
+
+def _contrast(contrast: Contrast) -> Evidence:
+    entry = registry.find(contrast.family, contrast.column)
+    values: dict[str, float | str] = {
+        "meaning": entry.meaning if entry else contrast.column,
+        "of": f" of {contrast.item}" if contrast.item not in ("", "all") else "",
+        "value": contrast.value,
+        "least": contrast.least,
+        "most": contrast.most,
+        "reports": contrast.reports,
+        "unit": entry.unit if entry else "",
+    }
+    text = "{meaning}{of}: {value} {unit} since boot, {least} to {most} in the {reports} reports after it"
+    return cite(contrast.rows, text, values)
+
+
+RULE = Rule(
+    id="first-report-since-boot",
+    title="The first report averages the time since boot",
+    why="An average over days or weeks is no picture of the present.",
+    remedy=(
+        "Capture with iostat -xyt 1 60, which leaves the first report out.",
+        "With vmstat 1 pass over the first row.",
+    ),
+    needs=Needs(),
+    thresholds={
+        "samples": Threshold(
+            3, "reports", "later reports that a contrast needs", "judgement: a range of two is none"
+        ),
+        "columns": Threshold(
+            5, "columns", "columns out of range that settle it", "judgement: chance puts one or two"
+        ),
+    },
+    confirm=("iostat -xyt 1 60", "uptime"),
+    references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    detect=detect,
+)

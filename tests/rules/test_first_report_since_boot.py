@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+
+RULE = "first-report-since-boot"
+BUSY = {"sda": {"r/s": 100.0, "rkB/s": 1000.0, "aqu-sz": 0.5, "%util": 40.0}}
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def test_the_first_report_is_told_from_the_rest(report_of):
+    finding = only(report_of(vmstat([{"us": 40, "r": n} for n in range(10)]), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("info", "high")
+    switches = next(item for item in finding.evidence if "context switches" in item.text)
+    assert switches.values["value"] == 1000
+    assert (switches.values["least"], switches.values["most"], switches.values["reports"]) == (
+        20001,
+        20010,
+        10,
+    )
+    assert switches.lines == (3,)
+
+
+def test_a_capture_of_nothing_else_is_said_so(report_of):
+    finding = only(report_of(iostat([BUSY]).split("11/20/26 13:00:01")[0], rules=[RULE]))
+    assert finding.severity == "notice"
+    assert "disk" in finding.summary
+    assert "nothing about now" in finding.summary
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$ iostat -xy 1\n" + iostat([BUSY] * 3).replace("0.50     9.50", "77.00  9.50"),
+        "13:00:00  DEV  tps  rkB/s  wkB/s  areq-sz  aqu-sz  await  %util\n"
+        "13:00:02  sda  9.0  90.0  0.0  10.0  0.1  5.0  4.0\n",
+    ],
+    ids=["-y", "sar"],
+)
+def test_nothing_since_boot_is_clear(report_of, text):
+    report = report_of(text, rules=[RULE])
+    assert only(report) is None
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_a_first_report_like_the_others_needs_no_contrast(report_of):
+    text = iostat([{"sda": {"r/s": 0.5, "rkB/s": 9.5}}] * 5)
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding is None or len(finding.evidence) == 1
