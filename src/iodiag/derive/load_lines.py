@@ -1,0 +1,157 @@
+"""Sentences about a load level and its verdict, shared by the rules that report one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from iodiag.derive.episodes import is_sustained
+from iodiag.derive.evidence import cite
+from iodiag.derive.queueing import Level, gain_left, overlapped
+from iodiag.derive.saturation import Load
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.derive.waiting import blocked, pressure
+from iodiag.model.finding import Evidence
+
+Values = dict[str, float | str]
+
+NOBODY = 0.5
+"""Blocked tasks, on the average, below which nobody waits."""
+
+
+def numbers(series: DeviceSeries, load: Load) -> Values:
+    """What sentences about a load name: shares in per cent, everything else in its printed unit."""
+    level, unloaded = load.level, load.unloaded
+    values = _of_level(level, "") | {"device": series.name, "direction": level.direction}
+    values["util"] = 100 * level.util
+    values["size"] = level.size_kb
+    for name, other in (("lower", load.lower), ("higher", load.higher)):
+        if other is not None:
+            values |= _of_level(other, f"{name}_")
+            values[f"{name}_times"] = _larger(level.rate, other.rate)
+            values[f"{name}_queue"] = _larger(level.depth, other.depth)
+            values[f"{name}_reads_times"] = _larger(level.reads_per_s, other.reads_per_s)
+    if not math.isnan(load.inflation):
+        values |= {"inflation": load.inflation, "gain": 100 * gain_left(load.inflation)}
+    if unloaded is not None:
+        values |= {"unloaded": unloaded.latency_ms, "unloaded_depth": unloaded.depth}
+        values["overlap"] = overlapped(level, unloaded)
+    values |= {"elasticity": load.elasticity, "servers": load.servers}
+    if load.spindles is not None:
+        values |= {"disks": load.spindles, "origin": series.rotational_origin}
+    return {name: value for name, value in values.items() if value == value}
+
+
+def _of_level(level: Level, prefix: str) -> Values:
+    return {
+        f"{prefix}rate": level.rate,
+        f"{prefix}reads": level.reads_per_s,
+        f"{prefix}depth": level.depth,
+        f"{prefix}latency": level.latency_ms,
+    }
+
+
+def _larger(one: float, other: float) -> float:
+    low, high = sorted((one, other))
+    return high / low if low > 0 else float("nan")
+
+
+def state(series: DeviceSeries, load: Load) -> Evidence:
+    """The level itself: rate, depth, latency, util."""
+    return cite(
+        load.level.rows,
+        "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, "
+        "{latency} ms each",
+        numbers(series, load),
+        worst="util_pct",
+    )
+
+
+def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    """How much longer a request takes than it would alone, and what that leaves."""
+    values = numbers(series, load)
+    rows = load.level.rows
+    if load.basis in ("measured", "least seen"):
+        alone = "seen at {unloaded_depth} in flight" if load.basis == "measured" else "least seen under load"
+        text = "{latency} ms at {depth} in flight is {inflation}x the {unloaded} ms " + alone
+        yield cite(rows, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
+    elif load.basis == "spindles":
+        text = (
+            "{depth} requests in flight on {disks:g} spinning disk{plural} (from {origin}): each takes about "
+            "{inflation:.1f} times as long as alone"
+        )
+        plural = "s" if load.spindles != 1 else ""
+        yield cite(rows, text, values | {"plural": plural}, worst="queue_depth")
+    elif load.basis == "class":
+        text = (
+            "{latency} ms at {depth} in flight is {inflation:.1f}x the longest that an unloaded "
+            "device of its class takes"
+        )
+        yield cite(rows, text, values, worst="await_ms")
+    if load.lower is not None and load.basis == "measured":
+        yield cite(
+            load.lower.rows,
+            "from {lower_depth} to {depth} in flight ({lower_queue:.1f}x the queue) it did "
+            "{lower_times:.2f}x the "
+            "requests: elasticity {elasticity:.2f}",
+            values,
+        )
+    if load.basis == "measured" and load.inflation > 1:
+        yield cite(rows, "at most about {gain:.0f} % more throughput is left, at any depth", values)
+
+
+def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    """How many requests the device serves at once, as far as two load levels tell."""
+    values = numbers(series, load)
+    if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
+        yield cite(
+            load.level.rows,
+            "two load levels fit a device that serves about {servers:.1f} requests at once",
+            values,
+            weighs="context",
+        )
+
+
+def disks_below(load: Load) -> Iterator[Evidence]:
+    """What the disks under a spread device did in the same reports."""
+    if load.below:
+        busiest = max(load.below, key=lambda disk: disk[1])
+        values: Values = {
+            "count": len(load.below),
+            "mean": 100 * sum(util for _, util in load.below) / len(load.below),
+            "busiest": busiest[0],
+            "most": 100 * busiest[1],
+        }
+        text = (
+            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
+            "most: {most:.0f} %"
+        )
+        yield cite(None, text, values, weighs="context")
+
+
+def waiters(view: View, load: Load) -> Iterator[Evidence]:
+    """Tasks blocked and pressure during the level, for or against."""
+    found = blocked(view, load.level.rows)
+    if found is not None:
+        rows, mean = found
+        values: Values = {"blocked": mean}
+        if mean >= NOBODY:
+            yield cite(
+                rows, "{blocked:.1f} tasks were blocked on I/O on the average", values, worst="blocked"
+            )
+        else:
+            yield cite(rows, "only {blocked:.1f} tasks were blocked on I/O", values, weighs="against")
+    some = pressure(view, load.level.rows, "some")
+    if some is not None:
+        rows, mean = some
+        text = "some task waited for I/O {some:.0f} % of the time"
+        yield cite(rows, text, {"some": mean}, weighs="for" if mean >= LEAST_PRESSURE else "against")
+
+
+LEAST_PRESSURE = 20.0
+"""Share of time in % that some task waits for I/O from which it hurts; judgement."""
+
+
+def holds_long(load: Load) -> bool:
+    """Whether the level lasts long enough by itself for more than `low` confidence."""
+    return is_sustained(load.level.rows)

@@ -1,0 +1,229 @@
+"""Load levels of a device, what a request costs when it is alone, and how near the limit a level is.
+
+Notation: X requests per second, R their mean latency, N requests in flight, U the share of time with at
+least one. N/U and X/U are concurrency and rate while the device was not empty. R1 is the latency
+at about one request in flight, I = R/R1 its inflation. For requests that spread at random over c
+equal servers under a closed load, I = (N + c - 1)/c and X/X_max = 1 - (1 - 1/c)/I, whence the gain
+that is left is at most 1/(I - 1), whatever c is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.stalls import bridged
+from iodiag.derive.view import DeviceSeries
+
+Floats = npt.NDArray[np.float64]
+
+ALONE = 1.3
+"""Requests in flight up to which a device serves about one at a time; below 0.8 util is not to be trusted."""
+
+LEAST_REQUESTS = 50
+"""Requests in a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
+
+LEVEL_GAP = 1.4
+"""Neighbouring depths further apart than this belong to different load levels."""
+
+LEVEL_SPAN = 2.0
+"""A load level spans at most a factor of two in depth."""
+
+SLOWER_THAN_ALONE = 0.8
+"""Queueing never makes a request faster: below this the other load was of another kind."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Samples of one device at a like depth, of one direction and size of request.
+
+    `depth`, `rate` are N and X; `busy_depth`, `busy_rate` the same while the device was not empty.
+    `latency_ms` is that of the dominant direction, weighted by requests. `requests` is a lower
+    bound where the length of samples is unknown.
+    """
+
+    rows: pd.DataFrame = field(repr=False)
+    direction: Literal["reads", "writes", "mixed requests"]
+    depth: float
+    rate: float
+    reads_per_s: float
+    busy_depth: float
+    busy_rate: float
+    latency_ms: float
+    util: float
+    size_kb: float
+    requests: float
+    span: float
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a request costs on an unloaded device: measured there, or the least seen under load."""
+
+    latency_ms: float
+    is_measured: bool
+    rows: pd.DataFrame = field(repr=False)
+    depth: float
+
+
+def levels(series: DeviceSeries) -> list[list[Level]]:
+    """The load levels of a device by kind of request, each list rising in depth.
+
+    Left out are idle samples, samples in which the device was busy for less than a twentieth of the
+    time, and samples that no direction or size can be told of.
+    """
+    frame = prepared(series)
+    if not len(frame):
+        return []
+    return [list(_levels_of(part)) for _, part in frame.groupby("kind", sort=False)]
+
+
+def prepared(series: DeviceSeries) -> pd.DataFrame:
+    """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
+
+    `busy` is the share of time that the device cannot have been less than about busy (util,
+    bounded by 1 and by the depth), `at_once` the depth while busy, `cost_ms` the latency of the
+    dominant direction, `kind` a number that is equal for requests of like direction and size.
+    """
+    frame = bridged(series.frame)
+    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
+    ios = weighted.values(frame, "ios_per_s")
+    latency, kind = _costs(frame), _kinds(frame)
+    slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
+    # a little above the depth is timer skew: then exactly one request was in flight; far above it
+    # util was sampled by ticks and tells nothing
+    is_near = np.minimum(util, 1) <= depth * (1.1 + slack)
+    busy = np.where(is_near, np.minimum(np.minimum(util, 1), np.maximum(depth, HALF_DIGIT)), np.nan)
+    kept = (busy >= 0.05) & (ios > 0) & ~frame["is_idle"].to_numpy(dtype=bool) & (latency > 0)
+    frame = frame.assign(busy=busy, at_once=depth / busy, cost_ms=latency, kind=kind)
+    loaded: pd.DataFrame = frame[kept & ~np.isnan(kind)]
+    return loaded
+
+
+def _costs(frame: pd.DataFrame) -> Floats:
+    """Latency of the dominant direction: its own column unless the mean over all is finer."""
+    ios = weighted.values(frame, "ios_per_s")
+    reads, writes = weighted.values(frame, "reads_per_s"), weighted.values(frame, "writes_per_s")
+    mixed = weighted.values(frame, "latency_ms")
+    cost = mixed.copy()
+    for own, other, column in ((reads, writes, "read_await_ms"), (writes, reads, "write_await_ms")):
+        split = weighted.values(frame, column)
+        use = (own >= 0.95 * ios) & (other > 0) & (split >= 0.5)
+        cost = np.where(use, split, cost)
+    return cost
+
+
+def _kinds(frame: pd.DataFrame) -> Floats:
+    """A number per sample for direction (in tenths of reads) and size (in powers of two)."""
+    ios, kb = weighted.values(frame, "ios_per_s"), weighted.values(frame, "kb_per_s")
+    reads, size = weighted.values(frame, "reads_per_s"), weighted.values(frame, "size_kb")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(np.isnan(reads), weighted.values(frame, "read_kb_per_s") / kb, reads / ios)
+        octave = np.round(np.log2(np.maximum(size, 0.25)))
+    tenth = np.where(share >= 0.95, 10, np.where(share <= 0.05, 0, np.clip(np.round(share * 10), 1, 9)))
+    # shares of bytes are no shares of requests: they form kinds of their own
+    by_bytes = np.isnan(reads) & (tenth > 0) & (tenth < 10)
+    return np.asarray(np.where(np.isnan(share), np.nan, tenth + 11 * by_bytes + 100 * (octave + 2)))
+
+
+def _levels_of(part: pd.DataFrame) -> Iterator[Level]:
+    """Clusters on the logarithm of depth: cut at gaps, then into pieces of at most LEVEL_SPAN."""
+    depth = np.log(part["at_once"].to_numpy(dtype=np.float64))
+    order = np.argsort(depth, kind="stable")
+    cuts = np.flatnonzero(np.diff(depth[order]) > np.log(LEVEL_GAP)) + 1
+    for cluster in np.split(order, cuts):
+        low, high = depth[cluster[0]], depth[cluster[-1]]
+        pieces = max(1, int(np.ceil((high - low) / np.log(LEVEL_SPAN) - 1e-9)))
+        edges = np.linspace(low, high, pieces + 1)[1:-1]
+        for piece in np.split(cluster, np.searchsorted(depth[cluster], edges, side="right")):
+            if len(piece):
+                yield level_of(part.iloc[np.sort(piece)])
+
+
+def level_of(rows: pd.DataFrame) -> Level:
+    """The level that some prepared rows of one kind make."""
+    span = weighted.values(rows, "span")
+    ios, busy = weighted.values(rows, "ios_per_s"), weighted.values(rows, "busy")
+    total, busy_time = span.sum(), (span * busy).sum()
+    done, held = (span * ios).sum(), (span * weighted.values(rows, "depth")).sum()
+    tenth = float(rows["kind"].iloc[0]) % 100
+    is_known = np.isfinite(weighted.values(rows, "interval_s"))
+    return Level(
+        rows=rows,
+        direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
+        depth=float(held / total),
+        rate=float(done / total),
+        reads_per_s=float((span * weighted.values(rows, "reads_per_s")).sum() / total),
+        busy_depth=float(held / busy_time),
+        busy_rate=float(done / busy_time),
+        latency_ms=float((span * ios * weighted.values(rows, "cost_ms")).sum() / done),
+        util=float((span * np.minimum(weighted.values(rows, "util"), 1)).sum() / total),
+        size_kb=float((span * weighted.values(rows, "kb_per_s")).sum() / done),
+        requests=float((np.where(is_known, span, 1.0) * ios).sum()),
+        span=float(total),
+    )
+
+
+def baseline(kind: Iterable[Level]) -> Baseline | None:
+    """R1 of one kind of request: measured at about one in flight, else the least under load.
+
+    Measured needs samples of LEAST_REQUESTS each with at most ALONE in flight: three of them or
+    500 requests; one sample of unknown length will do, being a load level of its own. Otherwise
+    it is the tenth percentile of the sample means, weighted by requests: too high where the device
+    was never unloaded, so that an inflation from it is a lower bound.
+    """
+    rows = pd.concat([level.rows for level in kind])
+    span = np.where(np.isfinite(weighted.values(rows, "interval_s")), weighted.values(rows, "span"), 1.0)
+    requests = weighted.values(rows, "ios_per_s") * span
+    enough = requests >= LEAST_REQUESTS
+    at_once = weighted.values(rows, "at_once")
+    alone = enough & (at_once <= ALONE)
+    is_lone = np.isnan(weighted.values(rows, "interval_s")).all()
+    if alone.sum() >= 3 or requests[alone].sum() >= 500 or (alone.any() and is_lone):
+        level = level_of(rows[alone])
+        return Baseline(level.latency_ms, True, rows[alone], level.depth)
+    if not enough.any():
+        return None
+    cost = weighted.values(rows, "cost_ms")
+    order = np.flatnonzero(enough)[np.argsort(cost[enough], kind="stable")]
+    reached = np.cumsum(requests[order]) >= 0.1 * requests[order].sum()
+    place = order[int(np.argmax(reached))]
+    depth = float(weighted.values(rows, "depth")[place])
+    return Baseline(float(cost[place]), False, rows.iloc[[place]], depth)
+
+
+def elasticity(low: Level, high: Level) -> float:
+    """Δln X / Δln N between two levels, while busy: 1 is free parallelism, 0 a full device."""
+    return float(np.log(high.busy_rate / low.busy_rate) / np.log(high.busy_depth / low.busy_depth))
+
+
+def fan_out(low: Level, high: Level) -> float:
+    """How many equal servers explain the rates of two levels; NaN where the model cannot hold.
+
+    Requests spread at random over c servers give X(N) = c·N / ((N + c - 1)·R1) under a closed load;
+    two points solve it for c. Depth must at least double, and the rate grow by less than it.
+    """
+    n1, n2 = max(low.busy_depth, 1.0), high.busy_depth
+    growth = high.busy_rate / low.busy_rate
+    if n2 < 2 * n1 or growth * n1 >= n2:
+        return float("nan")
+    # with n1 = 1 the low point is R1 itself
+    servers = (n2 * (n1 - 1) - growth * n1 * (n2 - 1)) / (growth * n1 - n2)
+    return float(servers) if servers >= 1 else float("nan")
+
+
+def overlapped(level: Level, unloaded: Baseline) -> float:
+    """X·R1: requests that the device must have served at once, at the least."""
+    return level.busy_rate * unloaded.latency_ms / 1000
+
+
+def gain_left(inflation: float) -> float:
+    """The most that throughput can still grow, as a share: 1/(I - 1); unbounded at I ≤ 1."""
+    return 1 / (inflation - 1) if inflation > 1 else float("inf")

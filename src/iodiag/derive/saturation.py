@@ -1,0 +1,366 @@
+"""The verdict on a device's busy load levels: a false alarm, approaching, saturated, or open.
+
+One function gives every busy level exactly one verdict, and the three rules on load read it, so
+they exclude each other by construction. Their thresholds are THRESHOLDS, declared by all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.queueing import (
+    ALONE,
+    LEAST_REQUESTS,
+    SLOWER_THAN_ALONE,
+    Baseline,
+    Level,
+    baseline,
+    elasticity,
+    fan_out,
+    level_of,
+    levels,
+    overlapped,
+)
+from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.spindles import (
+    PLAUSIBLE,
+    SOLID_MS,
+    SPINDLE_MS,
+    has_parity,
+    is_spinning,
+    is_spread,
+    spindles,
+)
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.rule import Limits, Threshold
+
+Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
+
+Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "idle spindles", "ticks"]
+"""Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
+request alone; there was never a second request; its latency is that of an unloaded device of its
+class; more disks than requests; util was counted in ticks."""
+
+Basis = Literal["measured", "least seen", "spindles", "class", "none"]
+"""What an inflation is taken against."""
+
+LEAST_OVERLAP = 1.5
+"""Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
+
+FASTER_THAN_SEEKS = 500.0
+"""Requests per second, each under a millisecond, that no spinning disk serves."""
+
+QUEUE_SLACK = 1.5
+"""A queue of N makes a request at most N times as long; what is longer still was of another kind."""
+
+SOLID_MOST_MS = 5.0
+"""Latency up to which a device without spindles looks unloaded with a few requests in flight: three
+times the 1.5 ms of a slow network volume, in round numbers."""
+
+SLOW_SPINDLE_KB_PER_MS, SLOW_SOLID_KB_PER_MS = 50.0, 200.0
+"""Transfer rates (kB per ms are MB/s) that the slowest devices of a class reach."""
+
+MOST_UTIL = 1.02
+"""A share of time, and what two clocks may differ by."""
+
+_PERCONA = "Percona 2014: three times the latency of one stream is the overload line"
+_MODEL = "at most 1/(I - 1) more throughput is left in a closed queue of c servers"
+
+THRESHOLDS = {
+    "busy_util": Threshold(70, "%", "util from which a load is judged", "below it nobody takes alarm"),
+    "full_util": Threshold(
+        90,
+        "%",
+        "util that known spindles or a guess at the class need",
+        "judgement: no idle time to speak of",
+    ),
+    "calm_inflation": Threshold(
+        2,
+        "x",
+        "latency over that of one request alone up to which a device is calm",
+        _MODEL + ": I = 2 → 100 %",
+    ),
+    "inflation": Threshold(3, "x", "inflation of latency that says overload", _PERCONA),
+    "hard_inflation": Threshold(
+        10, "x", "inflation that needs no second load level", _MODEL + ": I = 10 → 11 %"
+    ),
+    "hard_depth": Threshold(
+        8, "requests", "depth that goes with it", "judgement: a real queue, not a slow seek"
+    ),
+    "flat_elasticity": Threshold(
+        0.3,
+        "",
+        "growth of throughput per growth of depth (both ln) up to which more queue is useless",
+        "between measured steps that paid (0.59, 0.52) and that did not (0.25)",
+    ),
+    "scaling": Threshold(
+        1.3,
+        "x",
+        "throughput at a deeper queue that proves headroom",
+        "judgement: above noise and 95 → 100 % util",
+    ),
+    "one_at_a_time": Threshold(
+        1.5,
+        "requests",
+        "depth while busy up to which util shows the client's rhythm",
+        "judgement: 1.0 to 1.05 measured",
+    ),
+    "parallel_depth": Threshold(
+        4,
+        "requests",
+        "depth that a parallel device serves at once",
+        "the queue depths of small cloud volumes; SATA SSDs have 4 to 8 channels",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Load:
+    """A busy level with its verdict, and everything that the verdict rests on.
+
+    `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
+    what a device of the class takes at the longest. `lower` and `higher` are the comparable levels
+    below and above, `elasticity` is against `lower`, `servers` the fan-out estimate between the
+    lightest comparable level and the next. `below` are the disks under a spread device with their
+    mean util in the same reports. `reason` says of an indeterminate level what would settle it.
+    """
+
+    level: Level
+    verdict: Verdict = "indeterminate"
+    unloaded: Baseline | None = None
+    inflation: float = float("nan")
+    basis: Basis = "none"
+    lower: Level | None = None
+    higher: Level | None = None
+    elasticity: float = float("nan")
+    servers: float = float("nan")
+    spindles: float | None = None
+    parallel: str = ""
+    legs: tuple[Leg, ...] = ()
+    below: tuple[tuple[str, float], ...] = ()
+    reason: str = ""
+
+
+def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
+    """Every busy load level of a device with its one verdict; empty where it was never busy."""
+    if not (weighted.values(series.frame, "util") >= limits.busy_util / 100).any():
+        return []
+    found = []
+    for kind in levels(series):
+        unloaded = baseline(kind)
+        for level in kind:
+            rows = level.rows[weighted.values(level.rows, "util") >= limits.busy_util / 100]
+            if len(rows):
+                facts = _facts(view, series, level_of(rows), kind, unloaded)
+                found.append(_judged(series, facts, limits))
+    ticks = _ticks(series, limits)
+    return [*found, ticks] if ticks is not None else found
+
+
+def _facts(
+    view: View, series: DeviceSeries, level: Level, kind: Sequence[Level], unloaded: Baseline | None
+) -> Load:
+    steady = [level_of(rows) for other in kind if len(rows := _mostly_busy(other))]
+    steady = [other for other in steady if other.requests >= LEAST_REQUESTS]
+    below = [other for other in steady if other.busy_depth * 2 <= level.busy_depth]
+    above = [
+        other
+        for other in steady
+        if other.busy_depth >= 1.3 * level.busy_depth
+        and other.latency_ms >= SLOWER_THAN_ALONE * level.latency_ms
+    ]
+    lower = max(below, key=lambda other: other.busy_depth, default=None)
+    return Load(
+        level=level,
+        unloaded=unloaded,
+        lower=lower,
+        higher=max(above, key=lambda other: other.busy_rate, default=None),
+        elasticity=elasticity(lower, level) if lower else float("nan"),
+        servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
+        spindles=spindles(series, writes=level.direction == "writes"),
+        parallel=_parallel(series, level, steady, unloaded),
+        below=_disks_below(view, series, level.rows),
+    )
+
+
+def _mostly_busy(level: Level) -> pd.DataFrame:
+    """The rows of a level that can stand for a load: mostly busy, so that rate and depth are of one mind."""
+    return level.rows[weighted.values(level.rows, "busy") >= 0.5]
+
+
+def _parallel(series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None) -> str:
+    """What shows that the device serves several requests at once; empty where nothing does."""
+    if spindles(series, writes=False) == 1:
+        return ""
+    if is_spinning(series) is False:
+        return f"it is no spinning disk (from {series.rotational_origin})"
+    if is_spread(series) and series.disks and series.disks >= 2:
+        return f"it spreads its requests over {series.disks} disks"
+    if unloaded is not None and unloaded.is_measured:
+        grown = [
+            overlapped(other, unloaded)
+            for other in steady
+            if other.latency_ms >= SLOWER_THAN_ALONE * unloaded.latency_ms
+        ]
+        if grown and max(grown) >= LEAST_OVERLAP:
+            return f"at its best it served at least {max(grown):.1f} requests at once"
+    if level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS:
+        return "no spinning disk answers that fast at that rate"
+    return ""
+
+
+def _disks_below(view: View, series: DeviceSeries, rows: pd.DataFrame) -> tuple[tuple[str, float], ...]:
+    """The disks that a spread device stands on, with their mean util in the reports of `rows`."""
+    if not is_spread(series):
+        return ()
+    reports = set(zip(rows["stream"], rows["report"], strict=True))
+    found = []
+    for leaf in series.leaves:
+        own = view.series(leaf.name)
+        if own is None:
+            continue
+        same = [key in reports for key in zip(own.frame["stream"], own.frame["report"], strict=True)]
+        util = weighted.mean(own.frame[same], "util_pct")
+        if not np.isnan(util):
+            found.append((own.name, util / 100))
+    return tuple(found)
+
+
+def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+    """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
+    level, unloaded = load.level, load.unloaded
+    is_queued = unloaded is not None and (
+        level.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * unloaded.latency_ms
+    )
+    if unloaded is not None and unloaded.is_measured and is_queued:
+        return _by_latency(series, load, limits)
+    is_full = level.util >= limits.full_util / 100
+    if load.spindles is not None and is_full:
+        load = replace(
+            load, basis="spindles", inflation=(level.busy_depth + load.spindles - 1) / load.spindles
+        )
+        if load.inflation >= limits.inflation:
+            return replace(load, verdict="saturated")
+        if load.inflation >= limits.calm_inflation:
+            return replace(load, verdict="approaching")
+        return _if_calm(series, load, limits)
+    if unloaded is not None and is_queued:
+        least = replace(load, basis="least seen", inflation=level.latency_ms / unloaded.latency_ms)
+        if least.inflation > limits.inflation and least.lower is not None:
+            return _by_latency(series, least, limits)
+    longest = _longest_unloaded(series, level)
+    guess = replace(load, basis="class", inflation=level.latency_ms / longest)
+    is_deep = level.busy_depth >= limits.hard_depth
+    if is_full and is_deep and guess.inflation > limits.hard_inflation:
+        return replace(guess, verdict="saturated")
+    return _if_calm(series, load, limits)
+
+
+def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+    level, unloaded = load.level, load.unloaded
+    assert unloaded is not None
+    inflation = level.latency_ms / unloaded.latency_ms
+    basis: Basis = "measured" if unloaded.is_measured else "least seen"
+    load = replace(load, inflation=inflation, basis=basis)
+    if inflation > limits.inflation:
+        is_flat = load.elasticity <= limits.flat_elasticity
+        is_deep = level.busy_depth >= limits.hard_depth
+        is_over = is_flat or (inflation > limits.hard_inflation and is_deep)
+        return replace(load, verdict="saturated" if is_over else "approaching")
+    if inflation > limits.calm_inflation:
+        return replace(load, verdict="approaching")
+    return _if_calm(series, load, limits)
+
+
+def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+    """A false alarm if something shows headroom on a parallel device, and nothing speaks against it."""
+    legs = tuple(_legs(series, load, limits))
+    if not legs:
+        return replace(load, reason=_unknown(load))
+    if load.spindles == 1:
+        reason = "a single spinning disk serves one request at a time: busy means busy"
+        return replace(load, reason=reason)
+    if not load.parallel:
+        reason = (
+            "nothing says whether the device serves several requests at once (a volume may stand on one "
+            "disk); lsblk -o NAME,ROTA,TYPE, or a second capture under a deeper queue, settles it"
+        )
+        return replace(load, reason=reason)
+    veto = _veto(series, load, limits)
+    if veto:
+        return replace(load, legs=legs, reason=veto)
+    return replace(load, verdict="false alarm", legs=legs)
+
+
+def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
+    level = load.level
+    is_solid = is_spinning(series) is False or (level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS)
+    if load.higher is not None and load.higher.busy_rate >= limits.scaling * level.busy_rate:
+        yield "scaled"
+    if load.basis == "measured" and load.inflation <= limits.calm_inflation and level.busy_depth > ALONE:
+        yield "flat latency"
+    longest = SPINDLE_MS if is_solid else PLAUSIBLE * SPINDLE_MS
+    if level.busy_depth <= limits.one_at_a_time and level.latency_ms <= longest:
+        yield "one at a time"
+    elif is_solid and level.busy_depth <= limits.parallel_depth and level.latency_ms <= SOLID_MOST_MS:
+        yield "plausible latency"
+    if load.basis == "spindles" and load.spindles is not None and load.spindles >= 2:
+        yield "idle spindles"
+
+
+def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
+    level = load.level
+    if load.higher is not None and "scaled" not in load.legs:
+        more = load.higher.busy_depth >= 1.5 * level.busy_depth
+        if more and load.higher.busy_rate < 1.1 * level.busy_rate:
+            return "its latency is low, but a deeper queue moved no more: it is at its knee"
+    if is_spinning(series) is not True:
+        return ""
+    hot = [name for name, util in load.below if util >= limits.full_util / 100]
+    if hot:
+        return f"of the disks below, {', '.join(hot)} had no idle time left"
+    if has_parity(series) and level.direction != "reads" and not load.below:
+        return "parity writes cost several disk operations, and the capture lacks the disks below"
+    return ""
+
+
+def _longest_unloaded(series: DeviceSeries, level: Level) -> float:
+    """Latency in ms of one request alone on the slowest device that it may be, transfer included."""
+    if is_spinning(series) is False:
+        return SOLID_MS + level.size_kb / SLOW_SOLID_KB_PER_MS
+    return SPINDLE_MS + level.size_kb / SLOW_SPINDLE_KB_PER_MS
+
+
+def _unknown(load: Load) -> str:
+    if load.basis == "measured":
+        return "its latency is near that of one request alone, but no deeper queue was seen"
+    return (
+        "no baseline: no sample of this kind of request has about one in flight, so nothing says "
+        "what a request costs unloaded; a capture at low load, or lsblk and the disks below, would settle it"
+    )
+
+
+def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
+    """The samples whose util cannot be true, as a level: the device was busy for at most its depth."""
+    frame = series.frame
+    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
+    wait, length = weighted.values(frame, "await_ms"), weighted.values(frame, "interval_s")
+    # a request that outlives its sample is missing from the depth, not from util
+    ends_in_time = wait <= 100 * np.nan_to_num(length, nan=1.0)
+    mask = (util >= limits.busy_util / 100) & (depth + HALF_DIGIT < limits.busy_util / 100) & ends_in_time
+    mask &= ~frame["is_idle"].to_numpy(dtype=bool) & (weighted.values(frame, "ios_per_s") > 0)
+    # beyond 1 it is the time of an earlier request that the kernel adds at the next one's end
+    mask &= (util <= MOST_UTIL) & (util > 1.1 * (depth + HALF_DIGIT))
+    if not mask.any():
+        return None
+    rows = frame[mask]
+    latency = weighted.values(rows, "latency_ms")
+    busy = np.maximum(weighted.values(rows, "depth"), HALF_DIGIT)
+    rows = rows.assign(busy=busy, at_once=1.0, cost_ms=latency, kind=5.0, span=weighted.lengths(rows))
+    return Load(level_of(rows), "false alarm", legs=("ticks",), parallel="util was counted in ticks")

@@ -1,0 +1,42 @@
+"""Who waits for I/O: tasks blocked in the kernel, and the share of time that pressure reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.view import View
+
+
+def rows_at(view: View, table: str, rows: pd.DataFrame) -> pd.DataFrame | None:
+    """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
+
+    vmstat beside iostat is a source of its own; then its whole capture stands for the window.
+    """
+    frame = view.table(table)
+    if frame is None:
+        return None
+    keys = ["source", "segment", "report"]
+    wanted = pd.MultiIndex.from_frame(rows[keys].astype({"source": str}).drop_duplicates())
+    same = pd.MultiIndex.from_frame(frame[keys].astype({"source": str})).isin(wanted)
+    return frame[same] if same.any() else frame
+
+
+def blocked(view: View, rows: pd.DataFrame) -> tuple[pd.DataFrame, float] | None:
+    """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
+    return _mean(view, "queue", "blocked", rows)
+
+
+def pressure(view: View, rows: pd.DataFrame, state: str) -> tuple[pd.DataFrame, float] | None:
+    """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
+    return _mean(view, "pressure", f"io_{state}_pct", rows)
+
+
+def _mean(view: View, table: str, column: str, rows: pd.DataFrame) -> tuple[pd.DataFrame, float] | None:
+    found = rows_at(view, table, rows)
+    if found is None or column not in found:
+        return None
+    found = found[found[column].notna()]
+    mean = weighted.mean(found, column, table) if len(found) else float("nan")
+    return None if np.isnan(mean) else (found, mean)

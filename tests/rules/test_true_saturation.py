@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+from writers.loads import array, load, lsblk
+
+RULE = "true-saturation"
+DISKS = ("sda", "sdb", "sdc", "sdd")
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda *texts, **options: report_of(*texts, rules=[RULE], **options)
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def values(finding):
+    return {name: value for item in finding.evidence for name, value in item.values.items()}
+
+
+def test_a_disk_with_a_queue(run):
+    (finding,) = found(run(iostat([{"sda": load(140, 450)}] * 20), lsblk(("sda", True))))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert values(finding)["inflation"] == pytest.approx(63)
+    assert finding.samples == (0, 19)
+
+
+def test_two_load_levels_need_no_topology(run):
+    rows = [load(900, 1)] * 20 + [load(1500, 12)] * 20
+    (finding,) = found(run(iostat([{"sda": row} for row in rows])))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert finding.samples == (20, 39)
+    numbers = values(finding)
+    assert numbers["inflation"] == pytest.approx(12, rel=0.01)
+    assert numbers["gain"] == pytest.approx(100 / 11, rel=0.02)
+    assert numbers["elasticity"] <= 0.3
+
+
+def test_throughput_that_grows_is_no_saturation(run):
+    rows = [load(900, 1)] * 20 + [load(6000, 4)] * 20
+    assert not found(run(iostat([{"sda": row} for row in rows])))
+
+
+def test_without_baseline_and_class_it_stays_open(run):
+    report = run(iostat([{"sda": load(400, 20)}] * 20))
+    assert not found(report)
+    assert {o.status for o in report.outcomes if "sda" in o.devices} == {"undetermined"}
+
+
+def test_longer_than_any_class_is_a_hint(run):
+    report = run(iostat([{"sda": load(70, 2000)}] * 20))
+    (finding,) = found(report)
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+    assert "undetermined" in {o.status for o in report.outcomes if "sda" in o.devices}
+
+
+def test_the_array_is_reported_once_with_its_disks(run):
+    text = iostat([{"md0": load(400, 40), **dict.fromkeys(DISKS, load(100, 40))}] * 20)
+    (finding,) = found(run(text, array("raid5", *DISKS)))
+    assert finding.devices == ("md0", *DISKS)
+    assert values(finding)["count"] == 4
+
+
+def test_a_few_seconds_are_not_enough_for_a_warning(run):
+    rows = [load(20, 9)] * 20 + [load(140, 450)] * 2 + [load(20, 9)] * 20
+    (finding,) = found(run(iostat([{"sda": row} for row in rows]), lsblk(("sda", True))))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def test_writes_that_nobody_waits_for_are_no_warning(run):
+    text = iostat([{"sda": load(140, 450, reads=0.0, size=512)}] * 20)
+    (patient,) = found(run(text, lsblk(("sda", True)), vmstat([{"b": 0, "bo": 70000}] * 20)))
+    assert patient.severity == "notice"
+    assert any(item.weighs == "against" for item in patient.evidence)
+    (waiting,) = found(run(text, lsblk(("sda", True)), vmstat([{"b": 3, "bo": 70000}] * 20)))
+    assert waiting.severity == "warning"
+
+
+def test_a_standstill_is_critical(run):
+    lines = [
+        f"{1795182148 + n} some avg10=95.00 avg60=50.00 avg300=9.00 total={n * 950000} " for n in range(20)
+    ]
+    psi = "\n".join(
+        f"{s}full avg10=90.00 avg60=50.00 avg300=9.00 total={n * 900000}" for n, s in enumerate(lines)
+    )
+    (finding,) = found(
+        run(
+            iostat([{"sda": load(140, 450)}] * 20),
+            lsblk(("sda", True)),
+            "==> /proc/pressure/io <==\n" + psi + "\n",
+        )
+    )
+    assert finding.severity == "critical"
+
+
+def test_steal_takes_from_the_confidence(run):
+    cpu = {"%user": 40.0, "%steal": 30.0, "%idle": 30.0}
+    text = iostat([{"sda": load(140, 450)}] * 20, cpu)
+    (finding,) = found(run(text, lsblk(("sda", True))))
+    assert finding.confidence == "low"
+
+
+def test_a_healthy_ssd_under_load_is_quiet(run):
+    rows = [load(2000 + 500 * (n % 5), 0.3 + 0.02 * (n % 4), size=8) for n in range(40)]
+    assert not found(run(iostat([{"nvme0n1": row} for row in rows])))

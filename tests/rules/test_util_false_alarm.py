@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+from writers.loads import array, load, lsblk
+
+RULE = "util-false-alarm"
+DISKS = ("sda", "sdb", "sdc", "sdd")
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda *texts: report_of(*texts, rules=[RULE])
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def values(finding):
+    return {name: value for item in finding.evidence for name, value in item.values.items()}
+
+
+def status(report, device):
+    return {o.status for o in report.outcomes if device in o.devices}
+
+
+def test_a_ladder_of_loads_proves_the_headroom(run):
+    rows = [load(240, 4), load(960, 4.2), load(2500, 16)]
+    text = iostat([{"sda": row} for row in rows for _ in range(20)])
+    (finding,) = found(run(text))
+    assert (finding.severity, finding.confidence) == ("notice", "high")
+    assert finding.samples == (0, 39)
+    assert "10.4x" in finding.summary
+
+
+def test_flash_with_one_request_at_a_time(run):
+    text = iostat([{"sda": load(240, 3.9)}] * 20)
+    (finding,) = found(run(text, lsblk(("sda", False))))
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
+    # nothing says what the device is
+    report = run(text)
+    assert not found(report)
+    assert status(report, "sda") == {"undetermined"}
+
+
+def test_one_sample_is_worth_a_hint_only(run):
+    (finding,) = found(run(iostat([{"sda": load(240, 3.9)}]), lsblk(("sda", False))))
+    assert (finding.severity, finding.confidence) == ("info", "low")
+    assert any(item.weighs == "against" for item in finding.evidence)
+
+
+@pytest.mark.parametrize("row", [load(90, 11), load(120, 60), load(140, 450)])
+def test_a_single_spinning_disk_is_never_a_false_alarm(run, row):
+    assert not found(run(iostat([{"sda": row}] * 20), lsblk(("sda", True))))
+
+
+def test_a_quiet_device_is_clear(run):
+    report = run(iostat([{"sda": load(60, 1)}] * 20), lsblk(("sda", False)))
+    assert status(report, "sda") == {"clear"}
+
+
+def test_a_deep_queue_on_flash_stays_open(run):
+    report = run(iostat([{"sda": load(3000, 20)}] * 20), lsblk(("sda", False)))
+    assert not found(report)
+
+
+def test_a_plateau_that_was_reached_is_no_headroom(run):
+    rows = [load(1000, 1), load(2000, 2), load(2000, 8)]
+    text = iostat([{"sda": row} for row in rows for _ in range(10)])
+    report = run(text, lsblk(("sda", False)))
+    (finding,) = found(report)
+    assert finding.samples == (0, 9)
+
+
+def test_the_array_speaks_for_its_members(run):
+    below = dict.fromkeys(DISKS, load(240, 0.9, util=21))
+    text = iostat([{"md0": load(960, 1.03), **below}] * 20)
+    (finding,) = found(run(text, array("raid0", *DISKS)))
+    assert finding.devices == ("md0",)
+    assert values(finding)["most"] == pytest.approx(21)
+
+
+def test_sar_shows_it_as_well(run):
+    row = {"tps": 240.0, "rkB/s": 960.0, "areq-sz": 4.0, "aqu-sz": 0.94, "await": 3.9, "%util": 93.0}
+    (finding,) = found(run(sar_d([{"sda": row}] * 20), lsblk(("sda", False))))
+    assert finding.confidence == "medium"
+
+
+def test_a_layout_without_util_is_not_applicable(run):
+    text = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 10.00 40.00 0.00 40 0\n"
+    report = run(text)
+    assert [o.status for o in report.outcomes] == ["not_applicable"]
