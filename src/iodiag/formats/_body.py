@@ -24,11 +24,11 @@ _ODD = re.compile(r"([-+]?)(\d*)([.,]?)(\d*)(?:[eE]([-+]?\d+))?([sBkKMGTP%]?)(?:
 
 
 class Tokens:
-    """The edges of every blank-separated token of a text, and which line each belongs to."""
+    """The edges of every token of a text between `separators`, and which line each belongs to."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, separators: bytes = b" \t\n") -> None:
         is_blank = np.zeros(256, dtype=np.bool_)
-        is_blank[[9, 10, 32]] = True
+        is_blank[list(separators)] = True
         solid = np.concatenate(([False], ~is_blank[text.bytes], [False]))
         edges = np.flatnonzero(solid[1:] != solid[:-1])
         self.starts: Ints = edges[0::2]
