@@ -16,6 +16,10 @@ Item = SampleTable | Device | Fact | ParseNote | Section | Ledger
 """What reading an input yields."""
 
 
+Finish = Callable[[dict[str, pd.DataFrame]], dict[str, pd.DataFrame]]
+"""What is left to do with the frames of a layout, by table."""
+
+
 class Line(NamedTuple):
     """A line of a text input after cleaning (quoting, colour and such taken off).
 
@@ -51,7 +55,9 @@ class Layout:
     (device, cpu, …) and `key_at` where it stands among the tokens. `clock` tells where the time
     is: `line` (a line of its own before the report), `row` (in front of every row, as sar has
     it), `tail` (behind the values, as vmstat -t has it) or `none`. `name` says in a few words
-    what was recognised (X5, narrow, sar -d, …).
+    what was recognised (X5, narrow, sar -d, …). `unknown` are the header's words that nobody knows;
+    `is_cut` tells that its last word is cut off and left out, so that rows may have a number more;
+    `has_spaced_key` allows blanks in the item's name (a mount point).
     """
 
     format: str
@@ -61,8 +67,11 @@ class Layout:
     key: str | None = None
     key_at: Literal["first", "last"] = "first"
     clock: Literal["line", "row", "tail", "none"] = "none"
-    finish: Callable[[dict[str, pd.DataFrame]], dict[str, pd.DataFrame]] | None = None
+    finish: Finish | None = None
     note: str = ""
+    unknown: tuple[str, ...] = ()
+    is_cut: bool = False
+    has_spaced_key: bool = False
 
 
 @dataclass(frozen=True)
