@@ -53,7 +53,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if clear:
         reason = "the members move what the array was asked for, or do not read alike"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
-    if not known:
+    if not known and view.topology:
+        yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
+    elif not known:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
