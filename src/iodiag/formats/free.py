@@ -48,10 +48,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             "swap_kb": swap.get("total"),
             "swap_used_kb": swap.get("used"),
         }
-    said = [f"{values['available_pct']:g} % of memory was available"] if "available" in memory else []
-    said += (
-        [f"{values['swap_used_pct']:g} % of swap was in use"] if values["swap_used_pct"] is not None else []
-    )
+    spoken = {"available_pct": "of memory was available", "swap_used_pct": "of swap was in use"}
+    said = [f"{values[key]:g} % {words}" for key, words in spoken.items() if values[key] is not None]
     text = " and ".join(said) or "memory without available and swap"
     return ContextBlock(len(own), facts=(fact("free", text, values, source, own),), layout="free")
 
