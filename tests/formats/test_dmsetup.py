@@ -162,3 +162,10 @@ def test_listings(text, name, members):
 )
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_table_alone_names_the_legs_of_a_raid_volume():
+    topology = topology_of(FORMAT, TABLE)
+    assert topology.devices["vg0-data"].members == ("dm-1", "dm-3", "dm-5")
+    assert "vg0-data_rimage_1" in topology.devices["dm-3"].aliases
+    assert [leaf.name for leaf in topology.leaves("vg0-data")] == ["sda", "sdb", "sdc"]

@@ -8,7 +8,7 @@ The metadata devices of a raid target are no members; they are the first of each
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -92,6 +92,7 @@ def _read_segments(lines: Sequence[Line], source: str) -> ContextBlock:
         used += 1
     devices = []
     facts: list[Fact] = []
+    numbers = _numbers_of_legs({name: parts[0][0] for name, parts in segments.items()})
     for name, parts in segments.items():
         mappings = [_mapping(match["target"], (match["rest"] or "").split()) for match, _ in parts]
         levels = {mapping.level for mapping in mappings}
@@ -100,7 +101,7 @@ def _read_segments(lines: Sequence[Line], source: str) -> ContextBlock:
             describe(
                 name,
                 origin("dmsetup", source, line),
-                volume_aliases(name),
+                [*volume_aliases(name), *numbers.get(name, ())],
                 kind=parts[0][0]["target"] if parts[0][0]["target"] in ("crypt", "multipath") else "dm",
                 level=first.level
                 if len(levels) == 1
@@ -119,6 +120,18 @@ def _read_segments(lines: Sequence[Line], source: str) -> ContextBlock:
         if first.health:
             facts.append(_health_fact(name, first, source, line))
     return ContextBlock(used, tuple(devices), tuple(facts), layout="table")
+
+
+def _numbers_of_legs(firsts: Mapping[str, re.Match[str]]) -> dict[str, tuple[str, ...]]:
+    """The numbers of LVM's sub-volumes: the k-th leg of x is x_rimage_k (x_mimage_k of a mirror)."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, match in firsts.items():
+        legs = _mapping(match["target"], (match["rest"] or "").split()).members
+        suffix = {"raid": "rimage", "mirror": "mimage"}.get(match["target"], "")
+        for number, leg in enumerate(legs if suffix else ()):
+            if (leg_name := f"{name}_{suffix}_{number}") in firsts:
+                found[leg_name] = (leg, f"dm-{leg.partition(':')[2]}")
+    return found
 
 
 def _mapping(target: str, words: Sequence[str]) -> _Mapping:
