@@ -10,14 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.formats._clock import Floats
-from iodiag.formats._lines import Ints
 from iodiag.formats._text import read_text
 from iodiag.formats._types import Item
-from iodiag.formats._walk import CLASS, UNSEEN
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
 
+Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Classes = npt.NDArray[np.uint8]
+
+CLASS = {name: code for code, name in enumerate(LINE_CLASSES)}
+UNSEEN = 255
 
 _MOST_NOTES = 200
 _LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
@@ -26,7 +28,7 @@ _LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
 def front_columns(
     source: str,
     lines: Ints,
-    host: str | npt.NDArray[np.object_],
+    host: str | pd.Categorical[str],
     seconds: Floats,
     is_aware: bool,
     interval: Floats,
@@ -41,7 +43,7 @@ def front_columns(
     return {
         "source": alike(source, rows),
         "line": lines,
-        "host": alike(host, rows) if isinstance(host, str) else pd.Categorical(host),
+        "host": alike(host, rows) if isinstance(host, str) else host,
         "time": time.dt.tz_localize("UTC") if is_aware else time,
         "interval_s": interval,
         "segment": segment,

@@ -11,23 +11,31 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from iodiag.formats import _clock, _grammar
 from iodiag.formats._clock import Clock, Floats
-from iodiag.formats._grammar import Banner, Command
+from iodiag.formats._grammar import Command
 from iodiag.formats._iostat_columns import CPU_WORDS, column_of
 from iodiag.formats._json_scan import Event, Value, scan
-from iodiag.formats._lines import Ints, Text
-from iodiag.formats._rows import Rows
-from iodiag.formats._samples import Classes, account, front_columns, line_starts, span, unseen
-from iodiag.formats._times import Timing, timings
-from iodiag.formats._types import FileFormat, Item, Layout, LayoutColumn
-from iodiag.formats._walk import CLASS, Block, Origin, Walk
+from iodiag.formats._report_times import Ends, Rows, ends_of, lengths_of, may_be_since_boot
+from iodiag.formats._samples import (
+    CLASS,
+    Classes,
+    Ints,
+    account,
+    alike,
+    front_columns,
+    line_starts,
+    span,
+    unseen,
+)
+from iodiag.formats._types import FileFormat, Item, LayoutColumn
 from iodiag.formats.iostat_text import layout as text_layout
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 
@@ -42,6 +50,10 @@ _EXAMPLE = """\
 _ID = "iostat-json"
 _LINES_BEFORE = 5
 _ABSURD = 1e100  # no counter comes near; keeps products finite
+_EVENTS = frozenset(
+    f"{what}_per_s"
+    for what in ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
+)
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
 _OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
 
@@ -89,21 +101,28 @@ def read(source: Source) -> Iterator[Item]:
     classes = unseen(len(starts))
     reasons: dict[int, str] = {}
     runs = _runs(source, starts, classes, reasons)
-    clocks = {id(report): _clock.parse_line(report.clock) for run in runs for report in run.reports}
+    clocks = [[_clock.parse_line(report.clock) for report in run.reports] for run in runs]
     dates = [_clock.parse_date(run.facts.get("date", "")) for run in runs]
-    order, sentence = _clock.day_order([c for c in (*clocks.values(), *dates) if c], has_half=False)
+    order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_half=False)
     if sentence and runs:
         yield ParseNote(source.name, 0, sentence)
-    read_runs = [_Timed.of(source.name, starts, run, clocks, order) for run in runs]
-    dated = [timing for run in read_runs for timing in run.timings if timing.is_dated.any()]
-    is_aware = bool(dated) and all(timing.offset_s is not None for timing in dated)
+    notes: list[ParseNote] = []
+    read_runs = [
+        _timed(
+            run,
+            [_table(source.name, starts, keys, group, notes) for keys, group in run.groups.items()],
+            own,
+            order,
+        )
+        for run, own in zip(runs, clocks, strict=True)
+    ]
+    yield from notes
+    dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
+    is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     frames: dict[str, list[pd.DataFrame]] = {}
     for timed in read_runs:
-        yield from timed.notes
-        for rows, timing in zip(timed.rows, timed.timings, strict=True):
-            frames.setdefault(rows.layout.family, []).append(
-                _frame(source, timed.run, rows, timing, is_aware)
-            )
+        for table in timed.tables:
+            frames.setdefault(table.family, []).append(_frame(source, timed, table, is_aware))
     for family, parts in frames.items():
         whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
         yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
@@ -198,81 +217,53 @@ def _command(source: Source, line: int) -> Command | None:
     return None
 
 
-@dataclass
-class _Timed:
-    """A run's rows by layout, with their times."""
+@dataclass(frozen=True)
+class _Table:
+    """A run's rows of one layout, in canonical units. `names` are the columns of `rows.numbers`."""
 
-    run: _Run
-    rows: list[Rows]
-    timings: list[Timing]
-    notes: list[ParseNote]
-
-    @classmethod
-    def of(cls, source: str, starts: Ints, run: _Run, clocks: dict[int, Clock | None], order: str) -> _Timed:
-        facts, command = run.facts, run.command
-        banner = Banner(
-            sysname=facts.get("sysname", ""),
-            kernel=facts.get("release", ""),
-            host=facts.get("nodename", ""),
-            date=facts.get("date", ""),
-            arch=facts.get("machine", ""),
-            cpus=_cpus(facts),
-        )
-        is_elided = run.is_elided or bool(command and command.has_flag("y"))
-        origin = Origin(0, 0, banner, command, is_elided=is_elided)
-        found = Walk(Text(b""), source, np.empty(0, dtype=np.uint8), origins=[origin])
-        notes: list[ParseNote] = []
-        rows = [_rows(source, starts, keys, group, notes) for keys, group in run.groups.items()]
-        layout = rows[0].layout if rows else Layout(_ID, "", "", ())
-        found.blocks = [
-            Block(layout, 0, 0, 0, origin, number, clocks[id(report)], 0, 0)
-            for number, report in enumerate(run.reports)
-        ]
-        times = timings(found, rows, order) if rows else []
-        return cls(run, rows, times, notes)
+    family: str
+    layout: str
+    names: tuple[str | None, ...]
+    lines: Ints
+    rows: Rows
 
 
-def _rows(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, notes: list[ParseNote]) -> Rows:
-    """All rows with the same keys, in canonical units."""
-    layout, kept = _layout(keys[0], keys[1:])
-    size = len(group.devices)
-    places = [keys.index(key) - 1 for key in kept]
-    values = np.frombuffer(group.values).reshape(size, len(keys) - 1)[:, places]
-    values[~(np.abs(values) < _ABSURD)] = np.nan
-    values *= [column.factor for column in layout.columns]
+def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, notes: list[ParseNote]) -> _Table:
+    """All rows with the same keys."""
+    columns = _columns(keys[0], keys[1:])
+    places = [keys.index(key) - 1 for key in columns]
+    numbers = np.frombuffer(group.values).reshape(len(group.devices), len(keys) - 1)[:, places]
+    numbers[~(np.abs(numbers) < _ABSURD)] = np.nan
+    numbers *= [column.factor for column in columns.values()]
+    names = tuple(column.column for column in columns.values())
     lines = np.searchsorted(starts, np.frombuffer(group.at, dtype=np.int64), "right")
-    if layout.family == "disk":
-        note = _mend_unit(layout.columns, values)
-        if note:
-            notes.append(ParseNote(source, int(lines[0]), note))
-    unknown = [key for key in keys[1:] if key not in kept and key != "disk_device"]
+    is_disk = keys[0] == "disk"
+    note = _mend_unit(names, numbers) if is_disk else ""
+    if note:
+        notes.append(ParseNote(source, int(lines[0]), note))
+    unknown = [key for key in keys[1:] if key not in columns and key != "disk_device"]
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
-    return Rows(
-        layout=layout,
-        lines=lines,
-        block=np.frombuffer(group.reports, dtype=np.int64),
-        keys=np.array(group.devices, dtype=object),
-        values=values,
-        seconds=np.full(size, np.nan),
-        indent=np.array([name.startswith(" ") for name in group.devices], dtype=np.int64),
-        is_average=np.zeros(size, dtype=np.bool_),
-        epoch=np.full(size, np.nan),
-    )
+    rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
+    rows = Rows(np.frombuffer(group.reports, dtype=np.int64), group.devices, numbers, rates_at)
+    return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
 
 
-def _layout(kind: str, keys: tuple[str, ...]) -> tuple[Layout, list[str]]:
-    """The Layout of an object's keys, and those of them that it has columns for, in their order."""
-    columns: dict[str, LayoutColumn] = {}
+def _layout_name(keys: tuple[str, ...]) -> str:
+    """What the text report with the same columns is called."""
+    if keys[0] != "disk":
+        return "avg-cpu"
+    layout = text_layout(("Device", *(column.raw for column in _columns(keys[0], keys[1:]).values())))
+    return layout.name if layout else "unknown columns"
+
+
+def _columns(kind: str, keys: tuple[str, ...]) -> dict[str, LayoutColumn]:
+    """The keys of an object that have columns, in their order."""
     if kind == "avg-cpu":
         words = {key: CPU_WORDS.get(f"%{key}") for key in keys}
-        columns = {key: LayoutColumn(key, name) for key, name in words.items() if name}
-        return Layout(_ID, "avg-cpu", "cpu", tuple(columns.values()), clock="line"), list(columns)
+        return {key: LayoutColumn(key, name) for key, name in words.items() if name}
     tokens = {key: _token(key, keys) for key in keys if key != "disk_device"}
-    columns = {key: column for key, token in tokens.items() if (column := column_of(token))}
-    name = text_layout(("Device", *(tokens[key] for key in columns)))
-    layout = Layout(_ID, name.name if name else "", "disk", tuple(columns.values()), "device", clock="line")
-    return layout, list(columns)
+    return {key: column for key, token in tokens.items() if (column := column_of(token))}
 
 
 def _token(key: str, keys: tuple[str, ...]) -> str:
@@ -289,18 +280,18 @@ def _token(key: str, keys: tuple[str, ...]) -> str:
 _TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
 
 
-def _mend_unit(columns: Iterable[LayoutColumn], values: Floats) -> str:
+def _mend_unit(names: Sequence[str | None], numbers: Floats) -> str:
     """Correct throughput in place where request counts and sizes prove that the keys' unit is wrong.
 
     Requests per second times their mean size is the throughput, by definition. Returns what to
     tell the reader, "" where nothing was wrong or nothing is known.
     """
-    at = {column.column: place for place, column in enumerate(columns)}
+    at = {name: place for place, name in enumerate(names)}
     stated = implied = 0.0
     for rates, size, throughput in _PRODUCTS:
         if size in at and all(name in at for name in (*rates, *throughput)):
-            implied += float(np.nansum(values[:, [at[r] for r in rates]].sum(axis=1) * values[:, at[size]]))
-            stated += float(np.nansum(values[:, [at[t] for t in throughput]]))
+            implied += float(np.nansum(numbers[:, [at[r] for r in rates]].sum(axis=1) * numbers[:, at[size]]))
+            stated += float(np.nansum(numbers[:, [at[t] for t in throughput]]))
     if not (implied > 0 and stated > 0):
         return ""
     wrong = next((ratio for ratio in _TRUE_UNITS if abs(stated / implied / ratio - 1) < 0.1), None)
@@ -308,7 +299,7 @@ def _mend_unit(columns: Iterable[LayoutColumn], values: Floats) -> str:
         return ""
     for name, place in at.items():
         if name and name.endswith("kb_per_s"):
-            values[:, place] /= wrong
+            numbers[:, place] /= wrong
     return (
         f"by the sizes of requests throughput is in {_TRUE_UNITS[wrong]} per second, not in the unit that "
         "the keys name (a fault of iostat 11.5.1-11.5.6 and 12.1.2-12.2.0); corrected"
@@ -325,55 +316,69 @@ _PRODUCTS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
 """Rates of requests, their size, and the throughput that the two make."""
 
 
-def _frame(source: Source, run: _Run, rows: Rows, timing: Timing, is_aware: bool) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _Timed:
+    """A run with its tables and the times of its reports."""
+
+    run: _Run
+    tables: list[_Table]
+    ends: Ends
+    lengths: Floats
+    is_since_boot: bool
+
+
+def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: str) -> _Timed:
+    banner = _clock.parse_date(run.facts.get("date", ""))
+    ends = ends_of(clocks, _clock.to_day(banner, order) if banner else None, order)
+    groups = [table.rows for table in found]
+    lengths = lengths_of(ends.seconds, run.command.interval_s if run.command else None, groups)
+    is_elided = run.is_elided or bool(run.command and run.command.has_flag("y"))
+    is_since_boot = not is_elided and may_be_since_boot(groups)
+    if is_since_boot and len(lengths):
+        lengths[0] = np.nan
+    return _Timed(run, found, ends, lengths, is_since_boot)
+
+
+def _frame(source: Source, timed: _Timed, table: _Table, is_aware: bool) -> pd.DataFrame:
+    rows, count = table.rows, len(table.lines)
+    seconds = timed.ends.seconds[rows.report] if timed.ends.is_dated else np.full(count, np.nan)
     data = front_columns(
         source.name,
-        rows.lines,
-        run.facts.get("nodename", ""),
-        _seconds(timing),
+        table.lines,
+        timed.run.facts.get("nodename", ""),
+        seconds,
         is_aware,
-        timing.interval,
-        np.full(len(rows.lines), run.index, dtype=np.int64),
-        timing.report,
-        timing.since_boot,
+        timed.lengths[rows.report],
+        np.full(count, timed.run.index, dtype=np.int64),
+        rows.report,
+        (rows.report == 0) & timed.is_since_boot,
     )
-    if rows.layout.family == "disk":
-        data["device"] = pd.Categorical([key.strip() for key in rows.keys])
+    if table.family == "disk":
+        data["device"] = pd.Categorical([name.strip() for name in rows.items])
     else:
-        data["cpu"] = pd.Categorical(["all"] * len(rows.lines))
-    for place, column in enumerate(rows.layout.columns):
-        if column.column is not None:
-            data[column.column] = rows.values[:, place]  # noqa: PD011 (Rows is no frame)
-    if rows.layout.family == "disk":
-        data["is_group"] = rows.indent > 0
+        data["cpu"] = alike("all", count)
+    data |= {name: rows.numbers[:, place] for place, name in enumerate(table.names) if name}
+    if table.family == "disk":
+        data["is_group"] = np.array([name.startswith(" ") for name in rows.items], dtype=np.bool_)
     return pd.DataFrame(data)
 
 
-def _seconds(timing: Timing) -> Floats:
-    """Seconds since 1970, NaN where no date is known."""
-    return np.where(timing.is_dated, timing.absolute, np.nan)
-
-
-def _cpus(facts: dict[str, str]) -> int | None:
-    number = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
-    return int(number[0]) if number else None
-
-
 def _section(source: Source, starts: Ints, timed: _Timed) -> Section:
-    run, facts = timed.run, timed.run.facts
-    start, end = span(np.concatenate([np.empty(0), *map(_seconds, timed.timings)]))
+    facts = timed.run.facts
+    cpus = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
+    start, end = span(timed.ends.seconds) if timed.ends.is_dated else (None, None)
     return Section(
         source=source.name,
         format=_ID,
-        layout="; ".join(dict.fromkeys(rows.layout.name for rows in timed.rows)),
+        layout="; ".join(dict.fromkeys(table.layout for table in timed.tables)),
         host=facts.get("nodename") or None,
         kernel=facts.get("release") or None,
-        cpus=_cpus(facts),
+        cpus=int(cpus[0]) if cpus else None,
         start=start,
         end=end,
-        reports=len(run.reports),
-        rows=sum(len(rows.lines) for rows in timed.rows),
-        first_line=int(np.searchsorted(starts, run.at, "right")),
+        reports=len(timed.run.reports),
+        rows=sum(len(table.lines) for table in timed.tables),
+        first_line=int(np.searchsorted(starts, timed.run.at, "right")),
     )
 
 

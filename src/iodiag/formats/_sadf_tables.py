@@ -1,0 +1,198 @@
+"""What sadf's exports have in common: time stamps, restarts, and rows by section into tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+import pandas as pd
+
+from iodiag.formats import _clock
+from iodiag.formats._clock import Floats
+from iodiag.formats._lines import Ints
+from iodiag.formats._samples import front_columns, span
+from iodiag.formats._sar_columns import combine_long_cpu
+from iodiag.formats._sar_section import SarSection
+from iodiag.model.capture import ParseNote, SampleTable, Section
+
+_STAMP = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?: +(\S{1,20}))?\s*")
+_EPOCH = re.compile(r"\s*(\d{9,10})\s*")
+_UTC = ("UTC", "GMT", "Z")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one section that have the same columns.
+
+    `numbers` is rows x `tokens`, as printed. `words` are the columns of words (`device`, `cpu`,
+    …) by their canonical names. `seconds` count from 1970 (or from midnight where no date is
+    known); `segment` need not be dense, only ascending.
+    """
+
+    section: SarSection
+    tokens: tuple[str, ...]
+    lines: Ints
+    hosts: pd.Categorical[str]
+    seconds: Floats
+    interval: Floats
+    segment: Ints
+    numbers: Floats
+    words: Mapping[str, pd.Categorical[str]]
+
+
+@dataclass(frozen=True)
+class Export:
+    """All that was read of one input. `kernels` and `cpus` are known by segment, or not."""
+
+    source: str
+    format: str
+    parts: list[Part]
+    is_aware: bool
+    is_dated: bool = True
+    kernels: Mapping[int, str] = field(default_factory=dict)
+    cpus: Mapping[int, int] = field(default_factory=dict)
+
+
+def parse_stamp(text: str) -> tuple[float, str] | None:
+    """Seconds since 1970 and the zone (`UTC`, another name, "" for none) of a sadf time stamp."""
+    if match := _EPOCH.fullmatch(text):
+        return float(match[1]), "UTC"
+    match = _STAMP.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(field) for field in match.groups()[:6])
+    try:
+        midnight = _clock.epoch_of(date(year, month, day), 0.0)
+    except ValueError:
+        return None
+    zone = match[7] or ""
+    return midnight + hour * 3600 + minute * 60 + second, "UTC" if zone in _UTC else zone
+
+
+def settle_zone(source: str, zones: Iterable[str]) -> tuple[bool, list[ParseNote]]:
+    """Whether times are absolute, and what to tell where they cannot be."""
+    found = set(zones)
+    named = sorted(found - {"UTC", ""})
+    if named:
+        names = ", ".join(named)[:100]
+        return False, [ParseNote(source, 0, f"times are in the time zone {names}, kept as printed")]
+    if found == {"UTC", ""}:
+        reason = "some times are UTC and some do not say their zone: all are kept as printed"
+        return False, [ParseNote(source, 0, reason)]
+    return found == {"UTC"}, []
+
+
+def tables(export: Export) -> Iterator[SampleTable | Section]:
+    """A table per family, then a Section per segment."""
+    parts = [part for part in export.parts if len(part.lines)]
+    if not parts:
+        return
+    segments, reports = _numbers(parts)
+    frames: dict[str, list[pd.DataFrame]] = {}
+    for part, segment, report in zip(parts, segments, reports, strict=True):
+        for family, frame in _frames(export, part, segment, report).items():
+            frames.setdefault(family, []).append(frame)
+    for family, found in frames.items():
+        whole = found[0] if len(found) == 1 else _below(found)
+        yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
+    yield from _sections(export, parts, segments, reports)
+
+
+def _below(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Frames below each other, with columns of words still as categories."""
+    whole = pd.concat(frames, ignore_index=True)
+    words = [name for name in whole if isinstance(whole[name].dtype, (pd.StringDtype, np.dtypes.ObjectDType))]
+    return whole.astype(dict.fromkeys(words, "category"))
+
+
+def _numbers(parts: list[Part]) -> tuple[list[Ints], list[Ints]]:
+    """Segment and report of every row: a report is one time of a segment, across all sections."""
+    keys = np.stack(
+        (np.concatenate([part.segment for part in parts]), np.concatenate([part.seconds for part in parts]))
+    )
+    distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
+    segment_of = np.unique(distinct[0], return_inverse=True)[1]
+    report_of = np.arange(distinct.shape[1]) - np.searchsorted(segment_of, segment_of)
+    ends = np.cumsum([len(part.lines) for part in parts])[:-1]
+    rows = inverse.ravel()
+    return np.split(segment_of[rows], ends), np.split(report_of[rows], ends)
+
+
+def _frames(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str, pd.DataFrame]:
+    """One frame per table that the section's columns belong to."""
+    section = part.section
+    seconds = part.seconds if export.is_dated else np.full(len(part.lines), np.nan)
+    front = front_columns(
+        export.source, part.lines, part.hosts, seconds, export.is_aware, part.interval, segment, report
+    )
+    words = dict(part.words)
+    if section.spread is not None:
+        items = [section.spread.item(token) for token in part.tokens]
+        if any(item is not None for item in items):
+            return {section.family: _spread(section, front | words, part.numbers, items)}
+    chosen: dict[tuple[str, str], tuple[int, float]] = {}
+    for place, token in enumerate(part.tokens):
+        entry = section.columns.get(token)
+        if entry is None:
+            continue
+        name, factor = entry
+        # where kB and sectors stand side by side, kB is the column itself
+        if (section.family_of(token), name) not in chosen or factor == 1.0:
+            chosen[section.family_of(token), name] = place, factor
+    frames = {}
+    for family in dict.fromkeys(family for family, _ in chosen):
+        data = front | words if family == section.family else dict(front)
+        for (owner, name), (place, factor) in chosen.items():
+            if owner == family:
+                data[name] = part.numbers[:, place] * factor
+        frame = pd.DataFrame(data)
+        frames[family] = combine_long_cpu(frame) if family == "cpu" else frame
+    return frames
+
+
+def _spread(
+    section: SarSection, data: dict[str, object], values: Floats, items: Sequence[str | None]
+) -> pd.DataFrame:
+    """A row per item where a section prints an item per column."""
+    spread = section.spread
+    assert spread is not None  # the caller asked it for the items
+    kept = [place for place, item in enumerate(items) if item is not None]
+    names = [str(items[place]) for place in kept]
+    rows = len(values)
+    frame = pd.DataFrame(data).loc[np.repeat(np.arange(rows), len(kept))].reset_index(drop=True)
+    codes = np.tile(np.arange(len(names)), rows)
+    frame[spread.key] = pd.Categorical.from_codes(codes, categories=pd.Index(names))
+    frame[spread.column] = values[:, kept].ravel()
+    return frame.dropna(subset=[spread.column], ignore_index=True)
+
+
+def _sections(
+    export: Export, parts: list[Part], segments: list[Ints], reports: list[Ints]
+) -> Iterator[Section]:
+    numbers = sorted({number for segment in segments for number in np.unique(segment).tolist()})
+    for number in numbers:
+        inside = [
+            (part, segment == number, report)
+            for part, segment, report in zip(parts, segments, reports, strict=True)
+            if (segment == number).any()
+        ]
+        seconds = np.concatenate([part.seconds[mask] for part, mask, _ in inside])
+        start, end = span(seconds) if export.is_dated else (None, None)
+        first, mask, _ = inside[0]
+        own = int(first.segment[mask][0])
+        yield Section(
+            source=export.source,
+            format=export.format,
+            layout="; ".join(dict.fromkeys(part.section.name for part, _, _ in inside)),
+            host=str(first.hosts[np.flatnonzero(mask)[0]]) or None,
+            kernel=export.kernels.get(own),
+            cpus=export.cpus.get(own),
+            start=start,
+            end=end,
+            reports=max(int(report[mask].max()) for _, mask, report in inside) + 1,
+            rows=sum(int(mask.sum()) for _, mask, _ in inside),
+            first_line=min(int(part.lines[mask].min()) for part, mask, _ in inside),
+        )
