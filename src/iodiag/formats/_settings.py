@@ -38,7 +38,7 @@ def settings_block(
             values[key] = said[key] if plain is None else plain
             own.append(line)
     if not values:
-        return ContextBlock(used, layout=layout) if layout in ("table", "batch", "vertical") else None
+        return ContextBlock(used, layout=layout) if pairs and layout in ("table", "batch") else None
     text = ", ".join(f"{name} = {said[name]}" for name in values)
     if layout == "prose":
         values["is_prose"] = 1
