@@ -57,10 +57,7 @@ class Array:
     @property
     def gone(self) -> int:
         """How many members are known to have failed."""
-        device = self.device
-        if device.slots is None or device.active_slots is None:
-            return 0
-        return max(0, device.slots - device.active_slots)
+        return members_gone(self.device)
 
     @property
     def read_cost(self) -> float:
@@ -91,6 +88,16 @@ class Array:
     def leg_mean(self, rows: pd.DataFrame, column: str) -> list[float]:
         """The mean of a column per leg, over some of the array's `rows`."""
         return [weighted.mean(leg.loc[rows.index], column) for leg in self.leg_rows]
+
+
+def members_gone(device: Device) -> int:
+    """How many members of an array are known to be out of it.
+
+    While an array is first synchronised its legs are not in sync, but none of them is gone.
+    """
+    if device.slots is None or not device.active_slots or (device.activity or "").startswith("resync"):
+        return 0
+    return max(0, device.slots - device.active_slots)
 
 
 @dataclass(frozen=True)

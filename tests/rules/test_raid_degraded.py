@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat
+
+RULE = "raid-degraded"
+LEFT = ("sda", "sdb", "sdd")
+TREE = "NAME TYPE\n" + "".join(f"{disk} disk\n`-md0 raid5\n" for disk in LEFT)
+IDLE: dict[str, float] = {}
+
+
+def mdstat(health, legs="sdd[3] sdb[1] sda[0]", activity=""):
+    return (
+        f"Personalities : [raid6] [raid5] [raid4]\nmd0 : active raid5 {legs}\n"
+        f"      12567552 blocks super 1.2 level 5, 64k chunk, algorithm 2 {health}\n{activity}\n"
+        "unused devices: <none>\n"
+    )
+
+
+def run(ratio, writes=0.0):
+    asked = {
+        "r/s": 220.0,
+        "rkB/s": 3520.0,
+        "w/s": writes,
+        "wkB/s": 16 * writes,
+        "r_await": 53.0,
+        "aqu-sz": 12.0,
+    }
+    leg = {"r/s": 110.0, "rkB/s": 3520.0 * ratio / 3, "r_await": 45.0, "aqu-sz": 4.0, "%util": 99.0}
+    return iostat([{"md0": asked} | dict.fromkeys(LEFT, leg)] * 20)
+
+
+def findings(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def test_a_member_that_mdstat_misses_is_said_with_what_its_reads_cost(report_of):
+    (finding,) = findings(report_of(run(1.5), mdstat("[4/3] [UU_U]"), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "high", ("md0",))
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["ratio"] == pytest.approx(1.5, abs=0.01)
+    assert numbers["expected"] == pytest.approx(1.5)
+    assert any(
+        "[4/3]" in quote.text or "md0" in quote.text for item in finding.evidence for quote in item.quotes
+    )
+
+
+def test_a_listing_alone_is_enough(report_of):
+    (finding,) = findings(report_of(iostat([{"vda": IDLE}] * 3), mdstat("[4/3] [UU_U]"), rules=[RULE]))
+    assert "3 of 4" in finding.summary
+
+
+def test_all_members_up_is_clear_whatever_the_reads(report_of):
+    report = report_of(run(1.5), mdstat("[4/4] [UUUU]", legs="sdd[3] sdc[2] sdb[1] sda[0]"), rules=[RULE])
+    assert not findings(report)
+    assert {o.status for o in report.outcomes} == {"clear"}
+
+
+def test_an_array_in_its_first_resync_lacks_nobody(report_of):
+    volume = (
+        "vg-data: 0 12582912 raid raid5_ls 4 aaaa 100/4194304 resync 0 0 -\n"
+        "vg-data_rimage_0: 0 4194304 linear \n"
+    )
+    assert not findings(report_of(run(1.0), volume, rules=[RULE]))
+
+
+def test_reads_that_cost_half_again_suggest_a_missing_member(report_of):
+    (finding,) = findings(report_of(run(1.5), TREE, rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+@pytest.mark.parametrize(("ratio", "writes"), [(1.0, 0.0), (1.2, 0.0), (1.5, 40.0)])
+def test_other_reads_leave_it_open(report_of, ratio, writes):
+    report = report_of(run(ratio, writes), TREE, rules=[RULE])
+    assert not findings(report)
+    assert {o.status for o in report.outcomes} == {"undetermined"}
+
+
+def test_without_an_array_it_asks_for_one(report_of):
+    report = report_of(iostat([{"sda": IDLE}] * 3), rules=[RULE])
+    assert [o.missing for o in report.outcomes] == [("topology",)]
