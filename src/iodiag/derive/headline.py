@@ -20,8 +20,10 @@ def headline(findings: Sequence[Finding], outcomes: Sequence[Outcome], hosts: in
         )
         where = f" ({first.host})" if hosts > 1 and first.host else ""
         return f"{first.summary}{where}{more}"
-    if causes:
-        first = causes[0]
+    # reading advice (info) is no verdict on the host
+    noted = [finding for finding in causes if finding.severity != "info"]
+    if noted:
+        first = noted[0]
         return f"Nothing here holds this host back for certain. Worth knowing: {first.summary}"
     looked = sorted({outcome.rule for outcome in outcomes if outcome.status == "clear"})
     undecided = sorted({outcome.rule for outcome in outcomes if outcome.status == "undetermined"})

@@ -8,7 +8,8 @@ Why it matters: a disk that is nearly idle reads as 60 or 90 % busy.
 
 When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it
 completes, so one that outlives its interval can make N too small; samples with a latency above a
-tenth of the interval prove nothing and are left out.
+tenth of the interval prove nothing and are left out. So are those in which util exceeds 100 %: there
+the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
 
 References: Linux commits 5b18b5a73760 (5.0), 99dc422335d8 (6.10); sysstat issue 187.
 """
@@ -45,8 +46,9 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
     wait, length = weighted.values(frame, "await_ms"), weighted.values(frame, "interval_s")
     outlives = wait > 100 * np.nan_to_num(length, nan=1.0)
-    inflated = (util - HALF_DIGIT / 100 > depth + HALF_DIGIT) & (util >= limits.least_util / 100) & ~outlives
-    inflated &= weighted.values(frame, "ios_per_s") > 0
+    most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
+    inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
+    inflated &= (weighted.values(frame, "ios_per_s") > 0) & (util <= limits.most_util / 100)
     rows = frame[inflated]
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
     if len(rows) < limits.least_samples and not by_far:
@@ -95,6 +97,18 @@ RULE = Rule(
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s")},)),
     thresholds={
         "least_util": Threshold(5, "%", "below this a difference is rounding", "judgement: printed digits"),
+        "least_excess": Threshold(
+            10,
+            "%",
+            "excess of util over the depth",
+            "judgement: clocks of ticks and of requests differ by less",
+        ),
+        "most_util": Threshold(
+            102,
+            "%",
+            "util up to which ticks explain it",
+            "ticks count at most every tick; more is added time",
+        ),
         "least_samples": Threshold(
             2, "samples", "samples that prove it", "logic alone; two guard against a misprint"
         ),

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import banner, iostat
+from writers.loads import load
+
+RULE = "counter-anomaly"
+HEAD = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def said(report):
+    return " ".join(item.text for f in found(report) for item in f.evidence)
+
+
+def test_a_counter_that_ran_backwards(report_of):
+    rows = [load(100, 5)] * 10
+    bad = {**load(100, 5), "r/s": 18446744073709.0}
+    (finding,) = found(report_of(iostat([{"sda": r} for r in [*rows, bad]]), rules=[RULE]))
+    assert finding.severity == "info"
+    assert "1 of 11 samples left out" in finding.evidence[0].text
+    many = iostat([{"sda": r} for r in [bad] * 5 + rows])
+    assert found(report_of(many, rules=[RULE]))[0].severity == "notice"
+
+
+def test_util_beyond_all_time_is_said_and_kept(report_of):
+    report = report_of(iostat([{"sda": load(100, 5, util=155)}] * 5), rules=[RULE])
+    assert "up to 155 %" in said(report)
+
+
+def test_timer_skew_is_no_anomaly(report_of):
+    report = report_of(iostat([{"sda": load(140, 45, util=101.6)}] * 5), rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_depth_below_what_rate_and_latency_make(report_of):
+    report = report_of(iostat([{"sda": load(400, 20, depth=4)}] * 5), rules=[RULE])
+    assert "4 in flight where rate times latency makes 8" in said(report)
+    # time of flushes is in the depth, and old layouts have no column for it
+    assert not found(report_of(iostat([{"sda": load(400, 20, depth=16)}] * 5), rules=[RULE]))
+
+
+@pytest.mark.parametrize("device", ["md0", "dm-3"])
+def test_stacked_devices_are_not_held_against_little_s_law(report_of, device):
+    assert not found(report_of(iostat([{device: load(400, 20, depth=4)}] * 5), rules=[RULE]))
+
+
+def test_before_kernel_5_a_queue_may_drain(report_of):
+    text = iostat([{"sda": load(400, 20, depth=4)}] * 5).replace("Linux 6.1.0", "Linux 3.10.0")
+    assert not found(report_of(text, rules=[RULE]))
+
+
+def test_sizes_that_contradict_bytes(report_of):
+    rows = [
+        f"sda 0.00 0.00 {rate}.00 0.00 {32 * rate}.00 0.00 128.00 0.50 5.00 5.00 50.00\n"
+        for rate in (100, 101, 99)
+    ]
+    report = report_of(banner() + "\n".join(HEAD + row for row in rows), rules=[RULE])
+    assert "64 kB per request where bytes by requests make 32" in said(report)
+
+
+def test_cpu_shares_that_do_not_add_up(report_of):
+    cpu = {"%user": 40.0, "%idle": 10.0}
+    report = report_of(iostat([{"sda": load(60, 1)}] * 3, cpu), rules=[RULE])
+    assert "add up" in said(report)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+from writers.loads import load
+
+RULE = "interval-too-long"
+
+
+def sar_row(tps, wait, util):
+    return {
+        "tps": tps,
+        "rkB/s": 4 * tps,
+        "areq-sz": 4.0,
+        "aqu-sz": tps * wait / 1000,
+        "await": wait,
+        "%util": util,
+    }
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def test_a_flood_behind_a_calm_util(report_of):
+    text = sar_d([{"sda": sar_row(375, 1129, 58.64)}] * 3, step=600)
+    (finding,) = found(report_of(text, rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["at_once"] == pytest.approx(423.4 / 0.5864, rel=0.001)
+    assert numbers["busy_rate"] == pytest.approx(375 / 0.5864, rel=0.001)
+
+
+def test_samples_of_a_second_are_as_short_as_they_get(report_of):
+    text = iostat([{"sda": load(375, 1129, util=58)}] * 20)
+    assert not found(report_of(text, rules=[RULE]))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        sar_row(375, 1129, 95),  # busy throughout: no bursts
+        sar_row(1000, 2, 60),  # three in flight
+        sar_row(300, 0.05, 60),  # util beyond the depth: counted in ticks
+    ],
+)
+def test_near_misses_stay_clear(report_of, row):
+    assert not found(report_of(sar_d([{"sda": row}] * 10, step=10), rules=[RULE]))
+
+
+def test_a_loaded_device_in_samples_of_minutes_is_context(report_of):
+    (finding,) = found(report_of(sar_d([{"sda": sar_row(200, 4, 60)}] * 4, step=600), rules=[RULE]))
+    assert finding.severity == "info"
+
+
+def test_an_idle_host_in_samples_of_minutes_is_clear(report_of):
+    report = report_of(sar_d([{"sda": sar_row(2, 1, 0.2)}] * 4, step=600), rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["clear"]

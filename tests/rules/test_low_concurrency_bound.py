@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d, vmstat
+from writers.loads import array, load
+
+RULE = "low-concurrency-bound"
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda *texts, **options: report_of(*texts, rules=[RULE], **options)
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def test_one_reader(run):
+    (finding,) = found(run(iostat([{"sda": load(120, 8, util=95)}] * 20)))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["ceiling"] == pytest.approx(125)
+
+
+def test_somebody_who_waits_makes_it_surer(run):
+    text = iostat([{"sda": load(120, 8, util=95)}] * 20)
+    (finding,) = found(run(text, vmstat([{"b": 1, "wa": 45}] * 20)))
+    assert finding.confidence == "medium"
+    (finding,) = found(run(iostat([{"sda": load(120, 8, util=95)}] * 20, {"%iowait": 48.0, "%idle": 50.0})))
+    assert finding.confidence == "medium"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        load(120, 8, util=50),  # the caller's pace
+        load(240, 8, util=96),  # two in flight
+        load(150, 8, util=95),  # one and a quarter
+        load(60, 1),
+    ],
+)
+def test_near_misses_stay_clear(run, row):
+    report = run(iostat([{"sda": row}] * 20))
+    assert not found(report)
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_the_array_speaks_for_its_members(run):
+    text = iostat([{"md0": load(120, 8, util=95), "sda": load(118, 8, util=93), "sdb": load(2, 8)}] * 20)
+    (finding,) = found(run(text, array("raid0", "sda", "sdb")))
+    assert finding.devices == ("md0", "sda")
+
+
+def test_timer_skew_is_no_second_request(run):
+    assert found(run(iostat([{"sda": load(240, 3.9, util=96)}] * 20)))
+
+
+def test_sar_is_enough(run):
+    row = {"tps": 120.0, "rkB/s": 960.0, "areq-sz": 8.0, "aqu-sz": 0.96, "await": 8.0, "%util": 95.5}
+    assert found(run(sar_d([{"sda": row}] * 10)))

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat
+from writers.loads import load, lsblk
+
+RULE = "svctm-misread"
+HEAD = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+
+
+def row(rate, latency, util=100.0, name="sdd"):
+    depth = rate * latency / 1000
+    svctm = 10 * util / rate
+    return (
+        f"{name} 0.00 0.00 {rate:.2f} 0.00 {4 * rate:.2f} 0.00 8.00 {depth:.2f} {latency:.2f} "
+        f"{latency:.2f} 0.00 "
+        f"{svctm:.2f} {util:.2f}\n"
+    )
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def test_svctm_falls_while_requests_take_longer(report_of):
+    text = HEAD + row(1000, 0.9, 90) + "\n" + HEAD + row(8000, 2)
+    (finding,) = found(report_of(text, rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("info", "high")
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert (numbers["low"], numbers["high"]) == (pytest.approx(0.9), pytest.approx(0.125, abs=0.01))
+    assert "fell" in finding.summary
+
+
+def test_overlapping_requests_are_enough(report_of):
+    (finding,) = found(report_of(HEAD + row(72914, 0.21), rules=[RULE]))
+    assert "read" in finding.summary
+
+
+def test_one_finding_names_all_devices(report_of):
+    text = HEAD + "".join(row(8000, 2, name=f"sd{letter}") for letter in "abcdefgh")
+    (finding,) = found(report_of(text, rules=[RULE]))
+    assert len(finding.devices) == 8
+    assert len(finding.evidence) == 5
+
+
+def test_one_request_at_a_time_is_clear(report_of):
+    report = report_of(HEAD + row(120, 8, 95), rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_on_a_single_spinning_disk_it_is_a_fair_measure(report_of):
+    assert not found(report_of(HEAD + row(140, 60), lsblk(("sdd", True)), rules=[RULE]))
+
+
+def test_a_layout_without_svctm_is_not_applicable(report_of):
+    report = report_of(iostat([{"sda": load(8000, 2)}] * 5), rules=[RULE])
+    assert [(o.status, o.missing) for o in report.outcomes] == [("not_applicable", ("disk.svctm_ms",))]
