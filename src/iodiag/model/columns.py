@@ -44,6 +44,14 @@ KEYS = {
 _DIRECTIONS = ("read", "write", "discard", "flush")
 
 
+_IN_FLIGHT = [
+    Column("queue_depth", "requests", "gauge", "mean number of requests in flight (avgqu-sz, aqu-sz)"),
+    Column("read_queue_depth", "requests", "gauge", "mean number of reads in flight"),
+    Column("write_queue_depth", "requests", "gauge", "mean number of writes in flight"),
+    Column("in_progress", "requests", "gauge", "requests in flight at the end of the sample"),
+]
+
+
 def _disk() -> list[Column]:
     columns = [
         Column("ios_per_s", "requests/s", "rate", "completed requests of all directions"),
@@ -76,7 +84,7 @@ def _disk() -> list[Column]:
         Column("flush_await_ms", "ms", "mean", "mean time of a cache flush", "flushes_per_s"),
         Column("await_ms", "ms", "mean", "mean time of a request, all directions mixed", "ios_per_s"),
         Column("request_size_kb", "kB", "mean", "mean request size, all directions mixed", "ios_per_s"),
-        Column("queue_depth", "requests", "gauge", "mean number of requests in flight (avgqu-sz, aqu-sz)"),
+        *_IN_FLIGHT,
         Column(
             "svctm_ms",
             "ms",
@@ -341,6 +349,35 @@ _PROCESS = (
     *_rates("pages", swapped="pages swapped out"),
 )
 
+_OF_NFS: tuple[tuple[str, str, Kind, str], ...] = (
+    ("kb_per_s", "kB/s", "rate", "bytes exchanged with the server for {}s"),
+    ("buffered_kb_per_s", "kB/s", "rate", "{} by applications through the page cache"),
+    ("direct_kb_per_s", "kB/s", "rate", "{} by applications with O_DIRECT"),
+    ("request_size_kb", "kB", "mean", "mean size of a {}"),
+    ("round_trip_ms", "ms", "mean", "mean time from sending a {} to its answer (avg RTT)"),
+    ("await_ms", "ms", "mean", "mean time of a {} with its wait on the client (avg exe)"),
+    ("queue_ms", "ms", "mean", "mean wait of a {} before it was sent"),
+    ("retransmissions", "requests", "count", "{}s that were sent again"),
+    ("errors", "requests", "count", "{}s that ended in an error"),
+)
+
+_NFS_MOUNTS = [
+    Column("ops_per_s", "requests/s", "rate", "RPC requests sent for the mount"),
+    Column(
+        "backlog",
+        "requests",
+        "gauge",
+        "requests that wait for a slot (rpc bklog)",
+        trust="nfsiostat divides the mean length of the queue by the seconds of the interval",
+    ),
+    *(Column(f"{d}s_per_s", "requests/s", "rate", f"{d} operations") for d in _DIRECTIONS[:2]),
+    *(
+        Column(f"{d}_{name}", unit, kind, meaning.format(d), f"{d}s_per_s" if kind == "mean" else None)
+        for d in _DIRECTIONS[:2]
+        for name, unit, kind, meaning in _OF_NFS
+    ),
+]
+
 _DISK_COUNTERS = [
     *(
         Column(name, unit, "count", f"{what} since boot")
@@ -361,6 +398,7 @@ _DISK_COUNTERS = [
 
 FAMILIES: dict[str, tuple[Column, ...]] = {
     "disk_counters": tuple(_DISK_COUNTERS),
+    "nfs_mounts": tuple(_NFS_MOUNTS),
     "disk": tuple(_disk()),
     "cpu": tuple(_CPU),
     "queue": tuple(_QUEUE),
@@ -396,6 +434,7 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
 
 KEY_COLUMNS: dict[str, str] = {
     "disk_counters": "device",
+    "nfs_mounts": "mount",
     "disk": "device",
     "cpu": "cpu",
     "interrupts": "interrupt",
@@ -423,6 +462,7 @@ LABEL_COLUMNS: dict[str, tuple[str, ...]] = {
     "usb": ("vendor_id", "product_id", "manufacturer", "product"),
     "battery": ("status",),
     "filesystem": ("mountpoint",),
+    "nfs_mounts": ("export",),
 }
 """Columns of words beside the key, by table; the rows of `interrupts` need both to be told apart."""
 

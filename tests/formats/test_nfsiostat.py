@@ -1,0 +1,105 @@
+import pandas as pd
+import pytest
+
+from iodiag.formats.nfsiostat import FORMAT
+from iodiag.model.columns import FAMILIES
+from reading import blocks_of
+
+OLD = """\
+nas1:/vol/home mounted on /home:
+
+   op/s\t\trpc bklog
+  12.00 \t   0.50
+read:             ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)
+\t\t  2.000 \t 64.000 \t 32.000 \t       0 (0.0%) \t  4.000 \t  4.500
+write:            ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)
+\t\t 10.000 \t320.000 \t 32.000 \t       3 (5.0%) \t 12.000 \t 80.250
+"""
+NEW = """\
+
+[fd00::5]:/export mounted on /srv/data:
+
+           ops/s       rpc bklog
+          70.000           0.000
+
+read:              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)          errors
+                   0.000           0.000           0.000        0 (0.0%)           0.000           0.000           0.000        0 (0.0%)
+write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)  avg queue (ms)          errors
+                  70.000         280.000           4.000        0 (0.0%)           1.250           1.300           0.020        2 (2.9%)
+"""  # noqa: E501
+ATTRIBUTES = """\
+nas1:/vol/home mounted on /home:
+
+           ops/s       rpc bklog
+          12.000           0.000
+
+getattr:           ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
+                  11.000           2.000           0.182        0 (0.0%)           0.400           0.500
+             900 VFS opens
+              12 inoderevalidates (forced GETATTRs)
+               0 page cache invalidations
+               3 attribute cache invalidations
+"""
+
+
+def frame_of(text):
+    (block,) = blocks_of(FORMAT, text)
+    return block.tables[0].frame, block
+
+
+def test_columns_of_old_and_new_versions():
+    frame, block = frame_of(OLD + "\nprose\n")
+    row = frame.iloc[0]
+    assert (row["mount"], row["export"], row["line"]) == ("/home", "nas1:/vol/home", 1)
+    assert (row["ops_per_s"], row["backlog"]) == (12, 0.5)
+    assert (row["reads_per_s"], row["read_kb_per_s"], row["read_request_size_kb"]) == (2, 64, 32)
+    assert (row["write_retransmissions"], row["write_round_trip_ms"], row["write_await_ms"]) == (3, 12, 80.25)
+    assert "write_queue_ms" not in frame
+    assert block.used == OLD.count("\n")
+    frame, _ = frame_of(NEW)
+    assert frame.loc[0, ["mount", "export"]].tolist() == ["/srv/data", "[fd00::5]:/export"]
+    assert frame.loc[0, ["write_queue_ms", "write_errors", "read_errors"]].tolist() == [0.02, 2, 0]
+
+
+def test_every_column_is_in_the_registry():
+    known = {column.name for column in FAMILIES["nfs_mounts"]}
+    frame, _ = frame_of(NEW)
+    front = list(frame.columns[: frame.columns.get_loc("export") + 1])
+    assert set(frame.columns) - set(front) <= known
+
+
+def test_the_first_report_is_the_mean_since_the_mount():
+    frame, _ = frame_of(OLD + NEW + "2026-11-20 12:00:05\n" + OLD + NEW + "2026-11-20 12:00:15\n" + OLD)
+    assert frame["report"].tolist() == [0, 0, 1, 1, 2]
+    assert frame["since_boot"].tolist() == [True, True, False, False, False]
+    assert str(frame["time"].iloc[-1]) == "2026-11-20 12:00:15"
+    assert frame["interval_s"].iloc[-1] == 10
+    assert frame["interval_s"][:4].isna().all()
+
+
+def test_statistics_of_caches_belong_to_the_block_and_are_not_kept():
+    frame, block = frame_of(ATTRIBUTES + "\n" + OLD)
+    assert block.used == ATTRIBUTES.count("\n") + 1 + OLD.count("\n")
+    assert len(frame) == 2
+    assert pd.isna(frame["reads_per_s"][0])
+    assert frame["ops_per_s"].tolist() == [12, 12]
+
+
+def test_a_line_that_does_not_fit_its_header_is_shown():
+    damaged = OLD.replace("  2.000 \t 64.000 \t", "  2.000 \t")
+    frame, block = frame_of(damaged)
+    assert block.unread == (6,)
+    assert frame["writes_per_s"].tolist() == [10]
+    assert "reads_per_s" not in frame
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nas1:/vol/home mounted on /home:\n\nNo such mount\n",
+        "note: it was mounted on /home: see below\n",
+        "/dev/sda1 mounted on /boot:\n",
+    ],
+)
+def test_prose_is_left_alone(text):
+    assert blocks_of(FORMAT, text) == []
