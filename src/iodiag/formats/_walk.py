@@ -19,6 +19,7 @@ from iodiag.formats._clock import Clock
 from iodiag.formats._grammar import Banner, Command
 from iodiag.formats._lines import Ints, Text
 from iodiag.formats._types import ContextBlock, Layout, Line
+from iodiag.formats._window import Window
 from iodiag.model.capture import LINE_CLASSES
 
 CLASS = {name: code for code, name in enumerate(LINE_CLASSES)}
@@ -326,7 +327,11 @@ def _context(found: Walk, state: _State, index: int, line: str) -> int:
     for fmt in context_formats():
         if not fmt.starts.search(line):
             continue
-        lines: list[Line] = found.text.lines(index, index + _CONTEXT_LINES)
+        lines = Window(
+            lambda at: Line(found.text.line(at), int(found.text.numbers[at])),
+            index,
+            min(index + _CONTEXT_LINES, len(found.text)),
+        )
         block = fmt.read(lines, found.name)
         if block is None or block.used < 1:
             continue
