@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -190,8 +191,17 @@ def mixes_directions(series: DeviceSeries, *, most_kb: float, busy: float) -> bo
     )
 
 
-def in_pieces(view: View, *, blocks_per_record: float, extents: float) -> tuple[Fact, ...]:
+def may_be_stacked(series: DeviceSeries) -> bool:
+    """Whether it stands on other devices, or has a number of the range that device-mapper draws from."""
+    return series.is_stacked or bool(re.match(r"dev25[2-4]-", series.name))
+
+
+def in_pieces(view: View, blocks_per_record: float, extents: float) -> tuple[Fact, ...]:
     """Facts of tools that looked at a table or file itself and found it in pieces."""
     tables = (f for f in view.facts_of("myisamchk") if number(f, "blocks_per_record") >= blocks_per_record)
-    files = (f for f in view.facts_of("filefrag") if number(f, "most_extents") >= extents)
+    files = (
+        f
+        for f in view.facts_of("filefrag")
+        if number(f, "worst_extents") >= extents and not number(f, "mean_extent_kb") >= LARGE_READ_KB
+    )
     return (*tables, *files)

@@ -21,10 +21,11 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "queue-limit": ("true-saturation",),
     "slow-member": ("true-saturation", "approaching-saturation"),
     "raid-partial-stripe-write": ("true-saturation", "approaching-saturation"),
-    "fragmentation-sized-reads": ("true-saturation", "approaching-saturation"),
+    "fragmentation-sized-reads": ("true-saturation", "approaching-saturation", "iowait-misread"),
     "swap-thrash": ("true-saturation", "approaching-saturation"),
     "raid-resync-load": ("true-saturation", "approaching-saturation"),
     "serialized-commit": ("flush-latency", "iowait-misread"),
+    "true-saturation": ("iowait-misread",),
 }
 """A finding of the first kind is the cause of the others on the same devices: they are nested below it."""
 

@@ -25,10 +25,12 @@ from iodiag.derive.reads import (
     ReadPattern,
     Reference,
     in_pieces,
+    may_be_stacked,
     mixes_directions,
     read_pattern,
     sequential_reference,
 )
+from iodiag.derive.spindles import is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -72,17 +74,17 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     )
     if pattern is None:
         if mixes_directions(series, most_kb=limits.most_kb, busy=limits.busy / 100):
-            reason = "the source mixes reads and writes in one size; iostat -x tells them apart"
-            return outcome(reason, "undetermined")
+            return outcome("reads and writes share one size here; iostat -x splits them", "undetermined")
         return outcome("no busy stretch of small reads")
     if pattern.merged > limits.most_merged / 100:
         return outcome("the reads merge, as those of a scan do")
     reference = sequential_reference(view, series)
     if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
         return outcome("small reads, but a good share of what the medium streams")
-    if not series.rotational and pattern.page_kb in DATABASE_PAGES_KB:
+    spins = is_spinning(series)
+    if not spins and pattern.page_kb in DATABASE_PAGES_KB:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
-    if not series.rotational and pattern.page_kb and series.is_stacked:
+    if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)
 
@@ -90,15 +92,14 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
 def _finding(
     view: View, series: DeviceSeries, pattern: ReadPattern, reference: Reference, limits: Limits
 ) -> Finding:
-    attested = in_pieces(view, blocks_per_record=limits.blocks_per_record, extents=limits.extents)
-    is_spinning = series.rotational is True
-    is_serial = is_spinning or pattern.per_read_ms >= limits.seek_ms
-    points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * is_spinning - pattern.is_bounded
+    attested, spins = in_pieces(view, limits.blocks_per_record, limits.extents), is_spinning(series) is True
+    is_serial = spins or pattern.per_read_ms >= limits.seek_ms
+    points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
     points += 2 * bool(reference.fact) + (reference.rows is not None)
     outside = bool(attested or reference.fact)
     long_enough: Confidence = "high" if is_sustained(pattern.rows) else "medium" if outside else "low"
     sure = confidence(points, at_most=long_enough if is_serial else "low")
-    severity: Severity = "notice" if is_spinning or (is_serial and not pattern.page_kb) else "info"
+    severity: Severity = "notice" if spins or (is_serial and not pattern.page_kb) else "info"
     if sure != "low" and outside and not pattern.page_kb:
         severity = "warning"
     values = pattern.numbers() | {
@@ -117,7 +118,7 @@ def _finding(
         summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
         evidence=(
             *_counted(pattern, reference, values),
-            *_witnesses(pattern, is_spinning, is_serial, values),
+            *_witnesses(pattern, spins, is_serial, values),
             *(cite_fact(fact) for fact in attested),
         ),
         refutes=("a read test with large blocks that is no faster", "a program that means to read at random"),
@@ -142,14 +143,14 @@ def _counted(
 
 
 def _witnesses(
-    pattern: ReadPattern, is_spinning: bool, is_serial: bool, values: dict[str, float | str]
+    pattern: ReadPattern, spins: bool, is_serial: bool, values: dict[str, float | str]
 ) -> Iterator[Evidence]:
     if pattern.depth <= 1.5:
         text = "{depth} in flight at {await} ms each: one reader waits out one seek after the other"
     else:
         text = "{depth} in flight at {await} ms each: readahead or several readers queue their seeks"
     yield cite(pattern.rows, text, values, worst="read_await_ms")
-    if is_spinning:
+    if spins:
         yield cite(None, "{device} stands on spinning disks (from {origin})", values)
     elif is_serial:
         yield cite(pattern.rows, "busy {per_read} ms per request: the time of a seek, not of flash", values)
@@ -193,7 +194,7 @@ RULE = Rule(
         ),
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
-    confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "myisamchk -dvv TABLE", "biosnoop"),
+    confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
     detect=detect,
 )

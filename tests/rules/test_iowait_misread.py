@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+
+RULE = "iowait-misread"
+HDD = "NAME ROTA TYPE\nsda     1 disk\n"
+READER = {"r/s": 460.0, "rkB/s": 1840.0, "r_await": 2.0, "aqu-sz": 0.92, "%util": 94.0}
+QUEUE = {"r/s": 130.0, "rkB/s": 1040.0, "r_await": 90.0, "aqu-sz": 11.7, "%util": 99.9}
+COMMIT = {
+    "w/s": 8.0,
+    "wkB/s": 42.0,
+    "w_await": 149.0,
+    "f/s": 6.0,
+    "f_await": 174.0,
+    "aqu-sz": 2.3,
+    "%util": 95.0,
+}
+
+
+def cpu(iowait, idle):
+    return {"%user": 100.0 - iowait - idle, "%iowait": iowait, "%idle": idle}
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def outcome(report):
+    return next(o for o in report.outcomes if o.rule == RULE and o.status != "finding")
+
+
+def test_one_patient_reader_is_no_trouble(report_of):
+    text = iostat([{"sda": READER}] * 20, cpu(44.0, 47.0))
+    finding = only(report_of(text, vmstat([{"b": 1, "wa": 44}] * 20), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("notice", "medium", ("sda",))
+    tasks = next(item for item in finding.evidence if "waiting tasks" in item.text)
+    assert tasks.values["tasks"] == pytest.approx(0.88)
+
+
+@pytest.mark.parametrize(
+    ("samples", "context"),
+    [
+        ([{"sda": READER | {"aqu-sz": 4.0, "r_await": 9.0}}] * 20, ()),
+        ([{"sda": READER}] * 20, (vmstat([{"b": 8, "wa": 44}] * 20),)),
+        ([{"sda": READER | {"%util": 14.0}}] * 20, ()),
+        ([{"sda": READER | {"d/s": 40.0, "dkB/s": 40000.0}}] * 20, ()),
+    ],
+    ids=["a queue", "a crowd of blocked tasks", "many at once at times", "discards"],
+)
+def test_high_iowait_with_a_reason_is_none(report_of, samples, context):
+    report = report_of(iostat(samples, cpu(44.0, 47.0)), *context, rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "clear"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        iostat([{"sda": {}, "sdb": {}}] * 20, cpu(90.0, 0.0)),
+        vmstat([{"b": 2, "wa": 94, "bi": 236 if n == 1 else 0} for n in range(10)]),
+    ],
+    ids=["iostat", "vmstat"],
+)
+def test_iowait_without_any_io(report_of, text):
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.confidence == "medium"
+    assert "no disk has anything to do" in finding.summary
+
+
+def test_busy_cpus_hide_a_saturated_disk(report_of):
+    finding = only(report_of(iostat([{"sda": QUEUE}] * 20, cpu(0.3, 0.2)), HDD, rules=[RULE]))
+    assert (finding.severity, finding.devices) == ("notice", ("sda",))
+    assert "Busy CPUs hide" in finding.summary
+
+
+def test_low_iowait_beside_a_saturated_disk_is_only_told(report_of):
+    finding = only(report_of(iostat([{"sda": QUEUE}] * 20, cpu(0.0, 90.0)), HDD, rules=[RULE]))
+    assert finding.severity == "info"
+
+
+@pytest.mark.parametrize(("iowait", "fires"), [(5.0, True), (25.0, False)])
+def test_low_iowait_beside_commits_in_line(report_of, iowait, fires):
+    finding = only(report_of(iostat([{"sda": COMMIT}] * 20, cpu(iowait, 46.0)), rules=[RULE]))
+    assert bool(finding) is fires
+    if finding:
+        values = finding.evidence[0].values
+        assert values["available"] == pytest.approx(51)
+        assert values["without_iowait"] == pytest.approx((49 + 5) / 49)
+        assert values["ceiling"] == pytest.approx(100 / 49)
+
+
+def test_a_quiet_host_is_clear(report_of):
+    text = iostat([{"sda": {"r/s": 40.0, "rkB/s": 320.0, "aqu-sz": 0.1, "%util": 5.0}}] * 20, cpu(0.2, 94.0))
+    report = report_of(text, HDD, rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "clear"
+
+
+def test_iowait_alone_settles_nothing(report_of):
+    text = "13:00:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(f"13:00:{n:02} all 1.0 0.0 3.0 75.0 0.0 21.0\n" for n in range(1, 20))
+    report = report_of(text, rules=[RULE])
+    assert only(report) is None
+    assert outcome(report).status == "undetermined"
+    traffic = report_of(vmstat([{"wa": 50, "bo": 40000}] * 10), rules=[RULE])
+    assert outcome(traffic).status == "undetermined"
+
+
+def test_without_cpu_shares_it_does_not_apply(report_of):
+    report = report_of(iostat([{"sda": READER}] * 3), rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["not_applicable"]

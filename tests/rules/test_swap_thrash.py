@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import vmstat
+
+RULE = "swap-thrash"
+THRASH = {"r": 1, "b": 2, "si": 4000, "so": 4200, "bi": 4100, "bo": 4200, "us": 2, "sy": 16, "wa": 80}
+LSBLK = "NAME TYPE MOUNTPOINT\nsda  disk [SWAP]\n"
+IOSTAT = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 900.0 4000.0 4100.0 4000 4100\n"
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def outcome(report):
+    return next(o for o in report.outcomes if o.rule == RULE and o.status != "finding")
+
+
+def test_swapping_both_ways_fires(report_of):
+    finding = only(report_of(vmstat([THRASH] * 20), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "medium", ())
+    assert finding.evidence[0].values == {"in_kb": 4000, "out_kb": 4200, "count": 20}
+    assert "98 %" in finding.evidence[1].text
+
+
+def test_the_swap_device_is_named_where_known(report_of):
+    assert only(report_of(vmstat([THRASH] * 20), IOSTAT, LSBLK, rules=[RULE])).devices == ("sda",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"si": 0}, "harmless"),
+        ({"so": 0}, "no longer"),
+        ({"si": 10, "so": 10}, "next to nothing"),
+        ({"si": 200, "so": 300, "bi": 90000, "bo": 90000}, "never lasts"),
+    ],
+)
+def test_one_way_or_little_is_clear(report_of, changes, reason):
+    report = report_of(vmstat([THRASH | changes] * 20), rules=[RULE])
+    assert only(report) is None
+    assert reason in outcome(report).reason
+
+
+def test_two_samples_are_no_thrash(report_of):
+    report = report_of(vmstat([THRASH] * 2 + [THRASH | {"si": 0}] * 10), rules=[RULE])
+    assert only(report) is None
+
+
+def test_little_traffic_that_is_mostly_swap_is_only_possible(report_of):
+    rows = [THRASH | {"si": 300, "so": 300, "bi": 310, "bo": 320}] * 20
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def test_sar_counts_pages_and_its_witnesses_make_it_sure(report_of):
+    clocks = [f"13:00:{n:02}" for n in range(2, 42, 2)]
+    sections = {
+        "pswpin/s pswpout/s": "1200.00 1100.00",
+        "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s %vmeff": (
+            "5000.00 4500.00 2400.00 1150.00 2700.00 3800.00 0.00 2300.00 60.50"
+        ),
+        "%fmem-10 %fmem-60 %fmem-300 %fmem": "40.0 30.0 10.0 45.00",
+    }
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for header, row in sections.items():
+        text += f"\n13:00:00 {header}\n" + "".join(f"{clock} {row}\n" for clock in clocks)
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.evidence[0].values["in_kb"] == pytest.approx(4800)
+    assert (finding.severity, finding.confidence) == ("critical", "high")
+
+
+def test_without_swap_counters_it_does_not_apply(report_of):
+    report = report_of(IOSTAT, rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["not_applicable"]
