@@ -80,6 +80,12 @@ def test_raid_volume_and_its_legs():
             {"level": None, "size_kb": 1024**3},
         ),
         (
+            "  LV VG  Attr       LSize LV Tags Devices     KRahead Rahead #Str Stripe\n"
+            "  a  vg0 -wi-ao---- 1.00g         /dev/sda(0) 128.00k   auto    1     0 \n",
+            "vg0-a",
+            {"level": "linear", "members": ("sda",), "chunk_kb": None},
+        ),
+        (
             "  LV   VG  Attr       LSize\n  x    vg0 rwi-a-r--- 1.00t\n",
             "vg0-x",
             {"level": "raid"},
@@ -106,6 +112,16 @@ def test_pvs_and_vgs():
     assert first.facts[0].values == {"volume_group": "fedora", "physical_volumes": 2, "disks": "sda2 sdb1"}
     assert second.facts[0].text == "volume group fedora lay on 2 physical volumes"
     assert [d.name for d in first.devices] == ["sda2", "sdb1", "sdc"]
+
+
+def test_columns_nobody_knows_are_passed_over():
+    text = (
+        "  PV         VG  Fmt  Attr PSize  PFree DevSize PV UUID PMdaFree PMdaSize #PMda #PMdaUse PE Start\n"
+        "  /dev/sda2  vg0 lvm2 a--  <9.00g    0    9.00g x9-aa       0 1020.00k     1        1    0     0\n"
+    )
+    (block,) = blocks_of(FORMAT, text)
+    assert block.used == 2
+    assert block.devices[0].name == "sda2"
 
 
 def test_json_report():

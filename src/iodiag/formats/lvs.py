@@ -111,7 +111,7 @@ def _table_rows(lines: Sequence[Line]) -> tuple[int, list[_Row]]:
     columns = columns_of(header.replace(separator, " ") if separator else header)
     words = tuple(column.word for column in columns)
     known = [word for word in words if word in _WORDS]
-    if len(known) < 3 or len(known) < len(words) - 3 or not set(words) & set(_KEYS):
+    if len(known) < max(3, len(words) / 2) or not set(words) & set(_KEYS):
         return 0, []
     rows: list[_Row] = []
     for line in lines[1:MAX_BLOCK_LINES]:
