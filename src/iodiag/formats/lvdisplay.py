@@ -37,6 +37,7 @@ class _Volume(NamedTuple):
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    """The volumes of a listing; behind a blank line only a new heading or segment goes on with it."""
     volumes: list[_Volume] = []
     is_volume = False
     used = at = 0
@@ -46,7 +47,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             is_volume = heading["what"] in ("Logical volume", "Segments")
             if heading["what"] == "Logical volume":
                 volumes.append(_Volume({}, [], [], line))
-        elif pair and at:
+        elif pair and at == used:
             if is_volume and volumes:
                 _take(volumes[-1], pair["key"].strip(), pair["value"])
         elif line.text.strip() and not (at and (_SEGMENT.match(line.text) or _OTHER.match(line.text))):
