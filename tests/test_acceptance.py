@@ -13,7 +13,7 @@ from iodiag.model.report import Report
 SEEDS = Path(__file__).parents[1] / "samples" / "seeds"
 
 RAID5_TABLE = """\
-vg-old: 0 1048576 raid raid5_ls 4 128 region_size 1024 4 - 253:82 - 253:84 - 253:86 - 253:88
+vg-old: 0 1048576 raid raid5_ls 3 128 region_size 1024 4 - 253:82 - 253:84 - 253:86 - 253:88
 vg-old_rimage_0: 0 349696 linear 8:16 2048
 vg-old_rimage_1: 0 349696 linear 8:32 2048
 vg-old_rimage_2: 0 349696 linear 8:48 2048
