@@ -53,7 +53,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         if match:
             devices += _device(match, folder, origin("device-names", source, line))
         elif _OTHER.match(line.text):
-            folder = bare_name(line.text.strip().rstrip(":")) if line.text.strip().startswith("/") else folder
+            if line.text.strip().startswith("/"):
+                if at and not devices:
+                    return None
+                folder = bare_name(line.text.strip().rstrip(":"))
         elif line.text.strip() and at:
             break
         used = at + 1 if line.text.strip() else used
