@@ -48,7 +48,7 @@ _PHRASE = re.compile("|".join(map(re.escape, _PHRASES)))
 _OPERATION = re.compile(rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE.pattern})\s*){{3,8}})")
 _VALUE = re.compile(r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)")
 _DETAIL = re.compile(
-    r"\s*\(?\s?\d[\d.]{0,15}%?\s.{0,60}\b"
+    r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
 )
 _KEPT = ("read", "write")

@@ -1,0 +1,79 @@
+import pytest
+
+from iodiag.formats.iotop import FORMAT
+from reading import blocks_of
+
+RUN = """\
+Total DISK READ :       0.00 B/s | Total DISK WRITE :       0.00 B/s
+Actual DISK READ:       0.00 B/s | Actual DISK WRITE:       0.00 B/s
+    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND
+Total DISK READ :       1.50 M/s | Total DISK WRITE :     100.00 K/s
+Actual DISK READ:       1.50 M/s | Actual DISK WRITE:      90.00 K/s
+    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND
+   2871 be/4 mysql       1.50 M/s    0.00 B/s  0.00 % 91.20 % mysqld --password=x
+    410 be/3 root        0.00 B/s  100.00 K/s  0.00 %  3.10 % [jbd2/sda1-8]
+Total DISK READ :       0.50 M/s | Total DISK WRITE :       0.00 B/s
+Actual DISK READ:       0.50 M/s | Actual DISK WRITE:       0.00 B/s
+    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND
+   2871 be/4 mysql     512.00 K/s    0.00 B/s  0.00 % 41.20 % mysqld --password=x
+"""
+TIMED = """\
+15:12:07 Total DISK READ:         0.00 K/s | Total DISK WRITE:         3.99 K/s
+15:12:07 Current DISK READ:       0.00 K/s | Current DISK WRITE:       0.00 K/s
+    TIME  TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN      IO    COMMAND
+15:12:08  1285 be/4 root        0.00 K/s    3.99 K/s ?unavailable?  python3 /usr/sbin/iotop -btoqk -n 2
+"""
+TOTALS = """\
+Total DISK READ:         0.00 B/s | Total DISK WRITE:         3.99 K/s
+Current DISK READ:       0.00 B/s | Current DISK WRITE:       0.00 B/s
+  PID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN      IO    COMMAND
+ 1286 be/4 root          0.00 B      4.00 K ?unavailable?  rsync -a
+Total DISK READ:         0.00 B/s | Total DISK WRITE:         3.99 K/s
+Current DISK READ:       0.00 B/s | Current DISK WRITE:       0.00 B/s
+ 1286 be/4 root          0.00 B      2.00 M ?unavailable?  rsync -a
+"""
+
+
+def facts_of(text):
+    (block,) = blocks_of(FORMAT, text)
+    assert block.used == text.rstrip("\n").count("\n") + 1
+    return [dict(fact.values) for fact in block.facts]
+
+
+def test_means_leave_out_the_first_sample_which_is_always_zero():
+    total, mysqld, journal = facts_of(RUN)
+    assert (total["samples"], total["processes"], total["read_kb_per_s"]) == (2, 2, 1024)
+    assert (mysqld["process"], mysqld["tid"], mysqld["read_kb_per_s"]) == ("mysqld", "2871", 1024)
+    assert (mysqld["read_rank"], journal["write_rank"]) == (1, 1)
+    assert (journal["process"], journal["write_kb_per_s"]) == ("[jbd2/sda1-8]", 50)
+
+
+def test_clocks_and_missing_delays():
+    total, process = facts_of(TIMED)
+    assert (process["process"], process["write_kb_per_s"], process["read_kb_per_s"]) == ("python3", 3.99, 0)
+    assert total["samples"] == 1
+
+
+def test_accumulated_numbers_are_no_rates():
+    total, process = facts_of(TOTALS)
+    assert process == {
+        "process": "rsync",
+        "pid": "1286",
+        "read_kb": 0,
+        "write_kb": 2048,
+        "write_rank": 1,
+        "samples": 2,
+    }
+    assert "write_kb_per_s" not in total
+
+
+def test_a_run_of_one_sample_has_moved_nothing():
+    (total,) = facts_of("".join(RUN.splitlines(keepends=True)[:3]))
+    assert (total["processes"], total["read_kb_per_s"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["Total DISK READ: lots\n", "  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n"]
+)
+def test_other_text_is_left_alone(text):
+    assert blocks_of(FORMAT, text) == []

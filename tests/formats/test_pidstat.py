@@ -1,0 +1,150 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodiag.formats._process_io import program
+from iodiag.formats.pidstat import FORMAT
+from reading import blocks_of
+
+SAMPLES = """\
+03:11:56 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+03:11:57 PM     0      1237      8.00 307200.00      0.00      60  dd
+03:11:57 PM   112      2871     32.00    100.00      0.00       4  mysqld
+
+03:11:57 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+03:11:58 PM   112      2871      0.00    300.00      0.00       2  mysqld
+
+Average:      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+Average:      112      2871     16.00    200.00      0.00       3  mysqld
+"""
+
+
+def facts_of(text):
+    (block,) = blocks_of(FORMAT, text)
+    return block, [fact.values for fact in block.facts]
+
+
+def named(text):
+    return {values["process"]: values for values in facts_of(text)[1][1:]}
+
+
+def test_means_count_the_samples_in_which_a_process_did_nothing():
+    block, (total, *each) = facts_of(SAMPLES + "\nprose\n")
+    assert block.used == SAMPLES.count("\n")
+    assert (total["processes"], total["samples"], total["write_kb_per_s"]) == (2, 2, 153800)
+    assert [values["process"] for values in each] == ["dd", "mysqld"]
+    assert each[0] == {
+        **{"process": "dd", "pid": "1237", "samples": 2, "io_delay_ticks": 30},
+        **{"read_kb_per_s": 4, "write_kb_per_s": 153600, "read_rank": 2, "write_rank": 1},
+    }
+    assert each[1]["write_kb_per_s"] == 200
+    assert "153600 kB/s" in block.facts[1].text
+    assert block.facts[1].ref.first == 2
+
+
+def test_averages_stand_in_where_there_is_nothing_else():
+    _, (total, process) = facts_of(SAMPLES[SAMPLES.index("Average:") :])
+    assert (process["process"], process["write_kb_per_s"]) == ("mysqld", 200)
+    assert total["samples"] == 1
+
+
+IO = "kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command"
+OLD = "kB_rd/s   kB_wr/s kB_ccwr/s  Command"
+
+
+@pytest.mark.parametrize(
+    ("text", "process", "read", "write"),
+    [
+        (f"10:00:01          PID   {OLD}\n10:00:02  77  1.50  2.00  0.00  dd\n", "dd", 1.5, 2),
+        (
+            f"#      Time       PID  {OLD}\n 1271932803  77  4.00  6.00  0.00  dd\n"
+            " 1271932804  77  2.00  0.00  0.00  dd\n",
+            "dd",
+            3,
+            3,
+        ),
+        (
+            f"# Time      USER       PID    %usr %system  %guest    %CPU   CPU   {OLD}\n"
+            "10:00:02 AM  www-data  77  0.00 1.00 0.00 1.00 0  5.00  6.00  0.00  /usr/sbin/nginx -g x;\n",
+            "nginx",
+            5,
+            6,
+        ),
+        (
+            f"10:00:01  UID  TGID  TID  {IO}\n"
+            "10:00:02  0  77  -  5.00  6.00  0.00  0  java\n"
+            "10:00:02  0  -  78  5.00  6.00  0.00  0  |__GC Thread#0\n",
+            "java",
+            5,
+            6,
+        ),
+        (f"10:00:01  UID  PID  {IO}\n10:00:02  0  77  5,50  6,00  0,00  0  dd\n", "dd", 5.5, 6),
+        (f"10:00:01  UID  PID  {IO}\n10:00:02  0  77  1.5M  600.0k  0.0k  0  dd\n", "dd", 1536, 600),
+        (f"Moyenne :  UID  PID  {IO}\nMoyenne :  0  77  5,50  6,00  0,00  0  dd\n", "dd", 5.5, 6),
+    ],
+    ids=["no-uid", "epochs", "all-in-one-line", "threads", "commas", "human", "french"],
+)
+def test_renderings(text, process, read, write):
+    values = named(text)
+    assert list(values) == [process]
+    assert (values[process]["read_kb_per_s"], values[process]["write_kb_per_s"]) == (read, write)
+
+
+def test_what_may_not_be_known_is_absent():
+    header = "10:00:01  UID  PID  kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"
+    values = named(
+        header + "10:00:02  0  77  -1.00  3.00  -1.00  0  dd\n10:00:02  0  78  -1.00  -1.00  -1.00  0  sh\n"
+    )
+    assert "read_kb_per_s" not in values["dd"]
+    assert "sh" not in values
+
+
+def test_five_of_each_direction_are_named():
+    rows = "".join(f"10:00:02 0 {n} {n}.00 {20 - n}.00 0.00 0 job{n}\n" for n in range(1, 20))
+    values = named("10:00:01  UID  PID  kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n" + rows)
+    assert set(values) == {f"job{n}" for n in (1, 2, 3, 4, 5, 15, 16, 17, 18, 19)}
+    assert {values[f"job{n}"]["write_rank"] for n in range(1, 6)} == {1, 2, 3, 4, 5}
+
+
+def test_other_tables_are_recognised_and_give_nothing():
+    text = (
+        "10:00:01  UID  PID  %usr %system  %guest  %wait  %CPU  CPU  Command\n"
+        "10:00:02  0  77  1.00  0.00  0.00  0.00  1.00  1  dd\n"
+    )
+    block, values = facts_of(text)
+    assert (block.used, values) == (2, [])
+    block, values = facts_of(text + "\n" + SAMPLES)
+    assert values[0]["samples"] == 2
+
+
+def test_a_run_without_any_io_says_so():
+    header = "10:00:01  UID  PID  kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n\n"
+    _, (total,) = facts_of(header * 3)
+    assert (total["processes"], total["samples"], total["write_kb_per_s"]) == (0, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("kworker/u8:0-events_unbound", "kworker/u8:0-events_unbound"),
+        ("Web Content", "Web Content"),
+        ("[jbd2/sda1-8]", "[jbd2/sda1-8]"),
+        ("/usr/bin/mysql -psecret db", "mysql"),
+        ("mysql -psecret", "mysql"),
+        ("postgres: app shop [local] COMMIT", "postgres"),
+        ("|__dd", "dd"),
+        ("/", "/"),
+    ],
+)
+def test_a_command_keeps_its_program_and_none_of_its_arguments(command, name):
+    assert program(command) == name
+
+
+@given(
+    st.lists(
+        st.sampled_from([*SAMPLES.splitlines(), "", "x", "03:11:57 PM 0 1", "Average: 1 2 3"]), max_size=12
+    )
+)
+def test_no_order_of_lines_breaks_it(lines):
+    for block in blocks_of(FORMAT, "\n".join(lines)):
+        assert 1 <= block.used <= len(lines)
