@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -47,7 +48,10 @@ def read(
     (under `strict`: when any line of a capture in it was not understood).
     """
     opened = source if isinstance(source, Source) else load(source, name)
-    items = list(_items(opened, columns))
+    form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
+    if form is not None:
+        opened = replace(opened, pos_unit=form.pos_unit)
+    items = list(form.read(opened) if form is not None else _text_items(opened, columns))
     capture = _capture({opened.name: opened}, items)
     if strict and capture.unparsed:
         first = capture.unparsed[0]
@@ -60,12 +64,8 @@ def read(
     return capture
 
 
-def _items(source: Source, columns: str | None) -> Iterable[Item]:
-    head = source.data[:_HEAD]
-    for fmt in file_formats():
-        if fmt.recognise(head):
-            return fmt.read(source)
-    if _is_binary(head):
+def _text_items(source: Source, columns: str | None) -> Iterator[Item]:
+    if _is_binary(source.data[:_HEAD]):
         raise UnknownFormat(
             f"{source.name}: is a binary file of no known kind; give a capture as text, or a sadc file"
         )

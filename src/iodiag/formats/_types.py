@@ -1,10 +1,14 @@
-"""The shapes that a format can have: blocks of samples, context blocks, whole files."""
+"""The shapes that a format can have: blocks of samples, context blocks, whole files.
+
+Every format says which `releases` of its tool it reads and what is `not_read`, and why; the
+documentation's table of formats is made from that.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import pandas as pd
@@ -86,6 +90,8 @@ class TableFormat:
     title: str
     example: str
     layout: Callable[[tuple[str, ...]], Layout | None]
+    releases: str = ""
+    not_read: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,8 @@ class ContextFormat:
     example: str
     starts: re.Pattern[str]
     read: Callable[[Sequence[Line], str], ContextBlock | None]
+    releases: str = ""
+    not_read: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,7 +132,8 @@ class FileFormat:
     """A format that owns its whole input: JSON, XML, CSV, binary.
 
     `recognise` looks at the first 4 KiB, is cheap and never raises. `read` yields items, at
-    least one Section among them, and raises FormatError when nothing can be read.
+    least one Section among them, and raises FormatError when nothing can be read. `pos_unit` is
+    what the `line` column counts.
     """
 
     id: str
@@ -132,7 +141,9 @@ class FileFormat:
     example: str | bytes
     recognise: Callable[[bytes], bool]
     read: Callable[[Source], Iterator[Item]]
-    ids: tuple[str, ...] = field(default=())
+    pos_unit: Literal["line", "byte"] = "line"
+    releases: str = ""
+    not_read: str = ""
 
 
 Format = TableFormat | ContextFormat | FileFormat

@@ -174,4 +174,7 @@ FORMAT = FileFormat(
     example=bytes.fromhex("96d5 7521 0c06 0100 5001 0000"),
     recognise=_recognise,
     read=read,
+    pos_unit="byte",
+    releases="8.1.3 to 12.7 (magics 0x2170, 0x2171, 0x2173, 0x2175), every word size and byte order",
+    not_read="files from before 8.1.3: their fixed records are not documented; refused by name",
 )
