@@ -14,13 +14,14 @@ import pandas as pd
 _DIRECTIONS = ("read", "write", "discard")
 _PLURAL = {"read": "reads", "write": "writes", "discard": "discards"}
 _KEYS = ("source", "segment", "report")
+_LEAST_COARSE_S = 50.0  # whole seconds of busy time are then wrong by two per cent points at most
 
 
 def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFrame | None:
     """The disk table that successive snapshots make, or None when no pair has a known length.
 
-    `counters` has a row per device and snapshot. T is the difference of the snapshots' times, or
-    `interval_s` where they state none. A row stands where the later snapshot's row stands.
+    `counters` has a row per device and snapshot. T is the difference of the snapshots' times, else what the
+    tool was told to wait, else `interval_s`. A row stands where the later snapshot's row stands.
     """
     parts = []
     snapshots = [part for _, part in counters.groupby(list(_KEYS), observed=True, sort=False)]
@@ -28,6 +29,7 @@ def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFr
         snapshots.sort(key=lambda part: part["time"].iloc[0])
     for number, (before, after) in enumerate(pairwise(snapshots)):
         length = (after["time"].iloc[0] - before["time"].iloc[0]).total_seconds()
+        length = after["interval_s"].iloc[0] if np.isnan(length) else length
         length = interval_s if np.isnan(length) else length
         if length is not None and length > 0:
             parts.append(_pair(before, after, float(length), number))
@@ -61,6 +63,10 @@ def _pair(before: pd.DataFrame, after: pd.DataFrame, length: float, number: int)
         frame["flushes_per_s"] = change["flushes"] / length
         some = change["flushes"].where(change["flushes"] > 0)
         frame["flush_await_ms"] = (change["flush_ms"] / some).fillna(0.0)
-    frame["queue_depth"] = change["weighted_ms"] / length / 1000
-    frame["util_pct"] = change["busy_ms"] / length / 10
+    waited = change.filter([f"{name}_ms" for name in _DIRECTIONS]).sum(axis=1)
+    frame["queue_depth"] = change.get("weighted_ms", waited) / length / 1000
+    if "busy_ms" in change:
+        frame["util_pct"] = change["busy_ms"] / length / 10
+    elif "busy_s" in change and length >= _LEAST_COARSE_S:
+        frame["util_pct"] = 100 * change["busy_s"] / length
     return frame.reset_index(drop=True)

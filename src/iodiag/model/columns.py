@@ -391,6 +391,7 @@ _DISK_COUNTERS = [
     ),
     Column("in_flight", "requests", "gauge", "requests in flight now"),
     Column("busy_ms", "ms", "count", "time with at least one request in flight, since boot"),
+    Column("busy_s", "s", "count", "the same in whole seconds (vmstat -d)"),
     Column("weighted_ms", "ms", "count", "time of all requests, summed, since boot"),
     Column("flushes", "flushes", "count", "cache flushes since boot"),
     Column("flush_ms", "ms", "count", "time of all cache flushes since boot"),
