@@ -141,4 +141,6 @@ FORMAT = ContextFormat(
         r"|^\s*\d{1,4}:\d{1,7} r?w?(?:bps|iops|bytes|ios)=(?:max|\d)"
     ),
     read=_read,
+    releases="cgroup v1 (blkio.throttle) and v2 (Linux 4.5 and later)",
+    not_read="io.cost and io.weight",
 )

@@ -105,4 +105,5 @@ FORMAT = ContextFormat(
         r"|^\s*b(?:[r-][w-][xsStT-]){3}[.+@]?\s+\d{1,4}\s+\S+\s+\S+\s+\d{1,4}, ?\d{1,7}\s"
     ),
     read=_read,
+    releases="Linux 2.4 and later",
 )

@@ -312,4 +312,6 @@ FORMAT = ContextFormat(
         r"|^\s*(?:<[\w!-]+>\s*)?\(\d{1,4}:\d{1,7}\)\s*$"
     ),
     read=_read,
+    releases="libdevmapper 1.02 and later",
+    not_read="a table without the device's name in front; ls --tree -o compact",
 )

@@ -65,4 +65,5 @@ FORMAT = ContextFormat(
         r": \d{1,12} extents? found(?:, perfection|\s*$)|^\s*Filesystem type is: [0-9a-f]+|^\s*File size of "
     ),
     read=_read,
+    releases="e2fsprogs 1.40 and later",
 )

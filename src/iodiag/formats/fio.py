@@ -193,4 +193,6 @@ FORMAT = ContextFormat(
         r"|^\s*\S.{0,200}?: \(groupid=\d+, jobs=\d+\): err="
     ),
     read=_read,
+    releases="2.0 and later",
+    not_read="terse output and the logs of single I/Os",
 )

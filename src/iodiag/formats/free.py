@@ -72,4 +72,6 @@ FORMAT = ContextFormat(
     ),
     starts=_HEADER,
     read=_read,
+    releases="procps 2 to 4",
+    not_read="sizes of a free whose unit nothing tells",
 )

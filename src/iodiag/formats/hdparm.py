@@ -120,4 +120,5 @@ FORMAT = ContextFormat(
         re.IGNORECASE,
     ),
     read=_read,
+    releases="6 to 9",
 )

@@ -96,4 +96,6 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(r"^\s*Type: InnoDB\s*$|^(?!.*\bEND OF\b).*\bINNODB MONITOR OUTPUT\b"),
     read=_read,
+    releases="InnoDB of MySQL 5.0 and later, MariaDB",
+    not_read="semaphores, deadlocks, insert buffer",
 )

@@ -373,4 +373,6 @@ FORMAT = ContextFormat(
         r'|\bK?NAME="[^"]*" [A-Z][A-Z:%_-]*="|"blockdevices"\s*:'
     ),
     read=_read,
+    releases="util-linux 2.19 and later",
+    not_read="the merged tree of -M",
 )

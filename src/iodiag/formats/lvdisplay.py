@@ -108,4 +108,6 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(r"^\s*--- (?:Logical volume|Volume group) ---\s*$"),
     read=_read,
+    releases="LVM2 2.02 and later",
+    not_read="--columns, which is lvs",
 )

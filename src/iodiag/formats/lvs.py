@@ -289,4 +289,6 @@ FORMAT = ContextFormat(
         r"LSize|PSize|VSize|Devices|Type|Path|#Str|KMaj|DMPath)\b|\"report\"\s*:\s*\["
     ),
     read=_read,
+    releases="LVM2 2.02 and later",
+    not_read="--noheadings: nothing names the columns",
 )

@@ -255,4 +255,6 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(rf"{_PATH.pattern}|{_SCAN.pattern}"),
     read=_read,
+    releases="mdadm 2 to 4",
+    not_read="foreign metadata (IMSM, DDF) under --examine",
 )

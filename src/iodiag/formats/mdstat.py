@@ -200,4 +200,5 @@ FORMAT = ContextFormat(
     ),
     starts=_FIRST,
     read=_read,
+    releases="Linux 2.6 and later",
 )

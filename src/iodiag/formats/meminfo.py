@@ -64,4 +64,6 @@ FORMAT = ContextFormat(
         r"^\s*(?:MemTotal|MemFree|MemAvailable|Dirty|Writeback|SwapTotal|SwapCached|Cached):\s+\d+ kB\s*$"
     ),
     read=_read,
+    releases="Linux 2.6 and later",
+    not_read="keys that have no bearing on storage",
 )

@@ -109,4 +109,6 @@ FORMAT = ContextFormat(
         r"|^\s*Filesystem\s.*\sMounted on\s*$|^\s*TARGET\s+SOURCE\s+FSTYPE"
     ),
     read=_read,
+    releases="util-linux and coreutils of any release",
+    not_read="df -i",
 )

@@ -98,4 +98,6 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(r"^.{2,290}\bdm-\d{1,7}\s+\S{1,40},\S?.{0,60}$"),
     read=_read,
+    releases="multipath-tools 0.4.7 and later",
+    not_read="-v3 and its log lines",
 )

@@ -82,4 +82,5 @@ FORMAT = ContextFormat(
         r"|^\s*Records:\s+\d+\s+M\.\s?record|\bBlocks/Record\b\s*:?\s*\d"
     ),
     read=_read,
+    releases="MySQL 3.23 and later, MariaDB",
 )

@@ -46,4 +46,6 @@ FORMAT = ContextFormat(
         re.IGNORECASE,
     ),
     read=_read,
+    releases="MySQL 5.0 and later, MariaDB, Percona Server",
+    not_read="settings that have no bearing on storage",
 )

@@ -96,4 +96,5 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(r"(?:^|\|)\s{0,40}(?:wait_event|waiting)\s{0,40}(?:\||$)|^-\[ RECORD 1 \]"),
     read=_read,
+    releases="PostgreSQL 9.2 and later",
 )

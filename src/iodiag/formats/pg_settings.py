@@ -36,4 +36,6 @@ FORMAT = ContextFormat(
         re.IGNORECASE,
     ),
     read=_read,
+    releases="PostgreSQL 8.3 and later",
+    not_read="settings that have no bearing on storage",
 )

@@ -107,4 +107,6 @@ FORMAT = ContextFormat(
         r"|^\s*number of clients: \d|^\s*starting vacuum\.\.\."
     ),
     read=_read,
+    releases="PostgreSQL 8.3 and later",
+    not_read="per-transaction logs (-l)",
 )

@@ -133,4 +133,6 @@ FORMAT = ContextFormat(
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),
     read=_read,
+    releases="Linux 4.20 and later",
+    not_read="samples of which nothing says whether they are of I/O, memory or CPU",
 )

@@ -151,4 +151,5 @@ FORMAT = ContextFormat(
         re.IGNORECASE,
     ),
     read=_read,
+    releases="MySQL 4.1 and later, MariaDB, Percona Server",
 )

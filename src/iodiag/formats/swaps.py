@@ -55,4 +55,5 @@ FORMAT = ContextFormat(
     ),
     starts=_HEADER,
     read=_read,
+    releases="Linux 2.4 and later",
 )

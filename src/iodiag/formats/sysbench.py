@@ -174,4 +174,6 @@ FORMAT = ContextFormat(
         r"|^\s*Test execution summary:"
     ),
     read=_read,
+    releases="0.4.12 to 1.0.20",
+    not_read="tests of memory, threads and mutexes",
 )

@@ -167,4 +167,6 @@ FORMAT = ContextFormat(
         rf"|{_BRIEF.pattern}"
     ),
     read=_read,
+    releases="Linux 2.6.18 and later",
+    not_read="single files of an archive, whose path alone says what they are",
 )
