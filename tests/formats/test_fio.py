@@ -102,6 +102,9 @@ def test_json():
     assert fact.values["fsync_ms"] == pytest.approx(9.5)
     assert fact.values["block_size_kb"] == 16
     assert fact.values["device"] == "md0"
+    lines = text.split("\n")
+    assert '"iops": 116.2' in lines[fact.ref.first - 1]
+    assert '"mean": 137500000.0' in lines[fact.ref.last - 1]
 
 
 def test_json_of_2x_counts_in_microseconds():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from iodiag.formats._context import MAX_BLOCK_LINES, bare_name, fact, json_object, number, size_kb
@@ -55,17 +56,33 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     shared = decoded.value.get("global options")
     disks = decoded.value.get("disk_util")
     names = [d.get("name") for d in disks if isinstance(d, dict)] if isinstance(disks, list) else []
-    line_of = {
-        match[1]: line
-        for line in reversed(lines[: decoded.used])
-        if (match := re.match(r'\s*"jobname"\s*:\s*"([^"]*)"', line.text))
-    }
     facts = []
     for job in jobs:
         if isinstance(job, dict) and job.get("jobname") != "All clients":
-            line = line_of.get(str(job.get("jobname")), lines[0])
-            facts += list(_json_facts(job, _mapping(shared), names, source, line))
+            own = _lines_of_job(lines[: decoded.used], str(job.get("jobname")))
+            facts += list(_json_facts(job, _mapping(shared), names, source, own))
     return ContextBlock(decoded.used, facts=tuple(facts), layout="json") if facts else None
+
+
+def _lines_of_job(lines: Sequence[Line], name: str) -> Sequence[Line]:
+    """The lines from a job's name to the next job's; all where they can't be told apart."""
+    starts = [at for at, line in enumerate(lines) if re.match(r'\s*"jobname"\s*:', line.text)]
+    for first, last in pairwise([*starts, len(lines)]):
+        if f'"{name}"' in lines[first].text:
+            return lines[first:last]
+    return lines
+
+
+def _lines_of_rate(lines: Sequence[Line], way: str) -> Sequence[Line]:
+    """The lines from a direction's IOPS to its mean total latency, which follows it."""
+    text = iter(lines)
+    found: list[Line] = []
+    for pattern in (rf'"{way}"\s*:', r'"iops"\s*:', r'"lat(?:_ns)?"\s*:', r'"mean"\s*:'):
+        line = next((line for line in text if re.search(pattern, line.text)), None)
+        if line is None:
+            break
+        found.append(line)
+    return found[1:] or found or lines[:1]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -73,7 +90,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _json_facts(
-    job: Mapping[str, Any], shared: Mapping[str, Any], disks: Sequence[Any], source: str, line: Line
+    job: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    disks: Sequence[Any],
+    source: str,
+    lines: Sequence[Line],
 ) -> Iterator[Fact]:
     options = {**shared, **_mapping(job.get("job options"))}
     filename = str(options.get("filename", ""))
@@ -99,7 +120,7 @@ def _json_facts(
                 "latency_ms": _mean_ms(result),
                 "duration_s": runtime / 1000 if isinstance(runtime, int | float) else None,
             }
-            yield _fact({**basis, **measured}, source, [line])
+            yield _fact({**basis, **measured}, source, _lines_of_rate(lines, way))
 
 
 def _only(names: Sequence[Any]) -> str | None:
