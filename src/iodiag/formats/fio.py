@@ -57,20 +57,18 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     disks = decoded.value.get("disk_util")
     names = [d.get("name") for d in disks if isinstance(d, dict)] if isinstance(disks, list) else []
     facts = []
-    for job in jobs:
+    for job, own in zip(jobs, _lines_of_jobs(lines[: decoded.used], len(jobs)), strict=True):
         if isinstance(job, dict) and job.get("jobname") != "All clients":
-            own = _lines_of_job(lines[: decoded.used], str(job.get("jobname")))
             facts += list(_json_facts(job, _mapping(shared), names, source, own))
     return ContextBlock(decoded.used, facts=tuple(facts), layout="json") if facts else None
 
 
-def _lines_of_job(lines: Sequence[Line], name: str) -> Sequence[Line]:
-    """The lines from a job's name to the next job's; all where they can't be told apart."""
+def _lines_of_jobs(lines: Sequence[Line], count: int) -> list[Sequence[Line]]:
+    """The lines of each job, from its name on; all of them where they can't be told apart."""
     starts = [at for at, line in enumerate(lines) if re.match(r'\s*"jobname"\s*:', line.text)]
-    for first, last in pairwise([*starts, len(lines)]):
-        if f'"{name}"' in lines[first].text:
-            return lines[first:last]
-    return lines
+    if len(starts) != count:
+        return [lines] * count
+    return [lines[first:last] for first, last in pairwise([*starts, len(lines)])]
 
 
 def _lines_of_rate(lines: Sequence[Line], way: str) -> Sequence[Line]:
