@@ -96,9 +96,10 @@ def test_first_statement_of_a_field_wins_with_its_origin():
 
 def test_members_that_nothing_describes_are_devices_too():
     topology = merge([Device("md0", members=("8:0", "/dev/sdb", "259:1"))])
-    assert topology.devices["md0"].members == ("sda", "sdb", "259:1")
-    assert topology.find("dev259-1").name == "259:1"
-    assert [leaf.name for leaf in topology.leaves("md0")] == ["sda", "sdb", "259:1"]
+    assert topology.find("dev259-1") is topology.find("259:1")
+    numbered = topology.find("259:1").name
+    assert topology.devices["md0"].members == ("sda", "sdb", numbered)
+    assert [leaf.name for leaf in topology.leaves("md0")] == ["sda", "sdb", numbered]
 
 
 def test_loop_of_members_ends():
