@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ Classes = npt.NDArray[np.uint8]
 CLASS = {name: code for code, name in enumerate(LINE_CLASSES)}
 UNSEEN = 255
 
+_QUOTE = re.compile(rb"^(?:>[ \t]?)++", re.MULTILINE)
 _MOST_NOTES = 200
 _LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
 
@@ -65,6 +67,13 @@ def span(seconds: Floats) -> tuple[str | None, str | None]:
     return str(pd.Timestamp(known.min(), unit="s")), str(pd.Timestamp(known.max(), unit="s"))
 
 
+def undress(data: bytes) -> bytes:
+    """The same lines without the NUL bytes of 11.5.7, carriage returns and the quoting of mail."""
+    for dress in (b"\0", b"\r"):
+        data = data.replace(dress, b"") if dress in data else data
+    return _QUOTE.sub(b"", data) if data.startswith(b">") or b"\n>" in data else data
+
+
 def line_starts(data: bytes) -> Ints:
     """The offset of every line's first byte."""
     breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10) + 1
@@ -75,6 +84,28 @@ def line_starts(data: bytes) -> Ints:
 def unseen(count: int) -> Classes:
     """A class code per line of an input, all of them open."""
     return np.full(count, UNSEEN, dtype=np.uint8)
+
+
+_STRONGER = ("header", "banner", "clock", "unread", "row")
+
+
+def mark_lines(
+    classes: Classes, reasons: dict[int, str], starts: Ints, marks: Sequence[tuple[int, int, int]]
+) -> None:
+    """Class the lines of JSON by (class, first offset, last offset); the stronger holds on a shared line."""
+    if not marks:
+        return
+    table = np.array(marks, dtype=np.int64)
+    first = np.searchsorted(starts, table[:, 1], "right") - 1
+    last = np.searchsorted(starts, table[:, 2], "right") - 1
+    for name in _STRONGER:
+        chosen = table[:, 0] == CLASS[name]
+        # +1 where a mark begins and -1 behind its end: the running sum is above 0 inside marks
+        steps = np.bincount(first[chosen], minlength=len(classes) + 1)
+        steps = steps - np.bincount(last[chosen] + 1, minlength=len(classes) + 1)
+        classes[np.cumsum(steps)[: len(classes)] > 0] = CLASS[name]
+    unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
+    reasons.update(dict.fromkeys(unread, "damaged JSON; the object is left out"))
 
 
 def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterator[Item]:

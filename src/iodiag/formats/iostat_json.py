@@ -13,6 +13,7 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
@@ -32,7 +33,9 @@ from iodiag.formats._samples import (
     alike,
     front_columns,
     line_starts,
+    mark_lines,
     span,
+    undress,
     unseen,
 )
 from iodiag.formats._types import FileFormat, Item, LayoutColumn
@@ -49,6 +52,7 @@ _EXAMPLE = """\
 
 _ID = "iostat-json"
 _LINES_BEFORE = 5
+_MOST_LAYOUTS = 100
 _ABSURD = 1e100  # no counter comes near; keeps products finite
 _EVENTS = frozenset(
     f"{what}_per_s"
@@ -97,10 +101,11 @@ class _Run:
 
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per run of iostat, and notes. `line` is where a device's values begin."""
-    starts = line_starts(source.data)
+    data = undress(source.data)
+    starts = line_starts(data)
     classes = unseen(len(starts))
     reasons: dict[int, str] = {}
-    runs = _runs(source, starts, classes, reasons)
+    runs = _runs(source, data, starts, classes, reasons)
     clocks = [[_clock.parse_line(report.clock) for report in run.reports] for run in runs]
     dates = [_clock.parse_date(run.facts.get("date", "")) for run in runs]
     order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_half=False)
@@ -119,13 +124,7 @@ def read(source: Source) -> Iterator[Item]:
     yield from notes
     dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
-    frames: dict[str, list[pd.DataFrame]] = {}
-    for timed in read_runs:
-        for table in timed.tables:
-            frames.setdefault(table.family, []).append(_frame(source, timed, table, is_aware))
-    for family, parts in frames.items():
-        whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
-        yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
+    yield from _tables(source.name, read_runs, is_aware)
     for timed in read_runs:
         yield _section(source, starts, timed)
     yield from account(source, classes, reasons)
@@ -135,12 +134,12 @@ def _recognise(head: bytes) -> bool:
     return b'"sysstat"' in head and (b'"disk_device"' in head or b'"avg-cpu"' in head)
 
 
-def _runs(source: Source, starts: Ints, classes: Classes, reasons: dict[int, str]) -> list[_Run]:
+def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: dict[int, str]) -> list[_Run]:
     """The runs in a file, with every line of theirs classed."""
     marks: list[tuple[int, int, int]] = []  # class, and the offsets of the first and the last byte
     runs: list[_Run] = []
     begun = 0
-    for event in scan(source.data):
+    for event in scan(data):
         last = max(event.end - 1, event.start)
         if event.kind == "document":
             begun = event.start
@@ -153,9 +152,9 @@ def _runs(source: Source, starts: Ints, classes: Classes, reasons: dict[int, str
             runs.append(_Run(len(runs), event.start, command))
         elif runs:
             if event.path[-1:] == ("statistics",) and not runs[-1].reports:
-                runs[-1].is_elided = _is_elided(source.data, event.start)
+                runs[-1].is_elided = _is_elided(data, event.start)
             marks.append((_take(runs[-1], event), event.start, last))
-    _mark(classes, reasons, starts, marks)
+    mark_lines(classes, reasons, starts, marks)
     return runs
 
 
@@ -171,7 +170,10 @@ def _take(run: _Run, event: Event) -> int:
         run.reports[-1].clock = str(event.value)
         return CLASS["clock"]
     elif event.members and name in ("avg-cpu", "disk") and run.reports:
-        group = run.groups.setdefault((name, *event.members), _Group())
+        keys = (name, *event.members)
+        if keys not in run.groups and len(run.groups) == _MOST_LAYOUTS:
+            return CLASS["unread"]
+        group = run.groups.setdefault(keys, _Group())
         group.add(len(run.reports) - 1, event.start, event.members)
         return CLASS["row"]
     return CLASS["header"]
@@ -184,28 +186,6 @@ def _is_elided(data: bytes, first: int) -> bool:
     """
     before = data[max(0, first - 200) : first].rpartition(b"[")[2]
     return b"," in before or before.count(b"\n") > 1
-
-
-_STRONGER = ("header", "banner", "clock", "unread", "row")
-
-
-def _mark(
-    classes: Classes, reasons: dict[int, str], starts: np.ndarray, marks: list[tuple[int, int, int]]
-) -> None:
-    """Class the lines of all marks; where marks share a line, the later of _STRONGER holds."""
-    if not marks:
-        return
-    table = np.array(marks, dtype=np.int64)
-    first = np.searchsorted(starts, table[:, 1], "right") - 1
-    last = np.searchsorted(starts, table[:, 2], "right") - 1
-    for name in _STRONGER:
-        chosen = table[:, 0] == CLASS[name]
-        # +1 where a mark begins and -1 behind its end: the running sum is above 0 inside marks
-        steps = np.bincount(first[chosen], minlength=len(classes) + 1)
-        steps = steps - np.bincount(last[chosen] + 1, minlength=len(classes) + 1)
-        classes[np.cumsum(steps)[: len(classes)] > 0] = CLASS[name]
-    unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
-    reasons.update(dict.fromkeys(unread, "damaged JSON; the object is left out"))
 
 
 def _command(source: Source, line: int) -> Command | None:
@@ -249,6 +229,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
 
 
+@lru_cache(maxsize=256)
 def _layout_name(keys: tuple[str, ...]) -> str:
     """What the text report with the same columns is called."""
     if keys[0] != "disk":
@@ -257,6 +238,7 @@ def _layout_name(keys: tuple[str, ...]) -> str:
     return layout.name if layout else "unknown columns"
 
 
+@lru_cache(maxsize=256)
 def _columns(kind: str, keys: tuple[str, ...]) -> dict[str, LayoutColumn]:
     """The keys of an object that have columns, in their order."""
     if kind == "avg-cpu":
@@ -326,6 +308,11 @@ class _Timed:
     lengths: Floats
     is_since_boot: bool
 
+    @property
+    def seconds(self) -> Floats:
+        """The ends of reports, NaN where no date is known."""
+        return self.ends.seconds if self.ends.is_dated else np.full(len(self.lengths), np.nan)
+
 
 def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: str) -> _Timed:
     banner = _clock.parse_date(run.facts.get("date", ""))
@@ -339,34 +326,60 @@ def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: st
     return _Timed(run, found, ends, lengths, is_since_boot)
 
 
-def _frame(source: Source, timed: _Timed, table: _Table, is_aware: bool) -> pd.DataFrame:
-    rows, count = table.rows, len(table.lines)
-    seconds = timed.ends.seconds[rows.report] if timed.ends.is_dated else np.full(count, np.nan)
+def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleTable]:
+    """A table per family, of all runs together."""
+    alike_rows: dict[tuple[str, tuple[str | None, ...]], list[tuple[_Timed, _Table]]] = {}
+    for timed in runs:
+        for table in timed.tables:
+            alike_rows.setdefault((table.family, table.names), []).append((timed, table))
+    frames: dict[str, list[pd.DataFrame]] = {}
+    for (family, names), found in alike_rows.items():
+        frames.setdefault(family, []).append(_frame(source, family, names, found, is_aware))
+    for family, parts in frames.items():
+        whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
+
+
+def _frame(
+    source: str,
+    family: str,
+    names: tuple[str | None, ...],
+    found: list[tuple[_Timed, _Table]],
+    is_aware: bool,
+) -> pd.DataFrame:
+    """The rows of one layout."""
+    counts = [len(table.lines) for _, table in found]
+    hosts = [timed.run.facts.get("nodename", "") for timed, _ in found]
+    distinct = {name: place for place, name in enumerate(dict.fromkeys(hosts))}
+    codes = np.repeat([distinct[host] for host in hosts], counts)
+    numbers = np.concatenate([table.rows.numbers for _, table in found])
+    items = [name for _, table in found for name in table.rows.items]
+    report = np.concatenate([table.rows.report for _, table in found])
     data = front_columns(
-        source.name,
-        table.lines,
-        timed.run.facts.get("nodename", ""),
-        seconds,
+        source,
+        np.concatenate([table.lines for _, table in found]),
+        pd.Categorical.from_codes(codes, categories=pd.Index(list(distinct), dtype="str")),
+        np.concatenate([timed.seconds[table.rows.report] for timed, table in found]),
         is_aware,
-        timed.lengths[rows.report],
-        np.full(count, timed.run.index, dtype=np.int64),
-        rows.report,
-        (rows.report == 0) & timed.is_since_boot,
+        np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
+        np.repeat([timed.run.index for timed, _ in found], counts),
+        report,
+        (report == 0) & np.repeat([timed.is_since_boot for timed, _ in found], counts),
     )
-    if table.family == "disk":
-        data["device"] = pd.Categorical([name.strip() for name in rows.items])
+    if family == "disk":
+        data["device"] = pd.Categorical([name.strip() for name in items])
     else:
-        data["cpu"] = alike("all", count)
-    data |= {name: rows.numbers[:, place] for place, name in enumerate(table.names) if name}
-    if table.family == "disk":
-        data["is_group"] = np.array([name.startswith(" ") for name in rows.items], dtype=np.bool_)
+        data["cpu"] = alike("all", len(items))
+    data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
+    if family == "disk":
+        data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)
     return pd.DataFrame(data)
 
 
 def _section(source: Source, starts: Ints, timed: _Timed) -> Section:
     facts = timed.run.facts
     cpus = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
-    start, end = span(timed.ends.seconds) if timed.ends.is_dated else (None, None)
+    start, end = span(timed.seconds)
     return Section(
         source=source.name,
         format=_ID,
