@@ -13,12 +13,11 @@ import pandas as pd
 
 from iodiag.formats._clock import Floats
 from iodiag.formats._sadf_tables import Part, parse_stamp
-from iodiag.formats._samples import CLASS, UNSEEN, Bools, Classes, Ints, line_starts, unseen
+from iodiag.formats._samples import CLASS, UNSEEN, Bools, Classes, Ints, line_starts, undress, unseen
 from iodiag.model.capture import Source
 
 _SAMPLE_BYTES = 200_000
 _MOST_HOSTS = 1000
-_QUOTE = re.compile(rb"^(?:>[ \t]?)++", re.MULTILINE)
 _CPUS = re.compile(rb"\((\d{1,6}) CPU\)")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{0,40})?|[.,]\d{1,40})")
 _NO_VALUE = ("nan", "-nan", "inf", "-inf", "NaN", "")
@@ -45,7 +44,7 @@ class Lines:
 
     @classmethod
     def of(cls, source: Source, separator: bytes) -> Lines:
-        data = _plain(source.data)
+        data = undress(source.data)
         starts = line_starts(data)
         content = np.frombuffer(data, dtype=np.uint8)
         ends = np.append(starts[1:] - 1, len(data) - data.endswith(b"\n"))
@@ -176,10 +175,3 @@ def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tupl
     borders = np.union1d(np.fromiter(restarts, dtype=np.int64, count=len(restarts)), changes)
     cpus = {int(np.searchsorted(borders, line, "right")): n for line, n in restarts.items() if n is not None}
     return [replace(part, segment=np.searchsorted(borders, part.lines, "right")) for part in parts], cpus
-
-
-def _plain(data: bytes) -> bytes:
-    """The same lines without the NUL bytes of 11.5.7, carriage returns and the quoting of mail."""
-    for dress in (b"\0", b"\r"):
-        data = data.replace(dress, b"") if dress in data else data
-    return _QUOTE.sub(b"", data) if data.startswith(b">") or b"\n>" in data else data
