@@ -32,6 +32,7 @@ _SAMPLE = re.compile(rb"^[^;\n]*+;-?\d{1,9};[ \t]*(?:\d{4}-\d\d-\d\d |\d{9,10}[ 
 _HEADER = re.compile(rb"^#[ \t]*hostname;interval;timestamp((?:;[^\n]*+)?)$", re.MULTILINE)
 _FRONT = 3
 _MOST_FIELDS = 100_000
+_MOST_LAYOUTS = 1000
 _NO_ROW = "not a whole row of the header above it"
 _NO_NAMES = "the columns of CPU* have no names: the first is taken as all CPUs, the rest left out"
 _NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
@@ -81,7 +82,8 @@ def _blocks(lines: Lines) -> Iterator[tuple[str, Ints]]:
     above = np.searchsorted(np.array(at, dtype=np.int64), rest) - 1
     lines.refuse(rest[above < 0], "no header above it")
     kind = np.array([*kinds, -1])[above]
-    for header, number in headers.items():
+    lines.refuse(rest[kind >= _MOST_LAYOUTS], "too many different headers")
+    for header, number in list(headers.items())[:_MOST_LAYOUTS]:
         below = rest[(kind == number) & (above >= 0)]
         if len(below):
             yield header, below
