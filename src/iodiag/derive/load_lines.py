@@ -60,8 +60,8 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     """The level itself: rate, depth, latency, util."""
     return cite(
         load.level.rows,
-        "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, "
-        "{latency} ms each",
+        "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, {latency} "
+        "ms each",
         numbers(series, load),
         worst="util_pct",
     )
@@ -84,16 +84,15 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(rows, text, values | {"plural": plural}, worst="queue_depth")
     elif load.basis == "class":
         text = (
-            "{latency} ms at {depth} in flight is {inflation:.1f}x the longest that an unloaded "
-            "device of its class takes"
+            "{latency} ms at {depth} in flight is {inflation:.1f}x the longest that an unloaded device of "
+            "its class takes"
         )
         yield cite(rows, text, values, worst="await_ms")
     if load.lower is not None and load.basis == "measured":
         yield cite(
             load.lower.rows,
             "from {lower_depth} to {depth} in flight ({lower_queue:.1f}x the queue) it did "
-            "{lower_times:.2f}x the "
-            "requests: elasticity {elasticity:.2f}",
+            "{lower_times:.2f}x the requests: elasticity {elasticity:.2f}",
             values,
         )
     if load.basis == "measured" and load.inflation > 1:
@@ -123,8 +122,8 @@ def disks_below(load: Load) -> Iterator[Evidence]:
             "most": 100 * busiest[1],
         }
         text = (
-            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
-            "most: {most:.0f} %"
+            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} most: "
+            "{most:.0f} %"
         )
         yield cite(None, text, values, weighs="context")
 

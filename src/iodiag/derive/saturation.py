@@ -341,8 +341,8 @@ def _unknown(load: Load) -> str:
     if load.basis == "measured":
         return "its latency is near that of one request alone, but no deeper queue was seen"
     return (
-        "no baseline: no sample of this kind of request has about one in flight, so nothing says "
-        "what a request costs unloaded; a capture at low load, or lsblk and the disks below, would settle it"
+        "no baseline: no sample of this kind of request has about one in flight, so nothing says what a "
+        "request costs unloaded; a capture at low load, or lsblk and the disks below, would settle it"
     )
 
 

@@ -25,6 +25,12 @@ _CONTROLLER = re.compile(
     re.IGNORECASE,
 )
 
+_CLOUD = re.compile(
+    r"amazon elastic block store|google persistentdisk|persistentdisk|msft virtual disk|nvme_card-pd|"
+    r"alibaba cloud|oracle blockvolume",
+    re.IGNORECASE,
+)
+
 
 def is_spinning(series: DeviceSeries) -> bool | None:
     """Whether it stands on spinning disks; None where that is unknown or cannot be believed.
@@ -86,3 +92,9 @@ def chain(series: DeviceSeries) -> Iterator[Device]:
         yield device
         below = series.topology.members(device.name)
         device = below[0] if len(below) == 1 else None
+
+
+def cloud_model(series: DeviceSeries) -> str:
+    """The model of a disk below that a provider meters; empty where there is none."""
+    models = [leaf.model for leaf in series.leaves if leaf.model and _CLOUD.search(leaf.model)]
+    return models[0] if models else ""

@@ -15,6 +15,11 @@ def topmost(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {top: tuple(name for name in named if top in above[name]) for top in tops}
 
 
+def are_related(view: View, one: str, other: str) -> bool:
+    """Whether two devices are the same, or one stands on the other."""
+    return one == other or one in _ancestors(view, other) or other in _ancestors(view, one)
+
+
 def _ancestors(view: View, name: str) -> set[str]:
     found: set[str] = set()
     todo = [name]

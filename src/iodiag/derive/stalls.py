@@ -8,11 +8,15 @@ ends alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.view import DeviceSeries
 
 Mask = npt.NDArray[np.bool_]
 
@@ -68,3 +72,61 @@ def bridged(frame: pd.DataFrame) -> pd.DataFrame:
     if joined["interval_s"].notna().any():
         joined["interval_s"] = np.where(joined["interval_s"].notna(), span[own], np.nan)
     return joined
+
+
+@dataclass(frozen=True)
+class Stall:
+    """Consecutive samples of a busy device without a completion, and the sample that ended them.
+
+    `seconds` is its length (in samples where no length is known). `release` is None where the stream
+    ends first. `booked_s` is the request time that the release shows beyond a typical sample,
+    `flushing_s` the time of flushes that it shows; NaN without a release.
+    """
+
+    rows: pd.DataFrame = field(repr=False)
+    seconds: float
+    release: pd.DataFrame | None = field(repr=False)
+    booked_s: float
+    flushing_s: float
+
+    @property
+    def is_flush(self) -> bool:
+        """Whether flushes of the cache fill half of it or more."""
+        return self.flushing_s >= 0.5 * self.seconds
+
+
+def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
+    """A device's stalls: silent samples busy throughout, or shown to have been busy by their end.
+
+    Kernels 5.7 to 6.9 may show a stall as idle and add its busy time to the sample that ends it,
+    whose util then exceeds 100 % by as much.
+    """
+    frame = series.frame
+    nothing = weighted.values(frame, "ios_per_s") == 0
+    streams = frame["stream"].to_numpy(dtype=np.int64)
+    busy, lengths = stalled(frame), weighted.lengths(frame)
+    loaded = weighted.values(series.loaded, "depth")
+    typical = float(np.nanmedian(loaded)) if np.isfinite(loaded).any() else 0.0
+    edges = np.flatnonzero((np.diff(nothing.astype(np.int8)) != 0) | (np.diff(streams) != 0)) + 1
+    for run in np.split(np.arange(len(frame)), edges):
+        if not len(run) or not nothing[run[0]]:
+            continue
+        after = int(run[-1]) + 1
+        is_released = after < len(frame) and streams[after] == streams[run[0]]
+        release = frame.iloc[[after]] if is_released else None
+        silent = float(lengths[run].sum())
+        if busy[run].all():
+            yield _stall(frame.iloc[run], silent, release, typical)
+        elif release is not None and not busy[run].any():
+            added = float(weighted.values(release, "util")[0] - 1) * float(lengths[after])
+            if 0 < added <= silent + lengths[after]:
+                yield _stall(frame.iloc[run], added, release, typical)
+
+
+def _stall(rows: pd.DataFrame, seconds: float, release: pd.DataFrame | None, typical: float) -> Stall:
+    if release is None:
+        return Stall(rows, seconds, None, float("nan"), float("nan"))
+    length = float(weighted.lengths(release)[0])
+    booked = (weighted.values(release, "depth")[0] - typical) * length
+    flushes = weighted.values(release, "flushes_per_s") * weighted.values(release, "flush_await_ms")
+    return Stall(rows, seconds, release, float(booked), float(np.nan_to_num(flushes)[0]) / 1000 * length)

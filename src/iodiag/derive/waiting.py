@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.view import View
+from iodiag.derive.view import DeviceSeries, View
 
 
 def rows_at(view: View, table: str, rows: pd.DataFrame) -> pd.DataFrame | None:
@@ -31,6 +33,20 @@ def blocked(view: View, rows: pd.DataFrame) -> tuple[pd.DataFrame, float] | None
 def pressure(view: View, rows: pd.DataFrame, state: str) -> tuple[pd.DataFrame, float] | None:
     """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
     return _mean(view, "pressure", f"io_{state}_pct", rows)
+
+
+def is_any_busy(
+    view: View, devices: Iterable[DeviceSeries], rows: pd.DataFrame, util_pct: float, depth: float
+) -> bool:
+    """Whether one of some devices was that busy, or held that many requests, during `rows`."""
+    meanwhile = rows_at(view, "disk", rows)
+    for device in devices:
+        own = None if meanwhile is None else meanwhile[meanwhile["device"] == device.name]
+        if own is not None and len(own):
+            is_busy = weighted.mean(own, "util_pct") >= util_pct
+            if is_busy or weighted.mean(own, "queue_depth") >= depth:
+                return True
+    return False
 
 
 def _mean(view: View, table: str, column: str, rows: pd.DataFrame) -> tuple[pd.DataFrame, float] | None:

@@ -68,7 +68,10 @@ def _bursts(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
     is_deep = (at_once >= limits.flood) | ((at_once >= limits.queue) & (inflation >= limits.inflation))
     mask = is_deep & (weighted.values(frame, "util") <= limits.most_util / 100) & ~is_short
     mask &= weighted.values(frame, "is_util_trusted") > 0
-    return frame[mask] if mask.any() else None
+    # in short samples a load that begins or ends within one looks alike: that is no pattern
+    is_long = ~(weighted.values(frame, "interval_s") < limits.longest)
+    enough = mask.sum() >= limits.least_samples or bool((mask & is_long).any())
+    return frame[mask] if enough and mask.any() else None
 
 
 def _finding(view: View, bursts: dict[str, pd.DataFrame], limits: Limits) -> Finding:
@@ -81,9 +84,8 @@ def _finding(view: View, bursts: dict[str, pd.DataFrame], limits: Limits) -> Fin
             cite(
                 bursts[name],
                 "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
-                "{busy_rate:.0f} "
-                "requests/s whenever busy, against {rate} on the average ({count} of {all} samples with "
-                "load)",
+                "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
+                "samples with load)",
                 values,
                 worst="at_once",
             )
@@ -96,9 +98,8 @@ def _finding(view: View, bursts: dict[str, pd.DataFrame], limits: Limits) -> Fin
         devices=tuple(told),
         **when(bursts[told[0]]),
         summary=say(
-            "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it "
-            "is busy, "
-            "not {depth}.",
+            "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it is "
+            "busy, not {depth}.",
             worst,
         ),
         evidence=tuple(evidence),
@@ -168,6 +169,9 @@ RULE = Rule(
             1.5, "s", "sample length that needs no remedy", "the tools' shortest is a second"
         ),
         "longest": Threshold(60, "s", "sample length from which any mean hides bursts", "judgement"),
+        "least_samples": Threshold(
+            3, "samples", "samples of less than a minute that show it", "judgement: not the edge of a load"
+        ),
         "judged_util": Threshold(30, "%", "util from which a device's latency is of interest", "judgement"),
     },
     confirm=("iostat -xy -t 1", "biolatency -D 1"),

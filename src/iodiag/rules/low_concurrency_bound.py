@@ -87,16 +87,14 @@ def _finding(
         **when(level.rows),
         summary=say(
             "{device} serves one request at a time: at {latency} ms each no more than {ceiling:.0f} "
-            "{direction}/s "
-            "can be had, {mb:.1f} MB/s now.",
+            "{direction}/s can be had, {mb:.1f} MB/s now.",
             values,
         ),
         evidence=(
             cite(
                 level.rows,
                 "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % "
-                "util: "
-                "{at_once} in flight while busy",
+                "util: {at_once} in flight while busy",
                 values,
                 worst="await_ms",
             ),

@@ -141,9 +141,8 @@ def _overlap(case: _Misread) -> Evidence:
         "quotient": 1000 * level.util / level.rate,
     }
     text = (
-        "{device}: {depth} in flight while busy, {latency} ms each: svctm {svctm} ms is only the "
-        "{util:.1f} % "
-        "util divided by {rate} requests/s ({quotient} ms)"
+        "{device}: {depth} in flight while busy, {latency} ms each: svctm {svctm} ms is only the {util:.1f} "
+        "% util divided by {rate} requests/s ({quotient} ms)"
     )
     return cite(level.rows, text, values)
 

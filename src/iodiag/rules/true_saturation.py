@@ -135,8 +135,7 @@ _GUESSED = "its class is unknown: lsblk -o NAME,ROTA,TYPE,MODEL, or a capture at
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
-    "request; at most "
-    "{gain:.0f} % more throughput is left.",
+    "request; at most {gain:.0f} % more throughput is left.",
     "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least "
     "seen.",
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} spinning disk{plural}, {latency} "

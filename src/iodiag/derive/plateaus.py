@@ -1,0 +1,182 @@
+"""Flat tops: samples in which a rate stays the same, whatever the demand does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive import caps, weighted
+from iodiag.derive.episodes import Mask, longest
+from iodiag.derive.evidence import cite
+from iodiag.model.finding import Evidence
+from iodiag.model.units import KB_PER_MB
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A flat top: consecutive samples in which one of IOPS and throughput keeps to `rate`.
+
+    `variation` is its coefficient of variation; `cap` and `round_rate` are the published limit and
+    the round number that it is near, in the same quantity.
+    """
+
+    rows: pd.DataFrame = field(repr=False)
+    quantity: caps.Quantity
+    rate: float
+    variation: float
+    cap: caps.Cap | None
+    round_rate: float | None
+
+    @property
+    def unit(self) -> str:
+        """IOPS or MiB/s."""
+        return "IOPS" if self.quantity == "ios_per_s" else "MiB/s"
+
+    def shown(self, rate: float) -> float:
+        """A rate of this quantity in its unit."""
+        return rate if self.quantity == "ios_per_s" else rate / KB_PER_MB
+
+    @property
+    def other_range(self) -> float:
+        """How far the other of IOPS and throughput ranged meanwhile."""
+        return spread(self.rows, "kb_per_s" if self.quantity == "ios_per_s" else "ios_per_s")
+
+
+def plateau(
+    frame: pd.DataFrame,
+    quantity: caps.Quantity,
+    demand: Mask,
+    *,
+    width: float,
+    least: int,
+    while_busy: bool = False,
+) -> Plateau | None:
+    """The flat top of a quantity among demanding samples, if `least` of them follow each other on it.
+
+    `while_busy` takes the rates per busy time, which evens out idle moments and samples whose
+    length was mistaken: both show in util as well.
+    """
+    rates = weighted.values(frame, quantity)
+    if while_busy:
+        rates = rates / np.maximum(weighted.values(frame, "util"), 1e-9)
+    usable = demand & (rates > 0)
+    if not usable.any():
+        return None
+    centre = densest(rates[usable], width)
+    rows = longest(frame, usable & (np.abs(rates / centre - 1) <= width))
+    if rows is None or len(rows) < least:
+        return None
+    on_it = rates[frame.index.get_indexer(rows.index)]
+    rate, variation = float(np.median(on_it)), float(np.std(on_it) / np.mean(on_it))
+    if variation > width:
+        return None
+    return Plateau(
+        rows, quantity, rate, variation, caps.near(rate, quantity), caps.round_number(rate, quantity)
+    )
+
+
+def likeness(found: Plateau) -> Iterator[Evidence]:
+    """Which published limit or round number a plateau is near, if any."""
+    values: dict[str, float | str] = {"unit": found.unit, "date": caps.published()[0]}
+    if found.cap is not None:
+        values |= {"listed": found.shown(found.cap.value), "name": found.cap.name}
+        yield cite(found.rows, "{listed:g} {unit} is the limit of {name} (list of {date})", values)
+    elif found.round_rate is not None:
+        values["round"] = found.shown(found.round_rate)
+        yield cite(found.rows, "{round:g} {unit} is a round number, as settings are", values)
+
+
+def densest(rates: Floats, width: float) -> float:
+    """The middle of the band of ± `width` that holds most of some positive rates."""
+    ordered = np.sort(rates)
+    reach = np.searchsorted(ordered, ordered * (1 + width) / (1 - width), side="right")
+    first = int(np.argmax(reach - np.arange(len(ordered))))
+    return float(np.median(ordered[first : reach[first]]))
+
+
+def spread(rows: pd.DataFrame, column: str) -> float:
+    """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
+    data = weighted.values(rows, column)
+    data = data[np.isfinite(data) & (data > 0)]
+    if not len(data):
+        return float("nan")
+    low, high = np.percentile(data, [10, 90])
+    return float(high / low)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The samples before and after one step of a rate; rates are medians, noise is robust."""
+
+    quantity: caps.Quantity
+    before: pd.DataFrame = field(repr=False)
+    after: pd.DataFrame = field(repr=False)
+
+    @property
+    def before_rate(self) -> float:
+        """The median rate before the step."""
+        return _median(self.before, self.quantity)
+
+    @property
+    def after_rate(self) -> float:
+        """The median rate after it."""
+        return _median(self.after, self.quantity)
+
+    @property
+    def drop(self) -> float:
+        """How far the rate fell; negative where it rose."""
+        return self.before_rate - self.after_rate
+
+    @property
+    def noise_before(self) -> float:
+        """Robust standard deviation of the rate before the step."""
+        return _deviation(self.before, self.quantity)
+
+    @property
+    def noise_after(self) -> float:
+        """Robust standard deviation of the rate after it."""
+        return _deviation(self.after, self.quantity)
+
+    @property
+    def keeps_mix(self) -> bool:
+        """Whether reads and writes were mixed alike before and after (of prepared samples)."""
+        return bool(set(self.before["kind"] % 100) & set(self.after["kind"] % 100))
+
+    def ratio(self, column: str) -> float:
+        """A column's median after the step over that before."""
+        before = _median(self.before, column)
+        return _median(self.after, column) / before if before > 0 else float("nan")
+
+
+def step_of(frame: pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
+    """The one step that splits a rate's samples best, at least `least` of them to each side.
+
+    Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
+    """
+    rates = weighted.values(frame, quantity)
+    count = len(rates)
+    if count < 2 * least or not (rates > 0).all():
+        return None
+    logs = np.log(rates)
+    sums, total = np.cumsum(logs), logs.sum()
+    places = np.arange(least, count - least + 1)
+    left, right = sums[places - 1], total - sums[places - 1]
+    explained = left**2 / places + right**2 / (count - places)
+    place = int(places[int(np.argmax(explained))])
+    return Step(quantity, frame.iloc[:place], frame.iloc[place:])
+
+
+def _median(rows: pd.DataFrame, column: str) -> float:
+    return float(np.median(weighted.values(rows, column)))
+
+
+def _deviation(rows: pd.DataFrame, column: str) -> float:
+    """1.4826 times the median distance from the median: the standard deviation of normal data."""
+    data = weighted.values(rows, column)
+    return float(1.4826 * np.median(np.abs(data - np.median(data))))

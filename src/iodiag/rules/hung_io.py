@@ -1,0 +1,181 @@
+"""A request was outstanding for many seconds: the device answered nothing.
+
+What it detects: five seconds and more in which a device was busy throughout (or, on kernels that count
+only at completion, silent) and completed nothing, and then, where the stall ends within the capture,
+a sample that books more request time than the stall was long.
+
+Why it matters: everything that needed the device stood still: a command that timed out, a lost path, a
+firmware that paused.
+
+When it is wrong: a cache flush that writes back hundreds of megabytes looks the same; where flushes are
+counted and fill the stall, repeatedly, flush-latency is the rule that tells, and where they are not, writes
+alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
+in the whole capture may have a stuck counter.
+
+References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.evidence import cite, say
+from iodiag.derive.grading import confidence, when
+from iodiag.derive.stalls import Stall, stalls_of
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.derive.waiting import blocked, pressure
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device that answered nothing for a while."""
+    for series in view.devices:
+        found = [stall for stall in stalls_of(series) if _is_hang(stall, limits)]
+        flushes = [stall for stall in found if stall.is_flush]
+        others = [stall for stall in found if not stall.is_flush]
+        if len(flushes) >= 2:
+            reason = "it was silent while its cache was flushed, again and again: see flush-latency"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
+        elif found:
+            yield _finding(view, series, others or flushes, limits)
+        else:
+            yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
+
+
+def _is_hang(stall: Stall, limits: Limits) -> bool:
+    """Long enough, and where it ends, ended by requests that had waited for it."""
+    holds = float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
+    long_enough = stall.seconds >= limits.least_seconds
+    is_dense = len(stall.rows) >= limits.least_samples or stall.seconds >= limits.least_seconds * len(
+        stall.rows
+    )
+    if stall.release is None:
+        return holds or (long_enough and is_dense)
+    return long_enough and is_dense and stall.booked_s >= stall.seconds
+
+
+def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
+    worst = max(stalls, key=lambda stall: stall.seconds)
+    evidence = (*_evidence(series, worst), *_witnesses(view, worst), *_against(series, worst))
+    points = sum(item.weighs == "for" for item in evidence)
+    points += worst.release is not None and not _may_be_flush(series, worst)
+    is_long = worst.seconds >= limits.least_seconds and _is_timed(worst.rows)
+    is_sure = is_long and not _may_be_flush(series, worst) and len(series.loaded) > 0
+    sure = confidence(points + 1, at_most="high" if is_sure else "low")
+    severity: Severity = "notice" if sure == "low" else "critical" if worst.release is None else "warning"
+    values = _values(series, worst) | {"count": len(stalls)}
+    more = " {count} times; the longest" if len(stalls) > 1 else ""
+    ends = " and still did when the capture ended" if worst.release is None else ""
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(series.name,),
+        **when(worst.rows),
+        summary=say("{device} answered nothing" + more + " for {seconds:.0f} s" + ends + ".", values),
+        evidence=evidence,
+        refutes=("a virtual machine that was paused: then all devices stop at once",),
+        cannot_know=("what held the request: the kernel's log names timeouts, resets and lost paths",),
+    )
+
+
+def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
+    return {
+        "device": series.name,
+        "seconds": stall.seconds,
+        "samples": len(stall.rows),
+        "depth": float(np.nanmax(weighted.values(stall.rows, "depth"))),
+        "util": float(np.nanmean(weighted.values(stall.rows, "util_pct"))),
+    }
+
+
+def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    values = _values(series, stall)
+    text = (
+        "{samples} samples ({seconds:.0f} s) with no request completed, {util:.1f} % util, {depth} in flight"
+    )
+    yield cite(stall.rows, text, values)
+    if stall.release is None:
+        return
+    said: dict[str, float | str] = {
+        "booked": stall.booked_s,
+        "latency": float(weighted.values(stall.release, "latency_ms")[0]),
+        "depth": float(weighted.values(stall.release, "depth")[0]),
+        "seconds": stall.seconds,
+    }
+    text = (
+        "the sample that ends it books {depth} in flight and {latency} ms a request: {booked:.0f} s of "
+        "waiting beyond the usual, in a stall of {seconds:.0f} s"
+    )
+    yield cite(stall.release, text, said)
+
+
+def _witnesses(view: View, stall: Stall) -> Iterator[Evidence]:
+    waiting = blocked(view, stall.rows)
+    if (
+        waiting is not None
+        and waiting[1] >= 1
+        and waiting[0]["source"].iloc[0] == stall.rows["source"].iloc[0]
+    ):
+        yield cite(waiting[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": waiting[1]})
+    full = pressure(view, stall.rows, "full")
+    if full is not None and full[1] >= 80:
+        yield cite(full[0], "no task got on for I/O {full:.0f} % of the time", {"full": full[1]})
+
+
+def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    if _may_be_flush(series, stall):
+        text = "only writes were under way: a long flush of the cache looks the same"
+        yield cite(stall.rows, text, weighs="against")
+    if not len(series.loaded):
+        text = "it completes nothing in the whole capture: its counter may be stuck"
+        yield cite(stall.rows, text, weighs="against")
+    if not _is_timed(stall.rows):
+        yield cite(stall.rows, "nothing says how long the samples are", weighs="against")
+
+
+def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
+    """Whether a flush may have filled the stall: writes, and no column that counts flushes says otherwise."""
+    if stall.is_flush:
+        return True
+    reads = np.nan_to_num(weighted.values(series.loaded, "read_kb_per_s")).sum()
+    writes = np.nan_to_num(weighted.values(series.loaded, "write_kb_per_s")).sum()
+    counts_flushes = "flush_await_ms" in series.frame and series.frame["flush_await_ms"].notna().any()
+    return bool(writes > reads and not counts_flushes)
+
+
+def _is_timed(rows: pd.DataFrame) -> bool:
+    return bool(rows["interval_s"].notna().all())
+
+
+RULE = Rule(
+    id="hung-io",
+    title="The device answered nothing for many seconds",
+    why="Everything that needed it stood still.",
+    remedy=(
+        "Look for timeouts, resets and lost paths in the kernel's log of that minute; check cables, "
+        "firmware, paths.",
+        "On a network volume: look at the link and at the other side.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "least_seconds": Threshold(
+            5, "s", "shortest stall", "judgement: longer than any retry or internal pause"
+        ),
+        "least_samples": Threshold(
+            3, "samples", "samples that show it, unless one alone lasts as long", "judgement"
+        ),
+    },
+    confirm=(
+        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
+        "multipath -ll",
+        "smartctl -l error /dev/DEVICE",
+    ),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)

@@ -1,0 +1,193 @@
+"""A rate limiter, not the medium, fixes what the volume moves.
+
+What it detects: a device with four and more requests in flight whose IOPS or throughput stay within 3 %
+of one value while the queue doubles; or, on a device that does not spin and holds eight and more,
+a steady rate that is a published or round limit.
+
+Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
+
+When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
+requests; spinning disks pass for flat in every second window and are left out. A client that asks at a
+steady pace has no queue. Links have ceilings as well, and are named as such. Vendors change their limits:
+the list is dated.
+
+References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
+performance; see caps.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.derive import weighted
+from iodiag.derive.caps import QUANTITIES
+from iodiag.derive.episodes import is_sustained
+from iodiag.derive.evidence import cite, say
+from iodiag.derive.grading import confidence, when
+from iodiag.derive.plateaus import Plateau, likeness, plateau
+from iodiag.derive.queueing import baseline, level_of, levels, prepared
+from iodiag.derive.spindles import cloud_model, is_spinning
+from iodiag.derive.stacks import topmost
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device whose rate a limiter seems to fix."""
+    found: dict[str, Plateau] = {}
+    for series in view.devices:
+        verdict = _judge(series, limits)
+        if isinstance(verdict, Outcome):
+            yield verdict
+        else:
+            found[series.name] = verdict
+    for name, below in topmost(view, found).items():
+        if (top := view.series(name)) is not None:
+            yield _finding(top, found[name], below, limits)
+
+
+def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
+    if is_spinning(series):
+        return Outcome(RULE.id, "clear", (series.name,), "spinning disks have flat tops of their own")
+    frame = prepared(series)
+    demand = weighted.values(frame, "at_once") >= limits.least_depth
+    demand &= weighted.values(frame, "util") >= limits.least_util / 100
+    demand &= ~(weighted.values(frame, "interval_s") > limits.longest)
+    if demand.sum() < limits.least_samples:
+        return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
+    width, least = limits.flat / 100, int(limits.least_flat)
+    found = [
+        top
+        for quantity in QUANTITIES
+        for while_busy in (False, True)
+        if (top := plateau(frame, quantity, demand, width=width, least=least, while_busy=while_busy))
+    ]
+    if not found:
+        return Outcome(RULE.id, "clear", (series.name,), "its rate is not flat while it has a queue")
+    best = max(found, key=lambda top: (bool(top.cap), bool(top.round_rate), len(top.rows), top.other_range))
+    is_deep = weighted.mean(best.rows, "at_once") >= limits.steady_depth
+    is_known = is_spinning(series) is False and bool(best.cap or best.round_rate)
+    if _queue_range(series, best, limits) >= limits.queue_grows or (is_deep and is_known):
+        return best
+    return Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
+
+
+def _queue_range(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
+    """How far the queue ranged at the same rate: on the plateau, and in other busy levels of its kind."""
+    depths = list(np.percentile(weighted.values(top.rows, "at_once"), [10, 90]))
+    kinds = set(top.rows["kind"])
+    for kind in levels(series):
+        if kind[0].rows["kind"].iloc[0] in kinds:
+            for level in kind:
+                rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
+                if abs(rate / top.rate - 1) <= limits.flat / 100 and level.util >= limits.least_util / 100:
+                    depths.append(level.busy_depth)
+    return float(max(depths) / min(depths))
+
+
+_OPEN = (
+    "a flat rate under a steady queue: a limit, or what the device can do; another queue or another size of "
+    "request would tell"
+)
+
+
+def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits: Limits) -> Finding:
+    witnesses = tuple(_witnesses(series, top, limits))
+    points = 1 + sum(item.weighs == "for" for item in witnesses) - (is_spinning(series) is None)
+    sure = confidence(points, at_most="medium" if is_sustained(top.rows) else "low")
+    latency = level_of(top.rows).latency_ms
+    severity: Severity = "warning" if sure != "low" and latency >= limits.least_harm else "notice"
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "rate": top.shown(top.rate),
+        "unit": top.unit,
+        "variation": 100 * top.variation,
+        "count": len(top.rows),
+        "low": float(np.percentile(weighted.values(top.rows, "at_once"), 10)),
+        "high": float(np.percentile(weighted.values(top.rows, "at_once"), 90)),
+        "size": weighted.ratio(top.rows, "kb_per_s", "ios_per_s"),
+        "latency": latency,
+    }
+    by = "the ceiling of its link" if top.cap is not None and top.cap.is_link else "a rate limit"
+    text = "{rate} {unit} in {count} samples, give or take {variation:.1f} %, with {low} to {high} in flight"
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(top.rows),
+        summary=say(
+            "{device} seems to be held by " + by + ": {rate} {unit} whatever the queue, {latency} ms each.",
+            values,
+        ),
+        evidence=(
+            cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),
+            *witnesses,
+        ),
+        refutes=("a higher rate under the same kind of load at another time",),
+        cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
+    )
+
+
+def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
+    depths = _queue_range(series, top, limits)
+    if depths >= limits.queue_grows:
+        text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
+        yield cite(top.rows, text, {"depths": depths})
+    yield from likeness(top)
+    if top.other_range >= limits.varies:
+        text = "the other of IOPS and throughput ranged over {others:.1f}x meanwhile: only one is held"
+        yield cite(top.rows, text, {"others": top.other_range})
+    if model := cloud_model(series):
+        yield cite(None, "its model is {model}", {"model": model})
+    longest = float(weighted.values(top.rows, "cost_ms").max())
+    for kind in levels(series):
+        alone = baseline(kind)
+        is_same = kind[0].rows["kind"].iloc[0] in set(top.rows["kind"])
+        if alone is not None and alone.is_measured and is_same and longest >= 3 * alone.latency_ms:
+            text = "requests wait up to {longest} ms where one alone takes {alone} ms"
+            yield cite(top.rows, text, {"longest": longest, "alone": alone.latency_ms})
+            return
+
+
+RULE = Rule(
+    id="volume-cap",
+    title="A rate limit holds the volume",
+    why="Requests wait for a meter, not for a device.",
+    remedy=(
+        "Raise the provisioned IOPS or throughput, or the size of the instance, or the quality-of-service "
+        "setting.",
+        "Bound by IOPS: send larger requests; bound by throughput: send less.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "least_depth": Threshold(
+            4, "requests", "depth while busy that is demand", "judgement: a steady client keeps 1.5 at most"
+        ),
+        "least_util": Threshold(
+            70, "%", "util that goes with it", "judgement: below it see micro-burst-throttle"
+        ),
+        "steady_depth": Threshold(8, "requests", "depth under which a steady queue is demand", "judgement"),
+        "least_samples": Threshold(8, "samples", "samples with demand", "capacity rules need eight"),
+        "least_flat": Threshold(5, "samples", "consecutive samples on the flat top", "judgement"),
+        "flat": Threshold(
+            3, "%", "variation on a flat top", "token buckets are exact; sampling edges make 1 %"
+        ),
+        "queue_grows": Threshold(2, "x", "range of the depth on the flat top", "elasticity 0.04 at the most"),
+        "varies": Threshold(1.5, "x", "range of the other rate that shows which one is held", "judgement"),
+        "longest": Threshold(60, "s", "sample length that shows a limit", "longer means hide it"),
+        "least_harm": Threshold(2, "ms", "latency from which the limit hurts", "judgement"),
+    },
+    confirm=(
+        "the volume's type and limits at the vendor; VolumeIOPSExceededCheck, disk IOPS consumed percentage",
+        "fio at two sizes of request: a cap keeps IOPS or MB/s, a device neither",
+    ),
+    references=(
+        "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",
+        "https://learn.microsoft.com/azure/virtual-machines/disks-types",
+    ),
+    detect=detect,
+)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d, vmstat
+from writers.loads import load
+
+RULE = "hung-io"
+STEADY = load(104, 38)
+SILENT = {"%util": 100.0}
+RELEASE = load(23, 1775, util=100)
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda rows, *context: report_of(iostat([{"sda": row} for row in rows]), *context, rules=[RULE])
+
+
+def test_ten_seconds_without_an_answer(run):
+    report = run([STEADY] * 10 + [SILENT] * 9 + [RELEASE] + [STEADY] * 10)
+    (finding,) = report.findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert finding.samples == (10, 18)
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["seconds"] == pytest.approx(9)
+    assert numbers["booked"] == pytest.approx(40.8 - 3.95, abs=0.2)
+
+
+def test_a_kernel_that_adds_the_time_at_the_end(run):
+    late = {**RELEASE, "%util": 1000.0}
+    (finding,) = run([STEADY] * 10 + [{}] * 9 + [late] + [STEADY] * 10).findings
+    assert "9 s" in finding.summary
+
+
+def test_still_silent_when_the_capture_ends(run):
+    held = {"%util": 100.0, "aqu-sz": 4.0}
+    (finding,) = run([STEADY] * 10 + [held] * 20, vmstat([{"b": 4}] * 30)).findings
+    assert "still did" in finding.summary
+    assert finding.severity in ("critical", "notice")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [STEADY] * 10 + [SILENT] * 3 + [RELEASE] + [STEADY] * 10,  # three seconds
+        [STEADY] * 10 + [{}] * 9 + [STEADY] * 10,  # simply idle
+        [STEADY] * 10 + [{}] * 9 + [load(100, 40, util=104)] + [STEADY] * 10,  # idle, then skew
+        [load(140, 450)] * 30,  # slow, but it answers
+    ],
+)
+def test_near_misses_are_clear(run, rows):
+    report = run(rows)
+    assert not report.findings
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_flushes_that_fill_the_silence_are_another_matter(run):
+    write = load(80, 150, size=1100, reads=0.0)
+    flushed = {**load(150, 1200, size=1000, reads=0.0, util=100), "f/s": 1.0, "f_await": 20000.0}
+    rows = [write] * 5 + [SILENT] * 19 + [flushed] + [write] * 5 + [SILENT] * 19 + [flushed] + [write] * 5
+    report = run(rows)
+    assert not report.findings
+    assert "flush" in report.outcomes[0].reason
+
+
+def test_writes_in_sar_may_hide_a_flush(report_of):
+    def row(tps, wait):
+        return {
+            "tps": tps,
+            "wkB/s": 1000 * tps,
+            "areq-sz": 1000.0,
+            "aqu-sz": tps * wait / 1000,
+            "await": wait,
+            "%util": 100.0,
+        }
+
+    rows = [row(60, 30)] * 5 + [SILENT] * 9 + [row(80, 1100)] + [row(60, 30)] * 5
+    (finding,) = report_of(sar_d([{"sda": r} for r in rows]), rules=[RULE]).findings
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def test_a_stuck_counter_is_a_hint_at_most(run):
+    (finding,) = run([{"%util": 100.0, "aqu-sz": 2.0}] * 20).findings
+    assert finding.confidence == "low"
+
+
+def test_the_catch_up_after_a_stall_is_no_saturation(report_of):
+    rows = [load(60, 10)] * 20 + [SILENT] * 9 + [load(30, 1500, util=100)] + [load(60, 10)] * 20
+    report = report_of(iostat([{"sda": row} for row in rows]))
+    assert "true-saturation" not in {finding.rule for finding in report.findings}

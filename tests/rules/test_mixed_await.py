@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from writers.captures import iostat
+from writers.loads import load
+
+RULE = "mixed-await"
+CACHED = {
+    "r/s": 100.0,
+    "w/s": 100.0,
+    "rkB/s": 1600.0,
+    "wkB/s": 1600.0,
+    "r_await": 8.0,
+    "w_await": 0.2,
+    "aqu-sz": 0.82,
+    "%util": 80.0,
+}
+
+
+def test_fast_writes_hide_slow_reads(report_of):
+    (finding,) = report_of(iostat([{"sda": CACHED}] * 5), rules=[RULE]).findings
+    assert (finding.severity, finding.confidence) == ("info", "high")
+    numbers = finding.evidence[0].values
+    assert round(numbers["mean"], 1) == 4.1
+    assert round(numbers["apart"]) == 40
+
+
+def test_both_alike_or_one_alone_is_clear(report_of):
+    for row in (load(200, 5, reads=0.5), load(200, 5), {**CACHED, "w/s": 5.0, "wkB/s": 80.0}):
+        report = report_of(iostat([{"sda": row}] * 5), rules=[RULE])
+        assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_where_only_the_mean_is_printed_it_bounds_both(report_of):
+    head = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util\n"
+    text = head + "sda 0.00 0.00 100.00 100.00 3200.00 3200.00 32.00 0.82 4.10 4.00 80.00\n"
+    report = report_of(text, rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+    assert "reads take at most 8.20 ms" in report.outcomes[0].reason

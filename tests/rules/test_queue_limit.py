@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat
+from writers.loads import load
+
+RULE = "queue-limit"
+ROWS = [load(900, 1, size=4)] * 10 + [load(2560, 50, size=4)] * 20
+
+
+def sysfs(size):
+    return f"/sys/block/sda/queue/nr_requests:{size}\n/sys/block/sda/queue/rotational:0\n"
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda rows, *context: report_of(iostat([{"sda": row} for row in rows]), *context, rules=[RULE])
+
+
+def test_a_queue_pinned_at_its_stated_size(run):
+    (finding,) = run(ROWS, sysfs(128)).findings
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
+    assert "128" in finding.summary
+
+
+def test_without_sysfs_a_common_size_stays_open(run):
+    report = run(ROWS)
+    assert not report.findings
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
+def test_another_stated_size_is_no_proof(run):
+    assert not run(ROWS, sysfs(1024)).findings
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [load(900, 1, size=4)] * 10 + [load(2000, 45 + n, size=4) for n in range(20)],  # the depth moves
+        [load(900, 1, size=4)] * 10 + [load(2000, 50, size=4)] * 20,  # no known size
+        [load(128000, 1, size=4)] * 20,  # nothing inflated
+    ],
+)
+def test_near_misses_are_clear(run, rows):
+    assert [o.status for o in run(rows, sysfs(128)).outcomes] == ["clear"]

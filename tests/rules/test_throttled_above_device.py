@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+from writers.loads import load, lsblk
+
+RULE = "throttled-above-device"
+FLASH = lsblk(("sda", False), ("sdb", False))
+STEADY = load(400, 2.1, size=4, util=13)
+WAITING = vmstat([{"b": 8, "bi": 1600}] * 20)
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda *texts: report_of(*texts, rules=[RULE])
+
+
+def status(report, device="sda"):
+    return {o.status for o in report.outcomes if device in o.devices}
+
+
+def test_a_steady_trickle_that_tasks_wait_for(run):
+    (finding,) = run(iostat([{"sda": STEADY}] * 20), FLASH, WAITING).findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["blocked"] == pytest.approx(8)
+
+
+def test_the_control_group_s_limit_makes_it_certain(run):
+    group = "io.max:8:0 rbps=max wbps=max riops=400 wiops=max\n"
+    (finding,) = run(iostat([{"sda": STEADY}] * 20), FLASH, WAITING, group).findings
+    assert finding.confidence == "high"
+    other = "io.max:8:0 rbps=max wbps=max riops=900 wiops=max\n"
+    assert not run(iostat([{"sda": STEADY}] * 20), FLASH, other).findings
+
+
+def test_without_a_witness_from_above_it_stays_open(run):
+    assert status(run(iostat([{"sda": STEADY}] * 20), FLASH)) == {"undetermined"}
+    patient = vmstat([{"b": 0, "bi": 1600}] * 20)
+    assert status(run(iostat([{"sda": STEADY}] * 20), FLASH, patient)) == {"undetermined"}
+
+
+def test_tasks_that_wait_for_another_disk_are_no_witness(run):
+    rows = [{"sda": STEADY, "sdb": load(900, 60)}] * 20
+    report = run(iostat(rows), FLASH, WAITING)
+    assert not report.findings
+    assert status(report) == {"undetermined"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        load(400, 8, size=4, util=90),  # the device is busy
+        load(400, 20, size=4, util=60),  # a queue of eight
+    ],
+)
+def test_a_busy_device_is_clear(run, row):
+    assert status(run(iostat([{"sda": row}] * 20), FLASH, WAITING)) == {"clear"}
+
+
+def test_a_rate_that_moves_is_clear(run):
+    rows = [{"sda": load(300 + 40 * (n % 5), 2.1, size=4, util=13)} for n in range(20)]
+    assert status(run(iostat(rows), FLASH, WAITING)) == {"clear"}

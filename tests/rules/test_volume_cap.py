@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+from writers.loads import load, lsblk
+
+RULE = "volume-cap"
+FLASH = lsblk(("sda", False))
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda *texts: report_of(*texts, rules=[RULE])
+
+
+def held(rate, depth, size=4.0, jitter=0.0):
+    """A queue of `depth` at a rate that a limiter fixes."""
+    rate = rate * (1 + jitter)
+    return load(rate, 1000 * depth / rate, size=size, util=100)
+
+
+def jitter(number):
+    return 0.004 * ((number * 7) % 5 - 2) / 2
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def status(report):
+    return {o.status for o in report.outcomes}
+
+
+def test_a_flat_rate_under_a_growing_queue(run):
+    rows = [held(3000, 8 + 2 * n, jitter=jitter(n)) for n in range(20)]
+    (finding,) = found(run(iostat([{"sda": r} for r in rows]), FLASH))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "3000 IOPS is the limit of Amazon EBS gp3" in " ".join(e.text for e in finding.evidence)
+
+
+def test_a_known_rate_under_a_steady_queue_is_a_hint(run):
+    rows = [held(3000, 32, jitter=jitter(n)) for n in range(20)]
+    (finding,) = found(run(iostat([{"sda": r} for r in rows]), FLASH))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def test_throughput_is_held_whatever_the_size(run):
+    rows = [held(125 * 1024 / size, 16, size) for size in (64.0, 128.0, 256.0) * 7]
+    (finding,) = found(run(iostat([{"sda": r} for r in rows]), FLASH))
+    assert "125 MiB/s" in finding.summary
+    assert finding.confidence == "medium"
+
+
+@pytest.mark.parametrize(
+    ("row", "context", "expected"),
+    [
+        (held(3137, 32), FLASH, "undetermined"),  # neither published nor round
+        (held(3000, 32), "", "undetermined"),  # of unknown class
+        (held(140, 64), lsblk(("sda", True)), "clear"),  # a spinning disk
+        (load(3000, 0.4), FLASH, "clear"),  # a steady client
+        (load(3000, 4, util=50), FLASH, "clear"),  # no demand
+    ],
+)
+def test_near_misses(run, row, context, expected):
+    report = run(iostat([{"sda": row}] * 20), *([context] if context else []))
+    assert not found(report)
+    assert status(report) == {expected}
+
+
+def test_a_rate_that_moves_is_no_cap(run):
+    rows = [held(2000 + 150 * (n % 7), 32) for n in range(20)]
+    report = run(iostat([{"sda": r} for r in rows]), FLASH)
+    assert status(report) == {"clear"}
+
+
+def test_a_few_samples_prove_nothing(run):
+    assert not found(run(iostat([{"sda": held(3000, 32)}] * 5), FLASH))
+
+
+def test_sar_is_enough(run):
+    row = {"tps": 3000.0, "rkB/s": 8000.0, "wkB/s": 4000.0, "areq-sz": 4.0, "aqu-sz": 32.0, "await": 10.7}
+    assert found(run(sar_d([{"sda": row | {"%util": 100.0}}] * 20), FLASH))
