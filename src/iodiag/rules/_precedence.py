@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from iodiag.model.finding import CONFIDENCES, Finding
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 
 REPLACES: dict[str, tuple[str, ...]] = {
     "swap-thrash": ("fragmentation-sized-reads", "low-concurrency-bound"),
@@ -17,17 +17,42 @@ REPLACES: dict[str, tuple[str, ...]] = {
 
 EXPLAINS: dict[str, tuple[str, ...]] = {
     "volume-cap": ("true-saturation", "approaching-saturation"),
-    "burst-bucket-empty": ("true-saturation", "approaching-saturation", "volume-cap"),
+    "burst-bucket-empty": (
+        "true-saturation",
+        "approaching-saturation",
+        "volume-cap",
+        "backend-latency-shift",
+    ),
     "queue-limit": ("true-saturation",),
     "slow-member": ("true-saturation", "approaching-saturation"),
     "raid-partial-stripe-write": ("true-saturation", "approaching-saturation"),
     "fragmentation-sized-reads": ("true-saturation", "approaching-saturation", "iowait-misread"),
     "swap-thrash": ("true-saturation", "approaching-saturation"),
-    "raid-resync-load": ("true-saturation", "approaching-saturation"),
+    "raid-resync-load": ("true-saturation", "approaching-saturation", "backend-latency-shift"),
     "serialized-commit": ("flush-latency", "iowait-misread"),
     "true-saturation": ("iowait-misread",),
 }
 """A finding of the first kind is the cause of the others on the same devices: they are nested below it."""
+
+SYMPTOMS: tuple[str, ...] = ("psi-io-pressure", "blocked-tasks")
+"""What a host suffers, whoever is to blame; measured surely while its cause is only likely."""
+
+HARMS_TASKS: tuple[str, ...] = (
+    "hung-io",
+    "swap-thrash",
+    "serialized-commit",
+    "throttled-above-device",
+    "burst-bucket-empty",
+    "volume-cap",
+    "slow-member",
+    "raid-partial-stripe-write",
+    "raid-resync-load",
+    "writeback-burst",
+    "discard-stall",
+    "fragmentation-sized-reads",
+    "true-saturation",
+)
+"""Causes of SYMPTOMS; one of at least `medium` confidence is enough."""
 
 
 def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> list[Finding]:
@@ -41,7 +66,8 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
     result = []
     for finding in kept:
         replaced = [f.rule for f in found if f not in kept and _replaces(finding, f)]
-        cause = next((c.rule for c in kept if _explains(c, finding, relatives)), None)
+        causes = [cause for cause in kept if _explains(cause, finding, relatives)]
+        cause = max(causes, key=_weight).rule if causes else None
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
         result.append(replace(finding, supersedes=supersedes, explained_by=cause))
     return result
@@ -56,7 +82,14 @@ def _replaces(winner: Finding, loser: Finding) -> bool:
     )
 
 
+def _weight(finding: Finding) -> tuple[int, int]:
+    return SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
+
+
 def _explains(cause: Finding, effect: Finding, relatives: dict[str, frozenset[str]]) -> bool:
+    if effect.rule in SYMPTOMS:
+        is_sure = cause.confidence != "low" and cause.severity != "info"
+        return cause.rule in HARMS_TASKS and is_sure and cause.host == effect.host
     if effect.rule not in EXPLAINS.get(cause.rule, ()) or cause.host != effect.host:
         return False
     near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))

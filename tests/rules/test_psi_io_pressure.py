@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+
+RULE = "psi-io-pressure"
+
+
+def pressure(some, full, blocked=None, samples=20):
+    clocks = [f"13:00:{second:02}" for second in range(2, 2 + 2 * samples, 2)]
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "13:00:00 %sio-10 %sio-60 %sio-300 %sio %fio-10 %fio-60 %fio-300 %fio\n"
+    text += "".join(f"{clock} {some} 1.0 1.0 {some} {full} 1.0 1.0 {full}\n" for clock in clocks)
+    if blocked is not None:
+        text += "\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+        text += "".join(f"{clock} 1 90 1.0 1.0 1.0 {blocked}\n" for clock in clocks)
+    return text
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+@pytest.mark.parametrize(
+    ("some", "full", "blocked", "severity"),
+    [
+        (84.0, 72.0, 7, "critical"),
+        (40.0, 15.0, 4, "warning"),
+        (30.0, 2.0, 4, "notice"),
+        (45.0, 42.0, 1, "info"),
+        (45.0, 42.0, None, "notice"),
+        (15.0, 14.0, 0, None),
+        (3.0, 2.0, 0, None),
+    ],
+    ids=["standstill", "cost", "some", "one reader", "unknown waiters", "a scan", "quiet"],
+)
+def test_severity_goes_with_time_lost_and_who_waits(report_of, some, full, blocked, severity):
+    finding = only(report_of(pressure(some, full, blocked), rules=[RULE]))
+    assert (finding.severity if finding else None) == severity
+    if finding:
+        assert finding.confidence == "high"
+        assert finding.evidence[0].values["some"] == pytest.approx(some)
+
+
+def test_moments_are_clear(report_of):
+    lines = pressure(0.1, 0.0, 3).split("\n")
+    lines[9:11] = [line.replace(" 0.1 ", " 90.0 ") for line in lines[9:11]]
+    report = report_of("\n".join(lines), rules=[RULE])
+    assert only(report) is None
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_quiet_devices_point_elsewhere(report_of):
+    finding = only(report_of(pressure(84.0, 72.0, 7), iostat([{"sda": {}}] * 20), rules=[RULE]))
+    assert any("NFS" in item.text for item in finding.evidence)
+
+
+def test_without_pressure_it_does_not_apply(report_of):
+    assert [o.status for o in report_of(vmstat([{}] * 3), rules=[RULE]).outcomes] == ["not_applicable"]
