@@ -78,8 +78,12 @@ class Array:
 
     @property
     def layout(self) -> str:
-        """What the array is, in words: RAID5, or an array where its level is not known."""
-        return (self.device.level or "an array").replace("raid", "RAID")
+        """What the array is, in words: RAID5, by its traffic RAID5, or an array where nothing tells."""
+        level = self.device.level
+        if level is None:
+            return "an array"
+        is_guess = self.device.provenance.get("level", "").startswith("inferred")
+        return ("by its traffic " if is_guess else "") + level.replace("raid", "RAID")
 
     def both_layers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The samples of the array and of its legs in some of its `rows`, for evidence to cite."""

@@ -117,7 +117,7 @@ def _bottom(view: View, leg: DeviceSeries) -> DeviceSeries | None:
 
 
 def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comparison]:
-    """The slowest peer over all samples under load, then over the longest stretch in which one is slow."""
+    """The slowest peer over all samples under load, then by capture, then over the longest slow stretch."""
     rows = aligned(peers.devices)
     columns = _comparable(rows)
     if columns is None:
@@ -136,12 +136,22 @@ def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comp
     yield whole
     if np.median(whole.ratios) >= ratio and whole.slowest_share >= persistence:
         return
+    yield from _by_capture(peers, rows, (latency, rate))
     for number in range(len(rows)):
         mask = (ratios[number] >= ratio) & (ratios[number] == ratios.max(axis=0))
         stretch = next(episodes(rows[number], mask), None)
         if stretch is None or len(stretch) < _LONG_SAMPLES or not seconds(stretch) >= _LONG_SECONDS:
             continue
         yield _comparison(peers, number, [frame.loc[stretch.index] for frame in rows], (latency, rate))
+
+
+def _by_capture(peers: Peers, rows: Sequence[pd.DataFrame], columns: tuple[str, str]) -> Iterator[Comparison]:
+    """Each capture by itself, where there are several: their loads may have been others."""
+    streams = rows[0]["stream"].unique()
+    for stream in streams if len(streams) > 1 else ():
+        own = [frame[(frame["stream"] == stream).to_numpy()] for frame in rows]
+        ratios = _ratios(np.array([weighted.values(frame, columns[0]) for frame in own]))
+        yield _comparison(peers, int(np.argmax(np.median(ratios, axis=1))), own, columns)
 
 
 def _comparison(

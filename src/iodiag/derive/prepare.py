@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from iodiag.derive.inference import infer
 from iodiag.derive.requests import anomalies, enrich
 from iodiag.derive.view import View
 from iodiag.model.capture import Capture
-from iodiag.model.topology import DeviceTopology
+from iodiag.model.topology import DeviceTopology, merge
 
 _RICH = (
     "reads_per_s",
@@ -68,6 +69,7 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     left_out = None
     topology = capture.topology
     if "disk" in tables:
+        topology = _with_inferred(tables["disk"], topology)
         tables["disk"], left_out = _disk(tables["disk"], topology, selection)
     banner = [s for s in capture.sections if (s.host == host or is_only) and not s.is_context]
     return View(
@@ -177,11 +179,25 @@ def _meets(a: pd.DataFrame, b: pd.DataFrame, family: str) -> bool:
         if not any(re.match(r"dev\d+-\d+$", name) for name in first ^ second):
             return False
     times = [part["time"].dropna() for part in (a, b)]
+    if not len(times[0]) and not len(times[1]):
+        # without clocks: two runs of one tool have the same columns, two tools beside each other do not
+        filled = [set(part.columns[part.notna().any()]) for part in (a, b)]
+        return filled[0] != filled[1]
     if not len(times[0]) or not len(times[1]):
         return True
     if "clock" in a and set(a["clock"].dropna()) != set(b["clock"].dropna()):
         return True
     return bool(times[0].min() <= times[1].max() and times[1].min() <= times[0].max())
+
+
+def _with_inferred(frame: pd.DataFrame, topology: DeviceTopology) -> DeviceTopology:
+    """The topology with what the samples themselves show of arrays that no input describes."""
+    if "is_group" in frame:
+        frame = frame[~frame["is_group"].fillna(value=False).to_numpy(dtype=bool)]
+    printed = frame["device"].astype(str)
+    names = {name: topology.canonical(name) for name in pd.unique(printed)}
+    found = infer(frame.assign(device=printed.map(names)), topology)
+    return merge([*topology, *found]) if found else topology
 
 
 def _disk(

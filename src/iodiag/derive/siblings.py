@@ -12,13 +12,15 @@ from iodiag.derive import weighted
 from iodiag.derive.view import IDLE_KB_PER_S, DeviceSeries
 
 EQUAL = 0.1
-"""Disks whose bytes, either way, differ by less are taken for legs of one set."""
+"""Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
+
+_IMMATERIAL = 0.02
 
 MOST_DEVICES = 64
 """Beyond this many devices only the busiest are looked at."""
 
 
-def equal_rates(devices: Sequence[DeviceSeries], tolerance: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
+def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
     """Groups of two and more devices with samples in the same streams that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}
     for series in devices:
@@ -31,29 +33,30 @@ def equal_rates(devices: Sequence[DeviceSeries], tolerance: float = EQUAL) -> li
         rates = np.array(
             [[weighted.mean(s.frame, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest]
         )
-        for places in clusters(rates.reshape(-1, 2), tolerance):
+        for places in clusters(rates.reshape(-1, 2), gap):
             groups.append(tuple(busiest[place] for place in sorted(places)))
     return groups
 
 
-def clusters(rates: npt.NDArray[np.float64], tolerance: float) -> list[list[int]]:
-    """Rows of `rates` (devices by directions) that are equal in every column, in groups of two and more."""
+def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:
+    """Rows of `rates` (devices by directions) with no gap in any column, in groups of two and more.
+
+    A group ends only where the next rate is further away than `gap` and than _IMMATERIAL of all that
+    is moved: nothing nearly equal is left out, and a few reads beside many writes split no group.
+    """
     found = [list(range(len(rates)))]
     for column in [*range(rates.shape[1])] * 2:
-        found = [part for group in found for part in _split(rates[:, column], group, tolerance)]
+        found = [part for group in found for part in _split(rates, column, group, gap)]
     return [group for group in found if len(group) >= 2]
 
 
-def _split(values: npt.NDArray[np.float64], group: Sequence[int], tolerance: float) -> list[list[int]]:
-    """Runs of neighbours in size whose largest is within `tolerance` of the smallest, and 1 kB/s."""
-    if not group:
-        return []
-    ordered = sorted(
-        (place for place in group if not np.isnan(values[place])), key=lambda place: values[place]
-    )
-    parts: list[list[int]] = [[]]
-    for place in ordered:
-        if parts[-1] and values[place] > values[parts[-1][0]] * (1 + tolerance) + 1.0:
+def _split(rates: npt.NDArray[np.float64], column: int, group: Sequence[int], gap: float) -> list[list[int]]:
+    """Runs of neighbours in size of one column."""
+    known = [place for place in group if not np.isnan(rates[place]).any()]
+    parts: list[list[int]] = []
+    for place in sorted(known, key=lambda place: rates[place, column]):
+        slack = 1.0 + _IMMATERIAL * float(rates[place].sum())
+        if not parts or rates[place, column] > rates[parts[-1][-1], column] * (1 + gap) + slack:
             parts.append([])
         parts[-1].append(place)
     return parts

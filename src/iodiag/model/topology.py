@@ -254,8 +254,10 @@ def _name_rank(name: str) -> tuple[int, int, str]:
     """Kernel names first, then mapper names, then paths, then numbers."""
     if _KERNEL_NAME.fullmatch(name):
         rank = 0
-    elif re.match(r"dev\d+-\d+$|\d+:\d+$|md-uuid-", name):
+    elif re.match(r"dev\d+-\d+$|md-uuid-", name):
         rank = 3
+    elif re.match(r"\d+:\d+$", name):
+        rank = 4
     else:
         rank = 2 if "/" in name else 1
     return rank, len(name), name

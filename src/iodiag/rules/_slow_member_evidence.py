@@ -94,45 +94,48 @@ def numbers(found: Comparison) -> Values:
 
 
 def evidence(case: Case, disk: str) -> Iterator[Evidence]:
-    """What the comparison shows; `disk` is the disk at the bottom of the slow one."""
+    """All that a comparison shows; `disk` is the disk at the bottom of the slow one."""
     found, said = case.found, numbers(case.found)
     rows = pd.concat(found.rows, ignore_index=True)
-    yield cite(rows, _RATIO, said, worst=found.latency)
+    yield from shown(case, disk)
     yield cite(
         rows,
         _EQUAL if found.is_equal_load else _UNEQUAL,
         said,
         weighs="for" if found.is_equal_load else "against",
     )
-    array = found.peers.array
-    if case.gate is not None and array is not None:
-        gated: Values = {
-            **said,
-            "array": array.name,
-            "own": weighted.mean(case.gate, found.latency),
-        }
-        yield cite(pd.concat([case.gate, rows], ignore_index=True), _GATE, gated, worst=found.latency)
     if case.is_busier:
         yield cite(rows, _BUSY, said, worst="util_pct")
     if said["depths"]:
         yield cite(rows, _QUEUE, said, weighs="context")
     yield from _second(found)
-    if disk != case.slow:
-        origin = found.peers.devices[found.slow].topology.find(case.slow)
-        stated = origin.provenance.get("members", "the topology") if origin else ""
-        yield cite(
-            None,
-            "{slow} stands on {disk}: {origin}",
-            {**said, "disk": disk, "origin": stated},
-            weighs="context",
-        )
     if case.in_resync:
         yield cite(found.window, _RESYNC, {"share": 100 * case.in_resync}, weighs="against")
-    if array is not None and found.peers.is_stated:
-        told: Values = {"origin": array.device.provenance.get("members", "the topology"), "array": array.name}
+    array = found.peers.array
+    if array is None:
+        yield cite(None, _SUGGESTED, said, weighs="against")
+        return
+    told: Values = {"origin": array.device.provenance.get("members", "the topology"), "array": array.name}
+    if found.peers.is_stated:
         yield cite(None, "{origin} states that they are members of {array}", told)
     else:
-        yield cite(None, _SUGGESTED, said, weighs="against")
+        yield cite(None, "nothing states the members of {array}; {origin}", told, weighs="against")
+
+
+def shown(case: Case, disk: str) -> Iterator[Evidence]:
+    """By how much it is slower, which array waits for it, and which disk it is."""
+    found, said = case.found, numbers(case.found)
+    rows = pd.concat(found.rows, ignore_index=True)
+    yield cite(rows, _ONE if len(found.window) == 1 else _RATIO, said, worst=found.latency)
+    array = found.peers.array
+    if case.gate is not None and array is not None:
+        gated: Values = {**said, "array": array.name, "own": weighted.mean(case.gate, found.latency)}
+        yield cite(pd.concat([case.gate, rows], ignore_index=True), _GATE, gated, worst=found.latency)
+    if disk != case.slow:
+        device = found.peers.devices[found.slow].topology.find(case.slow)
+        origin = device.provenance.get("members", "the topology") if device else ""
+        told: Values = {"slow": case.slow, "disk": disk, "origin": origin}
+        yield cite(None, "{slow} stands on {disk}: {origin}", told, weighs="context")
 
 
 def _second(found: Comparison) -> Iterator[Evidence]:
@@ -155,6 +158,7 @@ _RATIO = (
     "{slow} takes {ratio} times its peers' latency in the median of {samples} samples ({least} to {most}): "
     "{latency} ms against {others} ms on {peers}; it is the slowest in {slowest} of them"
 )
+_ONE = "{slow} takes {ratio} times its peers' latency: {latency} ms against {others} ms on {peers}"
 _EQUAL = "all carry the same load, {least_load} to {most_load} kB/s, {spread:.1f} % apart"
 _UNEQUAL = "loads differ by {spread:.1f} %, {least_load} to {most_load} kB/s: the slow one carries no more"
 _GATE = (

@@ -29,7 +29,7 @@ from iodiag.derive.resync import resyncing
 from iodiag.derive.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules._slow_member_evidence import Case, evidence, gate, is_busier, numbers
+from iodiag.rules._slow_member_evidence import Case, evidence, gate, is_busier, numbers, shown
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -101,7 +101,7 @@ def _case(peers: Peers, found: Comparison, busy_reports: set[tuple[int, int]]) -
     window = found.window
     reports = list(zip(window["stream"].tolist(), window["report"].tolist(), strict=True))
     in_resync = sum(report in busy_reports for report in reports) / len(reports)
-    is_long = found.captures >= 3 or (is_sustained(window) and len(window) >= 5)
+    is_long = len(window) >= 3 and (found.captures >= 2 or (is_sustained(window) and len(window) >= 5))
     waits, busier = gate(found), is_busier(found)
     points = 1 + is_long + 2 * (waits is not None) + (1 if peers.is_stated else -1) + busier
     points -= 2 * (not found.is_equal_load)
@@ -116,7 +116,7 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
     sure = grading.confidence(points, at_most=first.at_most)
-    said = [item for case in (first, *rest) for item in evidence(case, disk)]
+    said = [*evidence(first, disk), *(item for case in rest for item in shown(case, disk))]
     return RULE.finding(
         limits,
         severity="notice" if sure == "low" else "warning",
