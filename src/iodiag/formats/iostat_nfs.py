@@ -42,4 +42,10 @@ def _column(word: str) -> LayoutColumn | None:
     return LayoutColumn(word, name, UNIT[match[2]], is_size=True)
 
 
-FORMAT = TableFormat(id="iostat-nfs", title="iostat -n: NFS mounts", example=_EXAMPLE, layout=layout)
+FORMAT = TableFormat(
+    id="iostat-nfs",
+    title="iostat -n: NFS mounts",
+    example=_EXAMPLE,
+    layout=layout,
+    releases="sysstat 7.0.3 to 9.1.2, nfsiostat of sysstat to 11",
+)

@@ -118,4 +118,6 @@ FORMAT = ContextFormat(
     example=_EXAMPLE,
     starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER.pattern}$"),
     read=_read,
+    releases="iotop 0.4 to 0.6, iotop-c 1",
+    not_read="the sums of all processes that iotop prints itself",
 )

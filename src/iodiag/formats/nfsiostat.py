@@ -173,4 +173,6 @@ FORMAT = ContextFormat(
     example=_EXAMPLE,
     starts=re.compile(r"^\s*\S{1,300}:\S{0,700} mounted on /\S{0,700}:\s*$"),
     read=_read,
+    releases="nfs-utils 1.2 to 2.8",
+    not_read="operations other than reads and writes; statistics of the caches",
 )

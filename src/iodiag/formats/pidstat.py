@@ -147,4 +147,6 @@ FORMAT = ContextFormat(
     example=_EXAMPLE,
     starts=re.compile(rf"^{_HEADER.pattern}$"),
     read=_read,
+    releases="sysstat 8.1 to 12.7",
+    not_read="rows of threads; the tables of CPU, memory, stacks and switches",
 )

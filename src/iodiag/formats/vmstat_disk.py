@@ -44,7 +44,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     if values[:9] != (*_WORDS, *_WORDS, "cur") or values[9:] not in (("sec",), ("s",)):
         return None
     return Layout(
-        format="vmstat-disk",
+        format="vmstat",
         name="vmstat -d",
         family="disk_counters",
         columns=_COLUMNS,
@@ -65,5 +65,10 @@ def _number_reports(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 FORMAT = TableFormat(
-    id="vmstat-disk", title="vmstat -d: counters of every disk", example=_EXAMPLE, layout=layout
+    id="vmstat-disk",
+    title="vmstat -d: counters of every disk",
+    example=_EXAMPLE,
+    layout=layout,
+    releases="procps 3.1 to 4.0",
+    not_read="the requests in flight, which vmstat divides by 1000",
 )
