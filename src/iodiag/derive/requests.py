@@ -17,6 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
+_MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
 
@@ -29,6 +30,7 @@ def enrich(disk: pd.DataFrame) -> pd.DataFrame:
     _totals(frame)
     _merges(frame)
     _sizes(frame)
+    _waits_per_completed(frame)
     _latencies(frame)
     frame["util"] = values(frame, "util_pct") / 100
     frame["depth"] = values(frame, "queue_depth")
@@ -85,6 +87,22 @@ def _sizes(frame: pd.DataFrame) -> None:
         frame[f"{name}_size_kb"] = np.where(rate > 0, moved / np.maximum(rate, 1e-9), np.nan)
     ios, moved = values(frame, "ios_per_s"), values(frame, "kb_per_s")
     frame["size_kb"] = np.where(ios > 0, moved / np.maximum(ios, 1e-9), np.nan)
+
+
+def _waits_per_completed(frame: pd.DataFrame) -> None:
+    """Response times of pt-diskstats as all others count them: per completed request.
+
+    Alone in telling the concurrency of a direction, it divides by merged requests, too; where these
+    are nearly all, its whole per cents leave no time.
+    """
+    for name in ("read", "write"):
+        merged = values(frame, f"{name}_merges_pct")
+        is_diluted = ~np.isnan(values(frame, f"{name}_queue_depth")) & (merged > 0)
+        if is_diluted.any():
+            completed = np.where(merged <= _MOST_MERGED_PCT, 1 - merged / 100, np.nan)
+            frame[f"{name}_await_ms"] = values(frame, f"{name}_await_ms") / np.where(
+                is_diluted, completed, 1.0
+            )
 
 
 def _latencies(frame: pd.DataFrame) -> None:
