@@ -131,6 +131,22 @@ def test_plain_and_narrow(keys, wanted):
     assert {name: row[name] for name in wanted} == wanted
 
 
+def test_plain_report_with_discards_says_that_its_unit_is_not_sure():
+    row = (
+        '{"disk_device": "sda", "tps": 4.00, "kB_read/s": 2.00, "kB_wrtn/s": 1.00, "kB_dscd/s": 0.00, '
+        '"kB_read": 4, "kB_wrtn": 2, "kB_dscd": 0}'
+    )
+    found = items(document(report(row)))
+    assert of_kind(found, SampleTable)[0].frame.loc[0, "read_kb_per_s"] == 2
+    assert ["sectors" in note.reason for note in of_kind(found, ParseNote)] == [True]
+
+
+def test_what_holds_for_every_run_is_said_once():
+    wrong = document(report((X3 % "sda").replace("800.00", "1600.00").replace("400.00", "800.00")))
+    (note,) = of_kind(items(wrong * 3), ParseNote)
+    assert '"rrqm"' in wrong.split("\n")[note.line - 1]
+
+
 def test_cpu_section_and_host():
     cpu = '{"user": 1.00, "nice": 2.00, "system": 3.00, "iowait": 4.00, "steal": 5.00, "idle": 85.00}'
     found = items(document(report(X6 % "sda", cpu=cpu)))

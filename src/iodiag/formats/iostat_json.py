@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -23,6 +23,7 @@ from iodiag.formats import _clock, _grammar
 from iodiag.formats._clock import Clock, Floats
 from iodiag.formats._grammar import Command
 from iodiag.formats._iostat_columns import CPU_WORDS, column_of
+from iodiag.formats._iostat_units import mend_unit
 from iodiag.formats._json_scan import Event, Value, scan
 from iodiag.formats._report_times import Ends, Rows, ends_of, lengths_of, may_be_since_boot
 from iodiag.formats._samples import (
@@ -121,7 +122,7 @@ def read(source: Source) -> Iterator[Item]:
         )
         for run, own in zip(runs, clocks, strict=True)
     ]
-    yield from notes
+    yield from {note.reason: note for note in reversed(notes)}.values()
     dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     yield from _tables(source.name, read_runs, is_aware)
@@ -218,7 +219,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     names = tuple(column.column for column in columns.values())
     lines = np.searchsorted(starts, np.frombuffer(group.at, dtype=np.int64), "right")
     is_disk = keys[0] == "disk"
-    note = _mend_unit(names, numbers) if is_disk else ""
+    note = mend_unit(names, numbers) if is_disk else ""
     if note:
         notes.append(ParseNote(source, int(lines[0]), note))
     unknown = [key for key in keys[1:] if key not in columns and key != "disk_device"]
@@ -257,45 +258,6 @@ def _token(key: str, keys: tuple[str, ...]) -> str:
     if re.fullmatch(r"[rwd]rqm", key):
         return f"%{key}"
     return re.sub(r"_per_sec$", "/s", key)
-
-
-_TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
-
-
-def _mend_unit(names: Sequence[str | None], numbers: Floats) -> str:
-    """Correct throughput in place where request counts and sizes prove that the keys' unit is wrong.
-
-    Requests per second times their mean size is the throughput, by definition. Returns what to
-    tell the reader, "" where nothing was wrong or nothing is known.
-    """
-    at = {name: place for place, name in enumerate(names)}
-    stated = implied = 0.0
-    for rates, size, throughput in _PRODUCTS:
-        if size in at and all(name in at for name in (*rates, *throughput)):
-            implied += float(np.nansum(numbers[:, [at[r] for r in rates]].sum(axis=1) * numbers[:, at[size]]))
-            stated += float(np.nansum(numbers[:, [at[t] for t in throughput]]))
-    if not (implied > 0 and stated > 0):
-        return ""
-    wrong = next((ratio for ratio in _TRUE_UNITS if abs(stated / implied / ratio - 1) < 0.1), None)
-    if wrong is None:
-        return ""
-    for name, place in at.items():
-        if name and name.endswith("kb_per_s"):
-            numbers[:, place] /= wrong
-    return (
-        f"by the sizes of requests throughput is in {_TRUE_UNITS[wrong]} per second, not in the unit that "
-        "the keys name (a fault of iostat 11.5.1-11.5.6 and 12.1.2-12.2.0); corrected"
-    )
-
-
-_PRODUCTS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
-    (("reads_per_s",), "read_request_size_kb", ("read_kb_per_s",)),
-    (("writes_per_s",), "write_request_size_kb", ("write_kb_per_s",)),
-    (("discards_per_s",), "discard_request_size_kb", ("discard_kb_per_s",)),
-    (("reads_per_s", "writes_per_s"), "request_size_kb", ("read_kb_per_s", "write_kb_per_s")),
-    (("ios_per_s",), "request_size_kb", ("kb_per_s",)),
-)
-"""Rates of requests, their size, and the throughput that the two make."""
 
 
 @dataclass(frozen=True)
