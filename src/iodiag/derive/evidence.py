@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -59,12 +60,15 @@ def cite(
     """Evidence that rests on `rows` of any table.
 
     `template` names its numbers as `{name}`; they go into `values`. Quoted are the row with the largest
-    `worst`, the first and the last. Where rows come from several inputs the first one is cited.
+    `worst`, the first and the last. Where rows come from several inputs the first one is cited. Without
+    rows, a value that is a topology's provenance ("lsblk capture.txt:3") gives the address.
     """
     values = values or {}
     text = say(template, values)
     if rows is None or not len(rows):
-        return Evidence(text=text, values=values, weighs=weighs)
+        source, lines = _stated_at(values)
+        quotes = tuple(Quote(source, line, "") for line in lines)
+        return Evidence(text, values, source, lines, len(lines), quotes, weighs)
     sources = rows["source"].astype(str)
     source = sources.iloc[0]
     lines = tuple(dict.fromkeys(int(line) for line in rows.loc[sources == source, "line"]))
@@ -76,6 +80,17 @@ def cite(
     if len(lines) > MOST_LINES:
         lines = tuple(sorted({line for name, line in places if name == source}))
     return Evidence(text, values, source, lines, len(rows), quotes, weighs)
+
+
+_ADDRESS = re.compile(r"[\w-]+ (.+):(\d{1,9})")
+
+
+def _stated_at(values: Mapping[str, float | str]) -> tuple[str, tuple[int, ...]]:
+    """The input and line of a topology's provenance ("lsblk capture.txt:3") among the values."""
+    for value in values.values():
+        if isinstance(value, str) and (match := _ADDRESS.fullmatch(value)):
+            return match[1], (int(match[2]),)
+    return "", ()
 
 
 def cite_fact(fact: Fact, template: str | None = None, *, weighs: Weighs = "for") -> Evidence:
