@@ -32,7 +32,7 @@ read:              ops/s            kB/s           kB/op         retrans    avg 
 write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
                   10.500         672.000          64.000        1 (0.3%)          12.000          55.100
 """
-_MOUNT = re.compile(r"\s*(?P<export>\S{1,300}:\S{0,700}) mounted on (?P<mount>/\S{0,700}):\s*")
+_MOUNT = re.compile(r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*")
 _TOTAL_HEADER = re.compile(r"\s*ops?/s\s+rpc bklog\s*")
 _PHRASES = {
     "ops/s": "s_per_s",
@@ -74,7 +74,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     while at < min(len(lines), MAX_BLOCK_LINES):
         text = lines[at].text
         mount = _MOUNT.fullmatch(text) if len(text) < 1500 else None
-        if mount:
+        if mount and ":" in mount["export"]:
             if mount["mount"] in seen:
                 report, seen = report + 1, set()
             seen.add(mount["mount"])
@@ -171,7 +171,7 @@ FORMAT = ContextFormat(
     id="nfsiostat",
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
-    starts=re.compile(r"^\s*\S{1,300}:\S{0,700} mounted on /\S{0,700}:\s*$"),
+    starts=re.compile(r" mounted on /\S{0,700}:\s*$"),
     read=_read,
     releases="nfs-utils 1.2 to 2.8",
     not_read="operations other than reads and writes; statistics of the caches",
