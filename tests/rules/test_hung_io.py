@@ -88,3 +88,16 @@ def test_the_catch_up_after_a_stall_is_no_saturation(report_of):
     rows = [load(60, 10)] * 20 + [SILENT] * 9 + [load(30, 1500, util=100)] + [load(60, 10)] * 20
     report = report_of(iostat([{"sda": row} for row in rows]))
     assert "true-saturation" not in {finding.rule for finding in report.findings}
+
+
+def test_a_long_sample_that_holds_the_beginning_of_a_stall(report_of):
+    def row(tps, depth, util=100.0):
+        wait = 1000 * depth / tps
+        return {"tps": tps, "rkB/s": 16 * tps, "areq-sz": 16.0, "aqu-sz": depth, "await": wait, "%util": util}
+
+    rows = [row(105, 3.95)] * 5 + [row(14, 0.52), row(21, 7.45)] + [row(105, 3.95)] * 5
+    (finding,) = report_of(sar_d([{"sda": r} for r in rows], step=6), rules=[RULE]).findings
+    assert finding.confidence == "medium"
+    # fewer and larger requests are no stall
+    large = [row(105, 3.95)] * 5 + [row(14, 2.0)] * 3 + [row(105, 3.95)] * 5
+    assert not report_of(sar_d([{"sda": r} for r in large], step=6), rules=[RULE]).findings

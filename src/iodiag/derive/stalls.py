@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.requests import HALF_DIGIT
 from iodiag.derive.view import DeviceSeries
 
 Mask = npt.NDArray[np.bool_]
@@ -78,9 +79,9 @@ def bridged(frame: pd.DataFrame) -> pd.DataFrame:
 class Stall:
     """Consecutive samples of a busy device without a completion, and the sample that ended them.
 
-    `seconds` is its length (in samples where no length is known). `release` is None where the stream
-    ends first. `booked_s` is the request time that the release shows beyond a typical sample,
-    `flushing_s` the time of flushes that it shows; NaN without a release.
+    `seconds` is how long nothing completed (in samples where no length is known). `release` is None
+    where the stream ends first. `booked_s` is the request time that the release shows beyond a
+    typical sample, `flushing_s` the time of flushes that it shows; NaN without a release.
     """
 
     rows: pd.DataFrame = field(repr=False)
@@ -99,14 +100,18 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     """A device's stalls: silent samples busy throughout, or shown to have been busy by their end.
 
     Kernels 5.7 to 6.9 may show a stall as idle and add its busy time to the sample that ends it,
-    whose util then exceeds 100 % by as much.
+    whose util then exceeds 100 % by as much. A long sample may hold the beginning of a stall: then it
+    completes a quarter of the usual at most, and its util exceeds its depth, which only requests
+    that outlive the sample can do.
     """
     frame = series.frame
-    nothing = weighted.values(frame, "ios_per_s") == 0
-    streams = frame["stream"].to_numpy(dtype=np.int64)
-    busy, lengths = stalled(frame), weighted.lengths(frame)
-    loaded = weighted.values(series.loaded, "depth")
-    typical = float(np.nanmedian(loaded)) if np.isfinite(loaded).any() else 0.0
+    streams, lengths = frame["stream"].to_numpy(dtype=np.int64), weighted.lengths(frame)
+    typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")
+    done, util = weighted.values(frame, "ios_per_s"), weighted.values(frame, "util")
+    busy = util >= ALWAYS_BUSY
+    outlived = util > 1.1 * (weighted.values(frame, "depth") + HALF_DIGIT)
+    nothing = (done == 0) | ((done <= 0.25 * usual) & busy & outlived)
+    missing = lengths * (1 - done / max(usual, 1e-9)).clip(0, 1)
     edges = np.flatnonzero((np.diff(nothing.astype(np.int8)) != 0) | (np.diff(streams) != 0)) + 1
     for run in np.split(np.arange(len(frame)), edges):
         if not len(run) or not nothing[run[0]]:
@@ -114,13 +119,18 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
         after = int(run[-1]) + 1
         is_released = after < len(frame) and streams[after] == streams[run[0]]
         release = frame.iloc[[after]] if is_released else None
-        silent = float(lengths[run].sum())
+        silent = float(missing[run].sum()) if usual > 0 else float(lengths[run].sum())
         if busy[run].all():
             yield _stall(frame.iloc[run], silent, release, typical)
         elif release is not None and not busy[run].any():
             added = float(weighted.values(release, "util")[0] - 1) * float(lengths[after])
             if 0 < added <= silent + lengths[after]:
                 yield _stall(frame.iloc[run], added, release, typical)
+
+
+def _median(rows: pd.DataFrame, column: str) -> float:
+    data = weighted.values(rows, column)
+    return float(np.nanmedian(data)) if np.isfinite(data).any() else 0.0
 
 
 def _stall(rows: pd.DataFrame, seconds: float, release: pd.DataFrame | None, typical: float) -> Stall:

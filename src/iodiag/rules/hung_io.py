@@ -97,7 +97,8 @@ def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
 def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     values = _values(series, stall)
     text = (
-        "{samples} samples ({seconds:.0f} s) with no request completed, {util:.1f} % util, {depth} in flight"
+        "for {seconds:.0f} s hardly a request completed (samples: {samples}): {util:.1f} % util, "
+        "{depth} in flight"
     )
     yield cite(stall.rows, text, values)
     if stall.release is None:

@@ -56,7 +56,10 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     demand = weighted.values(frame, "at_once") >= limits.least_depth
     demand &= weighted.values(frame, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(frame, "interval_s") > limits.longest)
-    if demand.sum() < limits.least_samples:
+    is_long = (
+        weighted.lengths(frame)[demand].sum() >= limits.long_enough and demand.sum() >= limits.least_flat
+    )
+    if demand.sum() < limits.least_samples and not is_long:
         return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
     width, least = limits.flat / 100, int(limits.least_flat)
     found = [
@@ -172,6 +175,7 @@ RULE = Rule(
         ),
         "steady_depth": Threshold(8, "requests", "depth under which a steady queue is demand", "judgement"),
         "least_samples": Threshold(8, "samples", "samples with demand", "capacity rules need eight"),
+        "long_enough": Threshold(30, "s", "demand that needs fewer samples", "five samples of sar at 6 s"),
         "least_flat": Threshold(5, "samples", "consecutive samples on the flat top", "judgement"),
         "flat": Threshold(
             3, "%", "variation on a flat top", "token buckets are exact; sampling edges make 1 %"
