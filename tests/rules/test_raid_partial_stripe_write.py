@@ -160,3 +160,75 @@ def test_disks_stand_in_for_partitions_at_a_price(report_of):
 def test_without_any_array_it_asks_for_topology(report_of):
     report = report_of(iostat([{"sda": row(0, 100, 0, 400, 1)}] * 20), rules=[RULE])
     assert outcomes(report)["not_applicable"].missing == ("topology",)
+
+
+PAGES = {"r/s": 60.0, "rkB/s": 252.0, "rrqm/s": 0.0, "w/s": 60.0, "wkB/s": 246.0, "aqu-sz": 3.0}
+
+
+def test_members_alone_that_move_pages_in_pairs_are_a_sign(report_of):
+    capture = iostat([dict.fromkeys(DISKS, PAGES)] * 20)
+    (finding,) = findings(report_of(capture, rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("notice", "low", DISKS)
+    (stated,) = findings(report_of(capture, mdstat(), rules=[RULE]))
+    assert stated.confidence == "medium"
+
+
+@pytest.mark.parametrize(
+    "disk",
+    [
+        {"r/s": 60.0, "rkB/s": 960.0, "w/s": 60.0, "wkB/s": 960.0, "aqu-sz": 3.0},
+        {"r/s": 10.0, "rkB/s": 42.0, "w/s": 100.0, "wkB/s": 410.0, "aqu-sz": 3.0},
+    ],
+    ids=["larger than pages", "mostly writes"],
+)
+def test_members_alone_with_other_traffic_are_no_sign(report_of, disk):
+    assert not findings(report_of(iostat([dict.fromkeys(DISKS, disk)] * 20), rules=[RULE]))
+
+
+def totals(amplification, extra):
+    """sar -b and sar -B of a host to which 500 kB/s are submitted to be written and 100 to be read."""
+    blocks = "".join(
+        f"13:00:{n:02}  150.00  50.00  100.00  {2 * (100 + 500 * extra):.2f}  {1000 * amplification:.2f}\n"
+        for n in range(1, 31)
+    )
+    pages = "".join(f"13:00:{n:02}  100.00  500.00  10.00  0.00\n" for n in range(1, 31))
+    head = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    return (
+        f"{head}13:00:00  tps  rtps  wtps  bread/s  bwrtn/s\n{blocks}\n"
+        f"13:00:00  pgpgin/s pgpgout/s  fault/s  majflt/s\n{pages}"
+    )
+
+
+def test_the_host_s_totals_alone_suggest_it(report_of):
+    (finding,) = findings(report_of(totals(2.0, 2.0), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("info", "low", ())
+    assert values(finding)["amplification"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("amplification", "extra"), [(1.0, 0.0), (2.0, 0.0), (1.33, 0.0), (3.0, 0.2)])
+def test_the_host_s_totals_of_plain_disks_mirrors_and_full_stripes_are_no_sign(
+    report_of, amplification, extra
+):
+    assert not findings(report_of(totals(amplification, extra), rules=[RULE]))
+
+
+SEED = """\
+07:10:01          DEV       tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz     await     svctm     %util
+07:10:01    dev253-82    360.63   1739.05   1139.02      7.98     52.81    146.31      0.92     33.01
+07:10:01    dev253-84    359.86   1725.34   1146.51      7.98     75.11    206.84      1.03     37.04
+07:10:01    dev253-86    358.91   1724.10   1140.20      7.98     51.83    144.34      0.82     29.48
+07:10:01    dev253-88    360.23   1715.21   1159.63      7.98     32.74     90.89      0.67     24.19
+07:10:01    dev253-89    375.29   3496.57   2559.05     16.14    423.86   1107.75      1.56     58.64
+"""
+
+
+def test_members_that_only_their_rates_tell(report_of):
+    (finding,) = findings(report_of(SEED, rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "medium", ("dev253-89",))
+    numbers = values(finding)
+    assert numbers["amplification"] == pytest.approx(1.792, abs=0.001)
+    assert numbers["extra"] == pytest.approx(1.331, abs=0.001)
+    assert "by its traffic RAID5" in finding.summary
+    assert any(
+        item.text.startswith("nothing states") and item.weighs == "against" for item in finding.evidence
+    )

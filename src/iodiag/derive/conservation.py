@@ -117,7 +117,8 @@ def _exact(sums: Sums, within: float, may_be_chain: bool) -> Iterator[Law]:
             yield Law(None, None, sums)
         return
     ratio = sums.legs_write / sums.write
-    if abs(ratio / 2 - 1) <= within and (sums.legs > 2 or sums.has_reads or not may_be_chain):
+    is_told = sums.legs > 2 or sums.has_reads or not may_be_chain
+    if abs(ratio / 2 - 1) <= within and is_told and _mixture(sums) is None:
         yield Law("raid1" if sums.legs == 2 else "raid10", 2, sums)
     if not sums.has_reads and sums.legs_read > MATTERS * sums.legs_write:
         return

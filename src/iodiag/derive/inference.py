@@ -20,7 +20,7 @@ import pandas as pd
 from iodiag.derive import weighted
 from iodiag.derive.conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
 from iodiag.derive.evidence import number
-from iodiag.derive.siblings import MOST_DEVICES, clusters, is_part
+from iodiag.derive.siblings import MOST_DEVICES, clusters, is_part, is_physical
 from iodiag.model.topology import Device, DeviceTopology
 
 Floats = npt.NDArray[np.float64]
@@ -33,10 +33,6 @@ ALIKE = 0.05
 APART, TIED = 1.5, 1.2
 """The slowest leg takes APART times the fastest, or nothing is in order; closer than TIED is a tie."""
 
-_PHYSICAL = re.compile(
-    r"(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|fd|nbd|rbd|drbd)\d+.*|"
-    r"cciss.*|c\d+d\d+.*|dev(?!9-|25[2-4]-)\d+-\d+"
-)
 _MAPPED = re.compile(r"(?:dm-|dev25[2-4]-)(\d+)")
 _IMAGE = re.compile(r"(.+)_[rm]image_\d+")
 
@@ -78,7 +74,7 @@ def _may_be_array(name: str, topology: DeviceTopology) -> bool:
     device = topology.find(name)
     if device is not None and (device.members or device.kind in ("disk", "partition", "loop", "swap")):
         return False
-    return _PHYSICAL.fullmatch(name) is None
+    return not is_physical(name)
 
 
 def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
@@ -185,7 +181,7 @@ def _may_stand_on(traffic: Traffic, parent: int, legs: tuple[int, ...]) -> bool:
 
 
 def _is_mapped(name: str) -> bool:
-    return _PHYSICAL.fullmatch(name) is None
+    return not is_physical(name)
 
 
 def _is_md(name: str) -> bool:

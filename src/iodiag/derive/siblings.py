@@ -20,6 +20,20 @@ MOST_DEVICES = 64
 """Beyond this many devices only the busiest are looked at."""
 
 
+_PHYSICAL = re.compile(
+    r"(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|fd|nbd|rbd|drbd)\d+.*|"
+    r"cciss.*|c\d+d\d+.*|dev(?!9-|25[2-4]-)\d+-\d+"
+)
+
+
+def is_physical(name: str) -> bool:
+    """Whether a name is a disk's or a partition's, and not that of a device on top of others.
+
+    dev252-N to dev254-N may be either: they are taken for device-mapper, which they mostly are.
+    """
+    return _PHYSICAL.fullmatch(name) is not None
+
+
 def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
     """Groups of two and more devices with samples in the same streams that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}

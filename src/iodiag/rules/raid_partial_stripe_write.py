@@ -4,7 +4,8 @@ What it detects: a RAID4, 5 or 6 whose members read and write more than the arra
 explains. A write smaller than a stripe reads old data and parity before it writes both anew: two
 reads and two writes on RAID5, three and three on RAID6. Bytes are compared, layer against layer,
 because requests are split and merged on the way; below 4 kB they are counted in pages. Members
-that nothing states may be inferred from their rates.
+that nothing states may be inferred from their rates. Where the array itself was not captured, members
+that move nothing but pages are a sign, and so are the host's totals of sar -b beside those of sar -B.
 
 Why it matters: each kB costs three or four on the members, at random places, where RAID10 needs two.
 
@@ -29,23 +30,35 @@ from iodiag.derive.view import View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules._parity_evidence import evidence, is_paged, numbers
+from iodiag.rules._parity_unseen import Bounds, unseen
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per parity array that pays for small writes; the other arrays are named."""
     clear: list[str] = []
+    hidden: list[str] = []
     known = list(arrays(view))
     for array in known:
         if array.missing and geometries(array):
             reason = "its members have no samples: capture the disks beside the array"
             yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
+        elif not array.is_seen:
+            hidden.append(array.name)
         elif array.leg_rows and (found := _best(array, limits)) is not None:
             yield _finding(array, found, limits)
         else:
             clear.append(array.name)
+    bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
+    unseen_ones = [RULE.finding(limits, **fields) for fields in unseen(view, known, bounds)]
+    yield from unseen_ones
     if clear:
         reason = "no parity, nothing written, or writes that cost what full stripes cost"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
+    if hidden and not unseen_ones:
+        reason = "the array itself was not captured: without its line nobody knows what was asked of it"
+        yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
+    if unseen_ones:
+        return
     if not known and view.topology:
         yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
     elif not known:
@@ -113,7 +126,12 @@ RULE = Rule(
         "Raise stripe_cache_size (default 256) so that neighbouring writes meet in one stripe.",
         "A write-back journal or a battery-backed cache gathers full stripes.",
     ),
-    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    needs=Needs(
+        one_of=(
+            {"disk": ("read_kb_per_s", "write_kb_per_s")},
+            {"io": ("read_kb_per_s", "write_kb_per_s"), "paging": ("pgpgin_kb_per_s", "pgpgout_kb_per_s")},
+        )
+    ),
     thresholds={
         "least_share": Threshold(
             20,

@@ -1,0 +1,160 @@
+"""Parity RAID that shows no line of its own: its members' traffic, and the host's totals.
+
+Members of a parity array that is written in small pieces move nothing but pages, as much in as out,
+in step. And what the disks of a host write beyond what was submitted to it (sar -b against sar -B,
+or the sum over disks against vmstat's bo) is write amplification, measured without any array's
+line: submit_bio counts a byte once, each disk counts it again. A RAID5 under small writes measured
+1.995 and 1.99 extra reads that way, full stripes 1.333, RAID10 1.998, a plain disk 1.000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.parity import Geometry, Share, small_share
+from iodiag.derive.siblings import is_physical, without_parts
+from iodiag.derive.view import View
+
+PAGE_KB = (3.9, 4.8)
+"""Mean size before merging of a member's requests that are pages, and a few of the superblock's."""
+
+MOST_APART = 0.05
+IN_STEP = 0.8
+READS_PER_WRITE = (0.5, 1.25)
+
+MOST_MEMBERS = 24
+
+PLAIN = 1.2
+"""Amplification of a host without redundancy: measured 1.000; file systems of copies submit each copy."""
+
+
+@dataclass(frozen=True)
+class PageTraffic:
+    """Members that move pages alone: requests per second before merging, and their mean size."""
+
+    reads: float
+    writes: float
+    read_size_kb: float
+    write_size_kb: float
+
+
+def page_traffic(rows: Sequence[pd.DataFrame]) -> PageTraffic | None:
+    """What three and more devices have in common if they are members under small writes, or None.
+
+    `rows` are their samples, row by row the same reports.
+    """
+    if len(rows) < 3 or not len(rows[0]):
+        return None
+    counts = np.array([[_bios(frame, "read"), _bios(frame, "write")] for frame in rows])
+    kb = np.array([[weighted.mean(frame, f"{d}_kb_per_s") for d in ("read", "write")] for frame in rows])
+    if np.isnan(counts).any() or not (counts > 0).all():
+        return None
+    reads, writes = counts.mean(axis=0)
+    sizes = kb.sum(axis=0) / counts.sum(axis=0)
+    is_alike = (np.ptp(counts, axis=0) <= MOST_APART * counts.mean(axis=0)).all()
+    are_pages = ((sizes >= PAGE_KB[0]) & (sizes <= PAGE_KB[1])).all()
+    is_paired = READS_PER_WRITE[0] <= reads / writes <= READS_PER_WRITE[1]
+    if not (is_alike and are_pages and is_paired and _in_step(rows)):
+        return None
+    return PageTraffic(float(reads), float(writes), float(sizes[0]), float(sizes[1]))
+
+
+def _bios(frame: pd.DataFrame, direction: str) -> float:
+    """Requests per second before merging: those that were completed and those merged into them."""
+    return weighted.mean(frame, f"{direction}s_per_s") + weighted.mean(frame, f"{direction}_merges_per_s")
+
+
+def _in_step(rows: Sequence[pd.DataFrame]) -> bool:
+    """Whether reads rise and fall with writes, where there are samples enough and they do."""
+    totals = pd.DataFrame(
+        {
+            name: sum(weighted.values(frame, f"{name}_kb_per_s") for frame in rows)
+            for name in ("read", "write")
+        }
+    )
+    if len(totals) < 5 or (totals.std() <= 0.05 * totals.mean()).any():
+        return True
+    ranks = totals.rank()
+    return bool(ranks["read"].corr(ranks["write"]) >= IN_STEP)
+
+
+@dataclass(frozen=True)
+class HostAccount:
+    """What a host's disks moved, and what was submitted to it, in kB/s over the same samples."""
+
+    rows: pd.DataFrame = field(repr=False)
+    disks_read: float
+    disks_write: float
+    submitted_read: float
+    submitted_write: float
+
+    @property
+    def amplification(self) -> float:
+        """α: kB written by the disks per kB submitted."""
+        return self.disks_write / self.submitted_write
+
+    @property
+    def extra_reads(self) -> float:
+        """ρ: kB read by the disks beyond what was submitted, per kB submitted to be written."""
+        return (self.disks_read - self.submitted_read) / self.submitted_write
+
+    def parity(self, most_apart: float) -> tuple[Geometry, Share] | None:
+        """A parity layout on which both tell the same share of small writes; the closest one."""
+        options = [Geometry(n, p) for p in (1, 2) for n in range(3, MOST_MEMBERS + 1)]
+        shares = [
+            (geometry, small_share(self.amplification, self.extra_reads, geometry))
+            for geometry in options
+            if geometry.is_possible
+        ]
+        # of several that fit alike the plainest: RAID5 before RAID6, few members before many
+        geometry, share = min(shares, key=lambda pair: (pair[1].disagreement, pair[0].parity))
+        return (geometry, share) if share.disagreement <= most_apart else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the disks moved what was submitted: no copies, no parity."""
+        return self.amplification <= PLAIN and abs(self.extra_reads) <= PLAIN - 1
+
+
+def host_account(view: View, least_kb: float) -> HostAccount | None:
+    """The host's account over the samples of one source that wrote enough; or None.
+
+    What disks moved is the sum over the disks themselves, where the source shows devices; else sar -b,
+    which counts physical devices alone, but in sysstat before 10.1 md and dm as well.
+    """
+    disks, paging = _disk_totals(view), view.table("paging")
+    if disks is None or paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= set(paging):
+        return None
+    rows = disks.merge(paging[[*_KEYS, "pgpgin_kb_per_s", "pgpgout_kb_per_s"]], on=list(_KEYS))
+    rows = rows[(rows["pgpgout_kb_per_s"] >= least_kb).to_numpy()].reset_index(drop=True)
+    if not len(rows):
+        return None
+    return HostAccount(
+        rows=rows,
+        disks_read=weighted.mean(rows, "read_kb_per_s", "io"),
+        disks_write=weighted.mean(rows, "write_kb_per_s", "io"),
+        submitted_read=weighted.mean(rows, "pgpgin_kb_per_s", "paging"),
+        submitted_write=weighted.mean(rows, "pgpgout_kb_per_s", "paging"),
+    )
+
+
+_KEYS = ("stream", "report")
+
+
+def _disk_totals(view: View) -> pd.DataFrame | None:
+    """Reads and writes of the host's disks per report, with the rows' places."""
+    shown = without_parts([series for series in view.devices if is_physical(series.name)])
+    table = view.table("io")
+    if shown and (paging := view.table("paging")) is not None:
+        disks = pd.concat([series.frame for series in shown])
+        if set(disks["stream"]) & set(paging["stream"]):
+            first = disks.groupby(list(_KEYS), as_index=False, sort=True)
+            sums = first[["read_kb_per_s", "write_kb_per_s"]].sum()
+            places = first[["source", "line", "time", "interval_s"]].first()
+            return places.merge(sums, on=list(_KEYS))
+    return table if table is not None and {"read_kb_per_s", "write_kb_per_s"} <= set(table) else None
