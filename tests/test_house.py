@@ -28,7 +28,7 @@ LAW = {
 OUTSIDE = {
     "errors": set(),
     "model": set(),
-    "sources": {"zstandard"},
+    "sources": {"fsspec", "zstandard"},
     "formats": {"numpy", "pandas", "pyparsing"},
     "derive": {"numpy", "pandas"},
     "rules": {"numpy", "pandas"},

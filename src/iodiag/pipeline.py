@@ -15,9 +15,10 @@ import pandas as pd
 from iodiag import __version__
 from iodiag.derive.counters import paired
 from iodiag.derive.headline import headline
+from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
-from iodiag.errors import ConfigError, FormatError, IodiagError, UnknownFormat
+from iodiag.errors import ConfigError, FormatError, IodiagError, SourceError, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats._clock import parse_time
 from iodiag.formats._text import read_text
@@ -29,7 +30,7 @@ from iodiag.model.rule import Rule
 from iodiag.model.topology import Device, merge
 from iodiag.rules import all_rules
 from iodiag.rules._engine import run
-from iodiag.sources.files import expand, load
+from iodiag.sources.archives import Contents, HostName, find
 
 _HEAD = 4096
 
@@ -41,24 +42,37 @@ def read(
     columns: str | None = None,
     name: str | None = None,
 ) -> Capture:
-    """Read one input: a path, `-` for standard input, or an open binary file.
+    """Read one input: a path, `-` for standard input, a remote address, or an open binary file.
+
+    What is in an archive or a directory is read as one, each host's devices and facts kept apart.
 
     `columns` is the header of rows that came without one. Raises SourceError when it cannot be
     opened, UnknownFormat when it holds nothing that iodiag knows, FormatError when it is broken
     (under `strict`: when any line of a capture in it was not understood).
     """
-    opened = source if isinstance(source, Source) else load(source, name)
-    form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
-    if form is not None:
-        opened = replace(opened, pos_unit=form.pos_unit)
-    items = list(form.read(opened) if form is not None else _text_items(opened, columns))
-    capture = _capture({opened.name: opened}, items)
+    if not isinstance(source, Source):
+        captures, problems = _read_place(source, strict, columns, name, {})
+        if problems and (strict or not captures):
+            raise problems[0]
+        return captures[0] if len(captures) == 1 else join(captures)
+    capture = _read_source(source, columns)
     if strict and capture.unparsed:
         first = capture.unparsed[0]
         raise FormatError(
             f"{first.source}:{first.line}: {first.reason} ({len(capture.unparsed)} such lines); "
             "mend the input or leave --strict out"
         )
+    return capture
+
+
+def _read_source(opened: Source, columns: str | None) -> Capture:
+    form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
+    if form is not None:
+        opened = replace(opened, pos_unit=form.pos_unit)
+    items = list(form.read(opened) if form is not None else _text_items(opened, columns))
+    capture = _capture({opened.name: opened}, items)
+    if opened.remark:
+        capture.notes.append(ParseNote(opened.name, 0, opened.remark))
     if not (capture.tables or capture.averages or capture.topology or capture.evidence):
         raise UnknownFormat(_nothing_known(opened))
     return capture
@@ -111,6 +125,7 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
         target = capture.averages if is_average else capture.tables
         target[family] = concat(frames)
     capture.topology = merge(devices)
+    capture.topologies = topologies_of(devices, capture.sections)
     _pair_counters(capture, None)
     return capture
 
@@ -137,32 +152,122 @@ def concat(frames: list[pd.DataFrame]) -> pd.DataFrame:
 def read_many(
     inputs: Iterable[str | Path], *, strict: bool = False, columns: str | None = None
 ) -> tuple[list[Capture], list[IodiagError]]:
-    """Read files and directories (all files below them); what fails is returned, not raised.
+    """Read files, directories, archives and remote addresses; what fails is returned, not raised.
 
-    In a directory, a file that holds nothing known is no failure; a directory without any capture is.
+    Of a directory or an archive every file that holds something known is read; one that holds nothing
+    known is no failure, but a directory or an archive without any capture is. The same file given
+    again is read once, with a note.
     """
     captures: list[Capture] = []
     problems: list[IodiagError] = []
+    seen: dict[str, Capture] = {}
     for place in inputs:
-        if str(place) == "-" or not Path(place).is_dir():
-            try:
-                captures.append(read(place, strict=strict, columns=columns))
-            except IodiagError as problem:
-                problems.append(problem)
-            continue
-        before = len(captures)
-        for path in expand(place):
-            try:
-                captures.append(read(path, strict=strict, columns=columns))
-            except UnknownFormat:
-                continue
-            except IodiagError as problem:
-                problems.append(problem)
-        if len(captures) == before:
-            problems.append(
-                UnknownFormat(f"{place}: no file in this directory holds a capture that iodiag knows")
-            )
-    return captures, problems
+        found, failed = _read_place(place, strict, columns, None, seen)
+        captures += found
+        problems += failed
+    return settle(captures), problems
+
+
+def _read_place(
+    place: str | Path | BinaryIO,
+    strict: bool,
+    columns: str | None,
+    name: str | None,
+    seen: dict[str, Capture],
+) -> tuple[list[Capture], list[IodiagError]]:
+    """The captures of one input, whatever it is; `seen` are those read before, by their sha256."""
+    captures: list[Capture] = []
+    others: list[Capture] = []
+    problems: list[IodiagError] = []
+    unknown: IodiagError | None = None
+    cut: list[IodiagError] = []
+    is_repeated = False
+    try:
+        for found in find(place, lambda head: _is_known(head, columns), name):
+            if isinstance(found, Contents):
+                cut = [SourceError(line) for line in found.lost]
+                reason = f"{found.name}: no file in this {found.kind} holds a capture that iodiag knows"
+                unknown = UnknownFormat(reason)
+                others += _account(found, [*problems, *cut])
+            elif isinstance(found, HostName):
+                others.append(_stated_host(found))
+            elif _is_repeat(found, seen):
+                is_repeated = True
+            else:
+                try:
+                    capture = read(found, strict=strict, columns=columns)
+                except UnknownFormat as problem:
+                    unknown = problem
+                except IodiagError as problem:
+                    problems.append(problem)
+                else:
+                    captures.append(capture)
+                    seen.setdefault(found.sha256, capture)
+                    cut = [SourceError(f"{found.name}: {found.remark}")] if found.remark else []
+    except IodiagError as problem:
+        problems.append(problem)
+    problems += cut
+    if captures or is_repeated:
+        return [*captures, *others], problems
+    return [], problems if unknown is None else [*problems, unknown]
+
+
+def _is_known(head: bytes, columns: str | None) -> bool:
+    """Whether a file's beginning holds anything that some format reads."""
+    if any(form.recognise(head[:_HEAD]) for form in file_formats()):
+        return True
+    if _is_binary(head[:_HEAD]):
+        return False
+    # the last line may be cut
+    items = read_text(Source.of("", head[: head.rfind(b"\n") + 1]), columns)
+    return any(isinstance(item, (SampleTable, Device, Fact)) for item in items)
+
+
+def _is_repeat(source: Source, seen: Mapping[str, Capture]) -> bool:
+    """Whether an input is the copy of one before; the first gets a note.
+
+    Equal samples are copies wherever they lie. Equal context of two hosts is none: both have it.
+    """
+    first = seen.get(source.sha256)
+    if first is None:
+        return False
+    original = next(iter(first.sources.values()))
+    is_copy = bool(first.tables or first.averages) or original.folder == source.folder
+    if is_copy:
+        reason = f"{source.name} holds the same bytes and was not read again"
+        first.notes.append(ParseNote(original.name, 0, reason))
+    return is_copy
+
+
+def _stated_host(found: HostName) -> Capture:
+    """The name of a host that a report states, as a capture of its own."""
+    source = Source.of(found.source, f"{found.host}\n".encode(), found.folder)
+    section = Section(
+        source=source.name,
+        format=STATEMENT,
+        layout=f"by its {found.origin}",
+        host=found.host,
+        rows=1,
+        first_line=1,
+        is_context=True,
+    )
+    return Capture(sources={source.name: source}, sections=[section])
+
+
+def _account(contents: Contents, problems: Iterable[IodiagError]) -> list[Capture]:
+    """What an archive holds and what of it could not be read, as an entry of the list of sources."""
+    reasons = [str(problem) for problem in problems]
+    if contents.passed:
+        names = ", ".join(contents.passed[:3]) + (", …" if len(contents.passed) > 3 else "")
+        count = len(contents.passed)
+        reasons.append(f"{count} large files whose beginning holds nothing known were passed over: {names}")
+    if contents.kind == "directory" and not reasons:
+        return []
+    layout = f"{contents.kept} of {contents.files} files read"
+    source = Source.of(contents.name, b"")
+    section = Section(source=source.name, format=contents.kind, layout=layout, is_context=True)
+    notes = [ParseNote(source.name, 0, reason) for reason in reasons]
+    return [Capture(sources={source.name: source}, sections=[section], notes=notes)]
 
 
 def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
@@ -174,6 +279,8 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     whole = Capture()
     tables: dict[tuple[str, bool], list[pd.DataFrame]] = {}
     devices: list[Device] = []
+    captures = settle(_once(captures))
+    by_host: dict[str | None, list[Device]] = {}
     for capture in captures:
         whole.sources.update(capture.sources)
         whole.sections += capture.sections
@@ -181,6 +288,8 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
         whole.ledgers += capture.ledgers
         whole.evidence += capture.evidence
         devices += list(capture.topology)
+        for host, topology in capture.topologies.items():
+            by_host.setdefault(host, []).extend(topology)
         for is_average, group in ((False, capture.tables), (True, capture.averages)):
             for family, frame in group.items():
                 tables.setdefault((family, is_average), []).append(_in_zone(frame, tz))
@@ -189,7 +298,20 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
         parts = [_unzoned(frame) for frame in frames] if is_mixed else frames
         (whole.averages if is_average else whole.tables)[family] = concat(parts)
     whole.topology = merge(devices)
+    whole.topologies = {host: merge(found) for host, found in by_host.items()}
+    whole.notes += without_host(captures)
     return whole
+
+
+def _once(captures: Iterable[Capture]) -> Iterator[Capture]:
+    """The captures without those whose samples another one holds already."""
+    seen: set[tuple[str, ...]] = set()
+    for capture in captures:
+        key = tuple(sorted(source.sha256 for source in capture.sources.values()))
+        has_samples = bool(capture.tables or capture.averages)
+        if not has_samples or key not in seen:
+            yield capture
+        seen |= {key} if has_samples else set()
 
 
 def _in_zone(frame: pd.DataFrame, tz: str | None) -> pd.DataFrame:

@@ -41,8 +41,14 @@ class Selection:
 
 
 def views(capture: Capture, selection: Selection) -> list[View]:
-    """One View per host; rows, devices and facts without a host belong to the only one there is."""
+    """One View per host; rows, devices and facts without a host belong to the only one there is.
+
+    Beside several hosts, rows that are of none of them get a View of their own, without a name.
+    """
     hosts: list[str | None] = list(capture.hosts) or [None]
+    frames = (*capture.tables.values(), *capture.averages.values())
+    if len(hosts) > 1 and any((frame["host"] == "").any() for frame in frames):
+        hosts.append(None)
     return [_view(capture, host, len(hosts) == 1, selection) for host in hosts]
 
 
@@ -50,10 +56,9 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     tables: dict[str, pd.DataFrame] = {}
     fallback: set[str] = set()
     since_boot: dict[str, pd.DataFrame] = {}
-    owned = _owned_sources(capture, host)
     for family in dict.fromkeys([*capture.tables, *capture.averages]):
-        frame = _of_host(capture.tables.get(family), host, is_only, owned)
-        averages = _of_host(capture.averages.get(family), host, is_only, owned)
+        frame = _of_host(capture.tables.get(family), host, is_only)
+        averages = _of_host(capture.averages.get(family), host, is_only)
         frame = _select(frame, selection)
         if frame is not None and "since_boot" in frame:
             since_boot[family] = frame[frame["since_boot"].to_numpy(dtype=bool)]
@@ -67,7 +72,7 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
             tables[family] = _with_streams(frame)
     tables = {family: _one_stream(frame, family) for family, frame in tables.items()}
     left_out = None
-    topology = capture.topology
+    topology = capture.topology if is_only else capture.topologies.get(host, DeviceTopology())
     if "disk" in tables:
         topology = _with_inferred(tables["disk"], topology)
         tables["disk"], left_out = _disk(tables["disk"], topology, selection)
@@ -76,7 +81,7 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
         host=host,
         tables=tables,
         topology=topology,
-        facts=tuple(fact for fact in capture.evidence if is_only or fact.host in (None, host)),
+        facts=tuple(fact for fact in capture.evidence if is_only or fact.host == host),
         cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
         kernel=next((s.kernel for s in banner if s.kernel), None),
         fallback=frozenset(fallback & set(tables)),
@@ -85,23 +90,10 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     )
 
 
-def _owned_sources(capture: Capture, host: str | None) -> set[str]:
-    """Inputs that name this host and no other: their rows without a host are its own."""
-    named: dict[str, set[str]] = {}
-    for section in capture.sections:
-        if section.host:
-            named.setdefault(section.source, set()).add(section.host)
-    return {source for source, hosts in named.items() if hosts == {host}}
-
-
-def _of_host(
-    frame: pd.DataFrame | None, host: str | None, is_only: bool, owned: set[str]
-) -> pd.DataFrame | None:
+def _of_host(frame: pd.DataFrame | None, host: str | None, is_only: bool) -> pd.DataFrame | None:
     if frame is None or is_only:
         return frame
-    hosts = frame["host"].astype(str)
-    mine = (hosts == (host or "")) | ((hosts == "") & frame["source"].astype(str).isin(owned))
-    return frame[mine.to_numpy()]
+    return frame[(frame["host"].astype(str) == (host or "")).to_numpy()]
 
 
 def _select(frame: pd.DataFrame | None, selection: Selection) -> pd.DataFrame | None:
@@ -156,7 +148,12 @@ def _one_stream(frame: pd.DataFrame, family: str) -> pd.DataFrame:
     if len(sources) < 2:
         return frame
     parts = {name: frame[frame["source"] == name] for name in sources}
-    ranked = sorted(sources, key=lambda name: (-_richness(parts[name], family), -len(parts[name])))
+    # of an archive as sa files (UTC) and as sar text (local), whose times cannot be compared, the fuller one
+    clocks = frame["clock"].fillna("") if "clock" in frame else frame["stream"] * 0
+    rows = clocks.map(clocks.value_counts()).groupby(frame["source"]).max()
+    ranked = sorted(
+        sources, key=lambda name: (-_richness(parts[name], family), -rows[name], -len(parts[name]))
+    )
     kept: list[str] = []
     for name in ranked:
         if not any(_meets(parts[name], parts[other], family) for other in kept):

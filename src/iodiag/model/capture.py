@@ -38,7 +38,8 @@ class Source:
     """The bytes of one input, decompressed and, where it is text, in UTF-8.
 
     `name` is what the user called it (for a member of an archive, ``archive:member``);
-    `folder` is the place whose files belong to one host, when the place says so.
+    `folder` is the place whose files belong to one host, when the place says so. `remark` says
+    what is amiss with the bytes (they were cut off), "" where nothing is.
     """
 
     name: str
@@ -46,10 +47,11 @@ class Source:
     sha256: str = ""
     pos_unit: Literal["line", "byte"] = "line"
     folder: str = ""
+    remark: str = ""
 
     @classmethod
-    def of(cls, name: str, data: bytes, folder: str = "") -> Source:
-        return cls(name=name, data=data, sha256=hashlib.sha256(data).hexdigest(), folder=folder)
+    def of(cls, name: str, data: bytes, folder: str = "", remark: str = "") -> Source:
+        return cls(name, data, hashlib.sha256(data).hexdigest(), folder=folder, remark=remark)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -147,13 +149,15 @@ class Capture:
     """Everything read from one input (or several, joined by `pipeline.join`).
 
     `tables` and `averages` hold one DataFrame per family, as the contract describes them;
-    `unparsed` lists the lines inside captures that were not understood.
+    `unparsed` lists the lines inside captures that were not understood. `topologies` has the
+    devices of each host apart (None: of no known host), once hosts are settled; `topology` all.
     """
 
     sources: dict[str, Source] = field(default_factory=dict)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     averages: dict[str, pd.DataFrame] = field(default_factory=dict)
     topology: DeviceTopology = field(default_factory=DeviceTopology)
+    topologies: dict[str | None, DeviceTopology] = field(default_factory=dict)
     evidence: list[Fact] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     notes: list[ParseNote] = field(default_factory=list)

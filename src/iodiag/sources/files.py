@@ -2,52 +2,109 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import lzma
+import os
+import stat
 import sys
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from iodiag.errors import SourceError
 from iodiag.model.capture import Source
+from iodiag.sources._compressed import unpacked
+from iodiag.sources._stream import ByteStream, DamageError, pieces_of
+from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
+from iodiag.sources.remote import is_remote, open_remote
 
 MAX_BYTES = 4 * 1024**3
 """The most that one input may hold after decompression; more is refused, not truncated."""
 
-_CHUNK = 1 << 20
+
+class Opened(NamedTuple):
+    """An input that is open: what to call it, its bytes, the folder it lies in, its path if it has one."""
+
+    name: str
+    stream: ByteStream
+    folder: str = ""
+    path: Path | None = None
 
 
 def load(source: str | Path | BinaryIO, name: str | None = None) -> Source:
     """The bytes of one file (`-` is standard input), decompressed; UTF-16 becomes UTF-8.
 
-    Raises SourceError when it cannot be opened or holds more than MAX_BYTES.
+    Of compressed data that is cut off, what came before the cut is given, with a remark. Raises
+    SourceError when it cannot be opened, is damaged, or holds more than MAX_BYTES.
     """
+    opened = open_input(source, name)
+    return whole(opened, unpacked(opened.stream))
+
+
+def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened:
+    """An input, open to be read forward. Raises SourceError when it cannot be opened."""
     if not isinstance(source, (str, Path)):
         label = name or str(getattr(source, "name", "(stream)"))
-        return _source(label, source.read(), folder="")
+        return Opened(label, ByteStream(pieces_of(source.read)))
     if str(source) == "-":
-        return _source(name or "(stdin)", sys.stdin.buffer.read(), folder="")
+        return Opened(name or "(stdin)", ByteStream(pieces_of(sys.stdin.buffer.read)))
+    if isinstance(source, str) and is_remote(source):
+        label, stream = open_remote(source)
+        return Opened(name or label, stream, folder=label.rpartition("/")[0])
     path = Path(source)
+    if path.is_dir():
+        raise SourceError(f"{path}: is a directory; give the files in it, or the directory to `analyze`")
     try:
-        data = path.read_bytes()
-    except IsADirectoryError:
-        raise SourceError(f"{path}: is a directory; give the files in it, or the directory to `analyze`") from None
+        handle = path.open("rb")
     except OSError as error:
-        raise SourceError(f"{path}: cannot be read ({error.strerror or error}); check the name and the rights") from None
-    return _source(name or str(source), data, folder=str(path.parent))
+        raise SourceError(
+            f"{path}: cannot be read ({error.strerror or error}); check the name and the rights"
+        ) from None
+    stream = ByteStream(_pieces_of_file(handle))
+    stream.peek(1)  # from here on closing the stream closes the file
+    return Opened(name or str(source), stream, str(path.parent), path)
+
+
+def whole(opened: Opened, stream: ByteStream) -> Source:
+    """All bytes of an input as a Source; `stream` is what its bytes unpack to."""
+    if stream is opened.stream and opened.path is not None and _is_large(opened.path):
+        stream.close()
+        raise SourceError(f"{opened.name}: holds more than {MAX_BYTES >> 30} GiB; split it")
+    data = stream.read_all(MAX_BYTES)
+    opened.stream.close()
+    if len(data) > MAX_BYTES:
+        raise SourceError(f"{opened.name}: holds more than {MAX_BYTES >> 30} GiB; unpack and split it first")
+    damage = stream.damage
+    if damage and (not damage.is_cut or not data):
+        raise SourceError(f"{opened.name}: {damage.reason}; fetch it again")
+    return source_of(opened.name, data, opened.folder, damage)
+
+
+def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = None) -> Source:
+    """Bytes as a Source: in UTF-8, and without the half line that a cut leaves at the end."""
+    remark = ""
+    if damage is not None:
+        data = data if b"\0" in data[-512:] else data[: data.rfind(b"\n") + 1]
+        remark = f"{damage.reason}: what came before that was read, the rest is lost"
+    plain = decoded(data)
+    if is_supportconfig(plain[: 1 << 16]):
+        plain = with_plain_parts(plain)
+    return Source.of(name, plain, folder, remark)
 
 
 def expand(path: str | Path) -> Iterator[Path]:
-    """The files of a directory tree in the order of their names; a file is itself."""
+    """The files of a directory tree in the order of their names; a file is itself.
+
+    Hidden files and links are left out. A directory that cannot be listed stands for its files.
+    """
     path = Path(path)
     if not path.is_dir():
         yield path
         return
-    for entry in sorted(path.iterdir()):
+    try:
+        entries = sorted(path.iterdir())
+    except OSError:
+        yield path
+        return
+    for entry in entries:
         if entry.name.startswith(".") or entry.is_symlink():
             continue
         if entry.is_dir():
@@ -56,51 +113,18 @@ def expand(path: str | Path) -> Iterator[Path]:
             yield entry
 
 
-def _source(name: str, data: bytes, folder: str) -> Source:
-    plain = _decode(_decompress(name, data))
-    if len(plain) > MAX_BYTES:
-        raise SourceError(f"{name}: holds more than {MAX_BYTES >> 30} GiB; split it")
-    return Source.of(name, plain, folder)
-
-
-def _decompress(name: str, data: bytes) -> bytes:
-    try:
-        if data[:2] == b"\x1f\x8b":
-            return _bounded(name, gzip.GzipFile(fileobj=io.BytesIO(data)))
-        if data[:3] == b"BZh":
-            return _bounded(name, bz2.BZ2File(io.BytesIO(data)))
-        if data[:6] == b"\xfd7zXZ\x00":
-            return _bounded(name, lzma.LZMAFile(io.BytesIO(data)))
-        if data[:4] == b"\x28\xb5\x2f\xfd":
-            return _zstandard(name, data)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise SourceError(f"{name}: is damaged compressed data ({error}); fetch it again") from None
-    return data
-
-
-def _bounded(name: str, stream: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile) -> bytes:
-    parts, size = [], 0
-    while part := stream.read(_CHUNK):
-        size += len(part)
-        if size > MAX_BYTES:
-            raise SourceError(f"{name}: unpacks to more than {MAX_BYTES >> 30} GiB; unpack and split it first")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _zstandard(name: str, data: bytes) -> bytes:
-    try:
-        import zstandard
-    except ImportError:
-        raise SourceError(f"{name}: is zstd-compressed; install iodiag[zstd], or unpack it first") from None
-    try:
-        reader = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True)
-        return _bounded(name, reader)
-    except zstandard.ZstdError as error:
-        raise SourceError(f"{name}: is damaged compressed data ({error}); fetch it again") from None
-
-
-def _decode(data: bytes) -> bytes:
+def decoded(data: bytes) -> bytes:
+    """Text in UTF-16 as UTF-8, and without a byte order mark."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace").encode()
     return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _is_large(path: Path) -> bool:
+    status = os.stat(path)
+    return stat.S_ISREG(status.st_mode) and status.st_size > MAX_BYTES
+
+
+def _pieces_of_file(handle: BinaryIO) -> Iterator[bytes]:
+    with handle:
+        yield from pieces_of(handle.read)

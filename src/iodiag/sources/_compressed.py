@@ -1,0 +1,141 @@
+"""Decompression in bounded steps: gzip, bzip2, xz and zstd, told by their first bytes."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from iodiag.sources._stream import PIECE_BYTES, ByteStream, DamageError
+
+MAX_LAYERS = 3
+"""Compressed data may be compressed again this many times in all."""
+
+MAX_XZ_MEMORY = 256 << 20
+"""What an xz stream may ask for its dictionary; `xz -9` takes 65 MiB."""
+
+_ZSTD_STEP = 1 << 10  # a block of zstd is at least 3 bytes and makes up to 128 KiB: 43 MiB at most a step
+
+
+class Unpacker(Protocol):
+    """One compressed stream, as bz2 and lzma have it."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the compressed stream was reached."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What came behind that end."""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Take bytes and give at most `max_length` of what they make; the rest stays for a later call."""
+
+
+class Deflate:
+    """zlib with its unconsumed input kept inside."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._zlib = zlib.decompressobj(window_bits)
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the compressed stream was reached."""
+        return self._zlib.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """What came behind that end."""
+        return self._zlib.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Take bytes and give at most `max_length` of what they make."""
+        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+
+
+class Zstandard:
+    """zstd in steps so small that what they make is bounded."""
+
+    def __init__(self) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise DamageError("is zstd-compressed; install iodiag[zstd], or unpack it first") from None
+        self._object = zstandard.ZstdDecompressor().decompressobj()
+        self._error = zstandard.ZstdError
+        self._waiting = bytearray()
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the compressed stream was reached."""
+        return bool(self._object.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        """What came behind that end."""
+        return bytes(self._object.unused_data) + bytes(self._waiting)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Take bytes and give what a first part of them makes; `max_length` is only a hint."""
+        self._waiting += data
+        made: list[bytes] = []
+        while self._waiting and not self.eof and sum(map(len, made)) < max_length:
+            step = bytes(self._waiting[:_ZSTD_STEP])
+            del self._waiting[:_ZSTD_STEP]
+            try:
+                made.append(self._object.decompress(step))
+            except self._error as error:
+                raise zlib.error(str(error)) from None
+        return b"".join(made)
+
+
+_KINDS: tuple[tuple[bytes, Callable[[], Unpacker]], ...] = (
+    (b"\x1f\x8b\x08", lambda: Deflate(31)),
+    (b"BZh", bz2.BZ2Decompressor),
+    (b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)),
+    (b"\x28\xb5\x2f\xfd", Zstandard),
+)
+
+
+def unpacked(stream: ByteStream) -> ByteStream:
+    """The stream itself, or what is compressed in it, through as many as MAX_LAYERS layers."""
+    for _ in range(MAX_LAYERS):
+        kind = _kind_of(stream)
+        if kind is None:
+            return stream
+        stream = ByteStream(_contents(stream, *kind))
+    return stream
+
+
+def _kind_of(stream: ByteStream) -> tuple[bytes, Callable[[], Unpacker]] | None:
+    head = stream.peek(6)
+    return next((kind for kind in _KINDS if head.startswith(kind[0])), None)
+
+
+def _contents(stream: ByteStream, magic: bytes, make: Callable[[], Unpacker]) -> Iterator[bytes]:
+    """What is compressed; several compressed streams behind each other (logs appended to) are one."""
+    while stream.peek(len(magic)) == magic:
+        unpacker = make()
+        yield from inflated(stream, unpacker)
+        stream.unread(unpacker.unused_data)
+        while (padding := stream.peek(512)) and not padding.strip(b"\0"):
+            stream.read(len(padding))
+    if stream.damage:
+        raise stream.damage
+
+
+def inflated(stream: ByteStream, unpacker: Unpacker) -> Iterator[bytes]:
+    """What one compressed stream makes, in pieces."""
+    data = b""
+    while not unpacker.eof:
+        try:
+            piece = unpacker.decompress(data, PIECE_BYTES)
+        except (zlib.error, OSError, EOFError, lzma.LZMAError) as error:
+            raise DamageError(f"is damaged compressed data ({error})") from None
+        data = b""
+        if piece:
+            yield piece
+        elif not unpacker.eof and not (data := stream.read(PIECE_BYTES)):
+            raise stream.damage or DamageError("is damaged compressed data (cut off)", is_cut=True)

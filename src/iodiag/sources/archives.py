@@ -1,0 +1,319 @@
+"""Archives, directories and remote folders, read in place: which files matter, and whose host they are of.
+
+Nothing is unpacked to disk. Members come one after the other through bounded memory; what is left out
+for a limit or for damage is said in a line, and what came before is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from iodiag.errors import SourceError
+from iodiag.model.capture import Source
+from iodiag.sources._compressed import unpacked
+from iodiag.sources._report_tree import (
+    MAX_VALUE_BYTES,
+    Place,
+    Trees,
+    place_of,
+    role_of,
+    stated_host,
+    supportconfig_host,
+)
+from iodiag.sources._stream import ByteStream, DamageError, pieces_of, rest_of
+from iodiag.sources._supportconfig import is_supportconfig
+from iodiag.sources._tar import Member, is_tar, tar_members
+from iodiag.sources._zip import is_zip, zip_members
+from iodiag.sources.files import Opened, decoded, expand, open_input, source_of, whole
+from iodiag.sources.remote import is_remote, list_remote, shown_address
+
+MAX_MEMBERS = 500_000
+"""So many files are looked at in one input; a sosreport of a large host has about 50,000."""
+
+MAX_DEPTH = 3
+"""Archives are opened in archives to this depth: a ticket's zip, the sosreport in it, a dump in that."""
+
+MAX_MEMBER_BYTES = 1 << 30
+"""A member of an archive that is larger after decompression is left out."""
+
+MAX_KEPT_BYTES = 4 << 30
+"""What the members that are kept may hold in all."""
+
+MAX_STREAMED_BYTES = 64 << 30
+"""What may be unpacked in all, to be read or passed over; a sosreport of 2 GB holds about 20 GiB."""
+
+MAX_LOST = 20
+"""So many lines on what could not be read are kept of one input."""
+
+SMALL_BYTES = 1 << 20
+"""A file up to this size is read whole, wherever in it a capture may stand."""
+
+HEAD_BYTES = 1 << 18
+"""Of a larger file, this much must hold something that iodiag knows, or it is left out."""
+
+IsKnown = Callable[[bytes], bool]
+"""Whether a text's beginning, or a binary file's, holds something worth reading."""
+
+
+@dataclass(frozen=True)
+class HostName:
+    """The host that everything below a folder is of, and the file (or the folder's name) that told."""
+
+    folder: str
+    host: str
+    origin: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The account of a container: how many files it has, how many were kept, and what was not.
+
+    `lost` are lines on what could not be read and why; `passed` are large files in whose beginning
+    nothing was recognised.
+    """
+
+    name: str
+    kind: Literal["tar", "zip", "directory"]
+    files: int
+    kept: int
+    lost: tuple[str, ...]
+    passed: tuple[str, ...]
+
+
+Found = Source | HostName | Contents
+
+
+@dataclass
+class _Tally:
+    """What one input has held so far."""
+
+    files: int = 0
+    kept: int = 0
+    kept_bytes: int = 0
+    streamed_bytes: int = 0
+    names: set[str] = field(default_factory=set)
+    lost: list[str] = field(default_factory=list)
+    lost_more: int = 0
+    passed: list[str] = field(default_factory=list)
+
+    def lose(self, line: str) -> None:
+        """Note what could not be read; after MAX_LOST lines only how many more there are."""
+        if len(self.lost) < MAX_LOST:
+            self.lost.append(line)
+        else:
+            self.lost_more += 1
+
+    def counted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """The pieces as they come, until there were too many in all."""
+        for piece in pieces:
+            self.streamed_bytes += len(piece)
+            self.check()
+            yield piece
+
+    def check(self) -> None:
+        if self.streamed_bytes > MAX_STREAMED_BYTES:
+            raise DamageError(f"unpacks to more than {MAX_STREAMED_BYTES >> 30} GiB", is_cut=True)
+
+    def account(self, name: str, kind: Literal["tar", "zip", "directory"]) -> Contents:
+        """What an input held in all."""
+        more = (f"{name}: {self.lost_more:,} more files could not be read",) if self.lost_more else ()
+        return Contents(name, kind, self.files, self.kept, (*self.lost, *more), tuple(self.passed))
+
+    def count_file(self) -> None:
+        self.check()
+        self.files += 1
+        if self.files > MAX_MEMBERS:
+            raise DamageError(f"holds more than {MAX_MEMBERS:,} files")
+
+    def keep(self, name: str, size: int) -> str:
+        """Count a member that is kept; gives a name that no other has."""
+        self.kept_bytes += size
+        if self.kept_bytes > MAX_KEPT_BYTES:
+            raise DamageError(f"holds captures of more than {MAX_KEPT_BYTES >> 30} GiB")
+        self.kept += 1
+        number = 2
+        unique = name
+        while unique in self.names:
+            unique, number = f"{name}#{number}", number + 1
+        self.names.add(unique)
+        return unique
+
+
+def find(place: str | Path | BinaryIO, is_known: IsKnown, name: str | None = None) -> Iterator[Found]:
+    """Everything worth reading in an input, whatever it is: one Source for a plain file.
+
+    Of a directory, a remote folder or an archive: the Sources in order, then the host names that
+    were found and the Contents. Raises SourceError when the input cannot be opened.
+    """
+    if isinstance(place, str) and is_remote(place):
+        if (listed := list_remote(place)) is not None:
+            shown = shown_address(place).rstrip("/")
+            yield from _directory(_closing(listed), f"{shown}/", shown, is_known)
+            return
+    elif isinstance(place, (str, Path)) and str(place) != "-" and Path(place).is_dir():
+        top = Path(place)
+        files = ((path.relative_to(top).as_posix(), ByteStream(_file(path))) for path in expand(top))
+        prefix = "" if str(top) == "." else f"{str(top).rstrip('/')}/"
+        yield from _directory(_closing(files), prefix, str(top), is_known)
+        return
+    yield from _file_or_archive(open_input(place, name), is_known)
+
+
+def _closing(files: Iterable[tuple[str, ByteStream]]) -> Iterator[Member]:
+    """Files as members, each closed before the next is opened."""
+    for path, stream in files:
+        yield Member(path, stream)
+        stream.close()
+
+
+def _directory(members: Iterator[Member], prefix: str, name: str, is_known: IsKnown) -> Iterator[Found]:
+    tally = _Tally()
+    yield from _search(members, prefix, 0, tally, is_known)
+    yield tally.account(name, "directory")
+
+
+def _file_or_archive(opened: Opened, is_known: IsKnown) -> Iterator[Found]:
+    tally = _Tally()
+    stream = unpacked(opened.stream)
+    kind = _kind_of(stream)
+    if kind is None:
+        yield whole(opened, stream)
+        return
+    members = _members(ByteStream(tally.counted(rest_of(stream))), kind, tally)
+    yield from _search(members, f"{opened.name}:", 1, tally, is_known)
+    opened.stream.close()
+    yield tally.account(opened.name, kind)
+
+
+def _kind_of(stream: ByteStream) -> Literal["tar", "zip"] | None:
+    head = stream.peek(512)
+    return "tar" if is_tar(head) else "zip" if is_zip(head) else None
+
+
+def _members(stream: ByteStream, kind: str, tally: _Tally) -> Iterator[Member]:
+    return tar_members(stream) if kind == "tar" else zip_members(stream, tally.counted)
+
+
+def _file(path: Path) -> Iterator[bytes]:
+    if path.is_dir():
+        raise DamageError("cannot be listed; check the rights")
+    try:
+        with path.open("rb") as handle:
+            yield from pieces_of(handle.read)
+    except OSError as error:
+        raise DamageError(f"cannot be read ({error.strerror or error}); check the rights") from None
+
+
+def _search(
+    members: Iterator[Member], prefix: str, depth: int, tally: _Tally, is_known: IsKnown
+) -> Iterator[Source | HostName]:
+    """What matters among the members of one container, those of archives in it included."""
+    trees = Trees(_title(prefix))
+    before = tally.files
+    try:
+        for member in members:
+            tally.count_file()
+            yield from _look(member, prefix, depth, trees, tally, is_known)
+    except (DamageError, SourceError) as problem:
+        reason = problem.reason if isinstance(problem, DamageError) else str(problem)
+        where = prefix.rstrip(":/") or "."
+        tally.lose(f"{where}: {reason}; {tally.files - before:,} files before that were looked at")
+    for root, text in trees.value_texts():
+        folder = prefix + root
+        yield Source.of(tally.keep(f"{_below(folder, 'sys')}", len(text)), text.encode(), folder)
+    for root, stated in trees.statements():
+        folder = prefix + root
+        yield HostName(folder, stated.host, stated.origin, stated.source or folder.rstrip(":/"))
+
+
+def _look(
+    member: Member, prefix: str, depth: int, trees: Trees, tally: _Tally, is_known: IsKnown
+) -> Iterator[Source | HostName]:
+    path = _printable(member.name)
+    place = place_of(path)
+    role = role_of(place, trees.know_report(place))
+    if role == "skip":
+        return
+    label = prefix + path
+    if member.refusal:
+        tally.lose(f"{label}: {member.refusal}; unpack it first")
+    elif role == "value":
+        if not trees.add_value(place, member.body.read(MAX_VALUE_BYTES)):
+            raise DamageError("holds too many files of /sys")
+    elif role == "host" and _names_host(member.body, place, label, trees):
+        return
+    else:
+        yield from _open(member.body, place, label, depth, trees, tally, is_known)
+
+
+def _names_host(body: ByteStream, place: Place, label: str, trees: Trees) -> bool:
+    head = body.peek(MAX_VALUE_BYTES)
+    stated = stated_host(place, head) if len(head) < MAX_VALUE_BYTES else None
+    if stated:
+        trees.add_host(place.root, *stated, label)
+    return stated is not None
+
+
+def _open(
+    body: ByteStream, place: Place, label: str, depth: int, trees: Trees, tally: _Tally, is_known: IsKnown
+) -> Iterator[Source | HostName]:
+    """The capture that a member is, or those in the archive that it is."""
+    stream = unpacked(body)
+    if stream is not body:
+        stream = ByteStream(tally.counted(rest_of(stream)))
+    kind = _kind_of(stream)
+    if kind and depth >= MAX_DEPTH:
+        tally.lose(f"{label}: is an archive inside {MAX_DEPTH} others; give it by itself")
+    elif kind:
+        yield from _search(_members(stream, kind, tally), f"{label}:", depth + 1, tally, is_known)
+    elif (source := _capture(stream, body, label, tally, is_known)) is not None:
+        if is_supportconfig(source.data[: 1 << 16]) and (host := supportconfig_host(source.data)):
+            trees.add_host(place.root, host, "uname", f"{source.name} (uname -a)")
+        yield source
+
+
+def _capture(
+    stream: ByteStream, body: ByteStream, label: str, tally: _Tally, is_known: IsKnown
+) -> Source | None:
+    """A member as a Source; None when nothing in its beginning is known or it cannot be had."""
+    start = stream.peek(SMALL_BYTES + 1)
+    head = decoded(start[:HEAD_BYTES])
+    if len(start) > SMALL_BYTES and not is_supportconfig(head) and not is_known(head):
+        tally.passed.append(label)
+        return None
+    data = stream.read_all(MAX_MEMBER_BYTES)
+    damage = stream.damage
+    if len(data) > MAX_MEMBER_BYTES:
+        tally.lose(f"{label}: unpacks to more than {MAX_MEMBER_BYTES >> 30} GiB; split it")
+        return None
+    if damage and (not damage.is_cut or not data):
+        tally.lose(f"{label}: {damage.reason}")
+        return None
+    if damage and body.damage is None:
+        tally.lose(f"{label}: {damage.reason}; what came before that was read")
+    folder = label.rpartition("/")[0] or label.rpartition(":")[0]
+    return source_of(tally.keep(label, len(data)), data, folder, damage)
+
+
+def _printable(name: str) -> str:
+    """A member's name as it may be shown: no leading ./ or /, nothing that drives a terminal."""
+    bare = name.lstrip("/")
+    while bare.startswith("./"):
+        bare = bare[2:].lstrip("/")
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in bare[-1024:])
+
+
+def _below(folder: str, name: str) -> str:
+    return f"{folder}{name}" if folder.endswith((":", "/")) or not folder else f"{folder}/{name}"
+
+
+def _title(prefix: str) -> str:
+    """What a container is called, for the host that its name may tell."""
+    name = prefix.rstrip(":/").rpartition("/")[2].rpartition(":")[2]
+    for ending in (".xz", ".gz", ".bz2", ".zst", ".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".zip"):
+        name = name.removesuffix(ending)
+    return name
