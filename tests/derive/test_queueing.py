@@ -80,7 +80,9 @@ def test_a_latency_of_few_digits_is_taken_from_depth_and_rate():
 def test_the_fan_out_of_the_model_is_found_again(servers, alone, shallow, times):
     def level(depth):
         rate = 1000 * servers * depth / ((depth + servers - 1) * alone)
-        return Level(None, "reads", depth, rate, rate, depth, rate, 1000 * depth / rate, 1.0, 4.0, 1e6, 1.0)
+        return Level(
+            None, None, "reads", depth, rate, rate, depth, rate, 1000 * depth / rate, 1.0, 4.0, 1e6, 1.0
+        )
 
     low, high = level(shallow), level(shallow * times)
     found = fan_out(low, high)
@@ -94,7 +96,7 @@ def test_the_fan_out_of_the_model_is_found_again(servers, alone, shallow, times)
 
 def test_a_fan_out_needs_twice_the_depth_and_less_than_twice_the_rate():
     def level(depth, rate):
-        return Level(None, "reads", depth, rate, rate, depth, rate, 1.0, 1.0, 4.0, 1e6, 1.0)
+        return Level(None, None, "reads", depth, rate, rate, depth, rate, 1.0, 1.0, 4.0, 1e6, 1.0)
 
     assert math.isnan(fan_out(level(4, 100), level(6, 120)))
     assert math.isnan(fan_out(level(1, 100), level(4, 500)))

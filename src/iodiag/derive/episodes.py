@@ -21,7 +21,7 @@ def episodes(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> Iterator[pd.DataF
     A run begins and ends with a true sample, bridges gaps of up to `gap` samples, stays within
     one stream (source and segment), and holds in at least four samples of five.
     """
-    runs = []
+    runs: list[tuple[int, int]] = []
     streams = frame["stream"].to_numpy()
     for stream in pd.unique(streams):
         places = np.flatnonzero(streams == stream)
@@ -30,12 +30,13 @@ def episodes(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> Iterator[pd.DataF
             continue
         breaks = np.flatnonzero(np.diff(np.searchsorted(places, holds)) > gap + 1) + 1
         for part in np.split(holds, breaks):
-            run = frame.iloc[int(part[0]) : int(part[-1]) + 1]
-            if len(part) >= 0.8 * len(run):
-                runs.append(run)
+            first, last = int(part[0]), int(part[-1])
+            if len(part) >= 0.8 * (last - first + 1):
+                runs.append((first, last))
             else:
-                runs.extend(frame.iloc[[int(i)]] for i in part)
-    yield from sorted(runs, key=len, reverse=True)
+                runs.extend((int(place), int(place)) for place in part)
+    for first, last in sorted(runs, key=lambda run: run[0] - run[1]):
+        yield frame.iloc[first : last + 1]
 
 
 def longest(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> pd.DataFrame | None:

@@ -9,8 +9,9 @@ that is left is at most 1/(I - 1), whatever c is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from iodiag.derive.stalls import bridged
 from iodiag.derive.view import DeviceSeries
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 ALONE = 1.3
 """Requests in flight up to which a device serves about one at a time; below 0.8 util is not to be trusted."""
@@ -40,17 +42,22 @@ SLOWER_THAN_ALONE = 0.8
 """Queueing never makes a request faster: below this the other load was of another kind."""
 
 
+Direction = Literal["reads", "writes", "mixed requests"]
+
+
 @dataclass(frozen=True)
 class Level:
     """Samples of one device at a like depth, of one direction and size of request.
 
-    `depth`, `rate` are N and X; `busy_depth`, `busy_rate` the same while the device was not empty.
-    `latency_ms` is that of the dominant direction, weighted by requests. `requests` is a lower
-    bound where the length of samples is unknown.
+    They are the rows of `frame` (of prepared samples) at `places`. `depth`, `rate` are N and X;
+    `busy_depth`, `busy_rate` the same while the device was not empty. `latency_ms` is that of the
+    dominant direction, weighted by requests. `requests` is a lower bound where the length of
+    samples is unknown. `span` is their length, in seconds or samples.
     """
 
-    rows: pd.DataFrame = field(repr=False)
-    direction: Literal["reads", "writes", "mixed requests"]
+    frame: pd.DataFrame = field(repr=False)
+    places: Places = field(repr=False)
+    direction: Direction
     depth: float
     rate: float
     reads_per_s: float
@@ -62,6 +69,31 @@ class Level:
     requests: float
     span: float
 
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """Its samples."""
+        return self.frame.iloc[self.places]
+
+    @property
+    def kind(self) -> float:
+        """The number of its kind of request."""
+        return float(weighted.values(self.frame, "kind")[self.places[0]])
+
+    def mean(self, column: str) -> float:
+        """Mean of a column over its samples, weighted by requests."""
+        data = weighted.values(self.frame, column)[self.places]
+        weights = (weighted.values(self.frame, "ios_per_s") * weighted.values(self.frame, "span"))[
+            self.places
+        ]
+        known = ~np.isnan(data)
+        total = weights[known].sum()
+        return float((data * weights)[known].sum() / total) if total > 0 else float("nan")
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> Level | None:
+        """The level that those of its samples make for which `keep` (of the frame) holds, or None."""
+        places = self.places[keep[self.places]]
+        return _level(self.frame, places) if len(places) else None
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -69,7 +101,6 @@ class Baseline:
 
     latency_ms: float
     is_measured: bool
-    rows: pd.DataFrame = field(repr=False)
     depth: float
 
 
@@ -79,10 +110,21 @@ def levels(series: DeviceSeries) -> list[list[Level]]:
     Left out are idle samples, samples in which the device was busy for less than a twentieth of the
     time, and samples that no direction or size can be told of.
     """
-    frame = prepared(series)
+    if "levels" not in series.memo:
+        series.memo["levels"] = _levels(prepared(series))
+    found: list[list[Level]] = series.memo["levels"]
+    return found
+
+
+def _levels(frame: pd.DataFrame) -> list[list[Level]]:
     if not len(frame):
         return []
-    return [list(_levels_of(part)) for _, part in frame.groupby("kind", sort=False)]
+    kinds, first, number = np.unique(
+        frame["kind"].to_numpy(dtype=np.float64), return_index=True, return_inverse=True
+    )
+    order = np.argsort(number, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(number, minlength=len(kinds)))[:-1])
+    return [list(_levels_of(frame, parts[kind])) for kind in np.argsort(first)]
 
 
 def prepared(series: DeviceSeries) -> pd.DataFrame:
@@ -92,7 +134,14 @@ def prepared(series: DeviceSeries) -> pd.DataFrame:
     bounded by 1 and by the depth), `at_once` the depth while busy, `cost_ms` the latency of the
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
-    frame = bridged(series.frame)
+    if "prepared" not in series.memo:
+        series.memo["prepared"] = _prepared(series.frame)
+    found: pd.DataFrame = series.memo["prepared"]
+    return found
+
+
+def _prepared(samples: pd.DataFrame) -> pd.DataFrame:
+    frame = bridged(samples)
     util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
     ios = weighted.values(frame, "ios_per_s")
     latency, kind = _costs(frame), _kinds(frame)
@@ -133,9 +182,9 @@ def _kinds(frame: pd.DataFrame) -> Floats:
     return np.asarray(np.where(np.isnan(share), np.nan, tenth + 11 * by_bytes + 100 * (octave + 2)))
 
 
-def _levels_of(part: pd.DataFrame) -> Iterator[Level]:
+def _levels_of(frame: pd.DataFrame, places: Places) -> Iterator[Level]:
     """Clusters on the logarithm of depth: cut at gaps, then into pieces of at most LEVEL_SPAN."""
-    depth = np.log(part["at_once"].to_numpy(dtype=np.float64))
+    depth = np.log(weighted.values(frame, "at_once")[places])
     order = np.argsort(depth, kind="stable")
     cuts = np.flatnonzero(np.diff(depth[order]) > np.log(LEVEL_GAP)) + 1
     for cluster in np.split(order, cuts):
@@ -144,34 +193,41 @@ def _levels_of(part: pd.DataFrame) -> Iterator[Level]:
         edges = np.linspace(low, high, pieces + 1)[1:-1]
         for piece in np.split(cluster, np.searchsorted(depth[cluster], edges, side="right")):
             if len(piece):
-                yield level_of(part.iloc[np.sort(piece)])
+                yield _level(frame, places[np.sort(piece)])
 
 
 def level_of(rows: pd.DataFrame) -> Level:
     """The level that some prepared rows of one kind make."""
-    span = weighted.values(rows, "span")
-    ios, busy = weighted.values(rows, "ios_per_s"), weighted.values(rows, "busy")
+    return _level(rows, np.arange(len(rows)))
+
+
+def _level(frame: pd.DataFrame, places: Places) -> Level:
+    def column(name: str) -> Floats:
+        return weighted.values(frame, name)[places]
+
+    span, ios, busy = column("span"), column("ios_per_s"), column("busy")
     total, busy_time = span.sum(), (span * busy).sum()
-    done, held = (span * ios).sum(), (span * weighted.values(rows, "depth")).sum()
-    tenth = float(rows["kind"].iloc[0]) % 100
-    is_known = np.isfinite(weighted.values(rows, "interval_s"))
+    done, held = (span * ios).sum(), (span * column("depth")).sum()
+    tenth = float(column("kind")[0]) % 100
+    is_known = np.isfinite(column("interval_s"))
     return Level(
-        rows=rows,
+        frame=frame,
+        places=places,
         direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
         depth=float(held / total),
         rate=float(done / total),
-        reads_per_s=float((span * weighted.values(rows, "reads_per_s")).sum() / total),
+        reads_per_s=float((span * column("reads_per_s")).sum() / total),
         busy_depth=float(held / busy_time),
         busy_rate=float(done / busy_time),
-        latency_ms=float((span * ios * weighted.values(rows, "cost_ms")).sum() / done),
-        util=float((span * np.minimum(weighted.values(rows, "util"), 1)).sum() / total),
-        size_kb=float((span * weighted.values(rows, "kb_per_s")).sum() / done),
+        latency_ms=float((span * ios * column("cost_ms")).sum() / done),
+        util=float((span * np.minimum(column("util"), 1)).sum() / total),
+        size_kb=float((span * column("kb_per_s")).sum() / done),
         requests=float((np.where(is_known, span, 1.0) * ios).sum()),
         span=float(total),
     )
 
 
-def baseline(kind: Iterable[Level]) -> Baseline | None:
+def baseline(kind: Sequence[Level]) -> Baseline | None:
     """R1 of one kind of request: measured at about one in flight, else the least under load.
 
     Measured needs samples of LEAST_REQUESTS each with at most ALONE in flight: three of them or
@@ -179,24 +235,23 @@ def baseline(kind: Iterable[Level]) -> Baseline | None:
     it is the tenth percentile of the sample means, weighted by requests: too high where the device
     was never unloaded, so that an inflation from it is a lower bound.
     """
-    rows = pd.concat([level.rows for level in kind])
-    span = np.where(np.isfinite(weighted.values(rows, "interval_s")), weighted.values(rows, "span"), 1.0)
-    requests = weighted.values(rows, "ios_per_s") * span
+    frame, places = kind[0].frame, np.concatenate([level.places for level in kind])
+    length = weighted.values(frame, "interval_s")[places]
+    span = np.where(np.isfinite(length), weighted.values(frame, "span")[places], 1.0)
+    requests = weighted.values(frame, "ios_per_s")[places] * span
     enough = requests >= LEAST_REQUESTS
-    at_once = weighted.values(rows, "at_once")
-    alone = enough & (at_once <= ALONE)
-    is_lone = np.isnan(weighted.values(rows, "interval_s")).all()
+    alone = enough & (weighted.values(frame, "at_once")[places] <= ALONE)
+    is_lone = bool(np.isnan(length).all())
     if alone.sum() >= 3 or requests[alone].sum() >= 500 or (alone.any() and is_lone):
-        level = level_of(rows[alone])
-        return Baseline(level.latency_ms, True, rows[alone], level.depth)
+        level = _level(frame, np.sort(places[alone]))
+        return Baseline(level.latency_ms, True, level.depth)
     if not enough.any():
         return None
-    cost = weighted.values(rows, "cost_ms")
+    cost = weighted.values(frame, "cost_ms")[places]
     order = np.flatnonzero(enough)[np.argsort(cost[enough], kind="stable")]
     reached = np.cumsum(requests[order]) >= 0.1 * requests[order].sum()
     place = order[int(np.argmax(reached))]
-    depth = float(weighted.values(rows, "depth")[place])
-    return Baseline(float(cost[place]), False, rows.iloc[[place]], depth)
+    return Baseline(float(cost[place]), False, float(weighted.values(frame, "depth")[places[place]]))
 
 
 def elasticity(low: Level, high: Level) -> float:

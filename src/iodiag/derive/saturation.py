@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
@@ -26,6 +27,7 @@ from iodiag.derive.queueing import (
     level_of,
     levels,
     overlapped,
+    prepared,
 )
 from iodiag.derive.requests import HALF_DIGIT
 from iodiag.derive.spindles import (
@@ -49,6 +51,9 @@ class; more disks than requests; util was counted in ticks."""
 
 Basis = Literal["measured", "least seen", "spindles", "class", "none"]
 """What an inflation is taken against."""
+
+STEADY = 0.5
+"""Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
 
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
@@ -149,25 +154,35 @@ class Load:
 
 def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     """Every busy load level of a device with its one verdict; empty where it was never busy."""
+    key = ("classify", *(getattr(limits, name) for name in THRESHOLDS))
+    if key not in series.memo:
+        series.memo[key] = _classify(view, series, limits)
+    found: list[Load] = series.memo[key]
+    return found
+
+
+def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     if not (weighted.values(series.frame, "util") >= limits.busy_util / 100).any():
         return []
     found = []
+    frame = prepared(series)
+    is_busy = weighted.values(frame, "util") >= limits.busy_util / 100
+    is_steady = weighted.values(frame, "busy") >= STEADY
     for kind in levels(series):
         unloaded = baseline(kind)
+        parts = (level.where(is_steady) for level in kind)
+        steady = [part for part in parts if part is not None and part.requests >= LEAST_REQUESTS]
         for level in kind:
-            rows = level.rows[weighted.values(level.rows, "util") >= limits.busy_util / 100]
-            if len(rows):
-                facts = _facts(view, series, level_of(rows), kind, unloaded)
-                found.append(_judged(series, facts, limits))
+            busy = level.where(is_busy)
+            if busy is not None:
+                found.append(_judged(series, _facts(view, series, busy, steady, unloaded), limits))
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
 
 
 def _facts(
-    view: View, series: DeviceSeries, level: Level, kind: Sequence[Level], unloaded: Baseline | None
+    view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None
 ) -> Load:
-    steady = [level_of(rows) for other in kind if len(rows := _mostly_busy(other))]
-    steady = [other for other in steady if other.requests >= LEAST_REQUESTS]
     below = [other for other in steady if other.busy_depth * 2 <= level.busy_depth]
     above = [
         other
@@ -185,13 +200,8 @@ def _facts(
         servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
         spindles=spindles(series, writes=level.direction == "writes"),
         parallel=_parallel(series, level, steady, unloaded),
-        below=_disks_below(view, series, level.rows),
+        below=_disks_below(view, series, level),
     )
-
-
-def _mostly_busy(level: Level) -> pd.DataFrame:
-    """The rows of a level that can stand for a load: mostly busy, so that rate and depth are of one mind."""
-    return level.rows[weighted.values(level.rows, "busy") >= 0.5]
 
 
 def _parallel(series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None) -> str:
@@ -215,21 +225,26 @@ def _parallel(series: DeviceSeries, level: Level, steady: Sequence[Level], unloa
     return ""
 
 
-def _disks_below(view: View, series: DeviceSeries, rows: pd.DataFrame) -> tuple[tuple[str, float], ...]:
-    """The disks that a spread device stands on, with their mean util in the reports of `rows`."""
+def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[tuple[str, float], ...]:
+    """The disks that a spread device stands on, with their mean util in the reports of a level."""
     if not is_spread(series):
         return ()
-    reports = set(zip(rows["stream"], rows["report"], strict=True))
+    reports = _report_keys(level.rows)
     found = []
     for leaf in series.leaves:
         own = view.series(leaf.name)
-        if own is None:
-            continue
-        same = [key in reports for key in zip(own.frame["stream"], own.frame["report"], strict=True)]
-        util = weighted.mean(own.frame[same], "util_pct")
-        if not np.isnan(util):
-            found.append((own.name, util / 100))
+        if own is not None:
+            same = np.isin(_report_keys(own.frame), reports)
+            util = weighted.mean(own.frame[same], "util_pct")
+            if not np.isnan(util):
+                found.append((own.name, util / 100))
     return tuple(found)
+
+
+def _report_keys(rows: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """A number per sample that is equal for samples of the same report."""
+    keys = rows["stream"].to_numpy(dtype=np.int64) * 10_000_000 + rows["report"].to_numpy(dtype=np.int64)
+    return np.asarray(keys)
 
 
 def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,13 +24,15 @@ class DeviceSeries:
 
     `frame` holds the disk table's columns and those that derive.requests adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
-    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample.
+    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. `memo` keeps what several
+    rules derive from it, by the name of the function and what else it depends on.
     """
 
     name: str
     frame: pd.DataFrame = field(repr=False)
     device: Device | None
     topology: DeviceTopology = field(repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def loaded(self) -> pd.DataFrame:

@@ -61,8 +61,8 @@ def _bursts(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
     for kind in levels(series):
         unloaded = baseline(kind)
         if unloaded is not None:
-            same = weighted.values(frame, "kind") == kind[0].rows["kind"].iloc[0]
-            inflation[same] = weighted.values(frame, "cost_ms")[same] / unloaded.latency_ms
+            places = np.concatenate([level.places for level in kind])
+            inflation[places] = weighted.values(frame, "cost_ms")[places] / unloaded.latency_ms
     at_once = weighted.values(frame, "at_once")
     is_short = weighted.values(frame, "interval_s") <= limits.shortest
     is_deep = (at_once >= limits.flood) | ((at_once >= limits.queue) & (inflation >= limits.inflation))

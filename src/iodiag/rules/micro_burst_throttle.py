@@ -67,7 +67,8 @@ def _waits(series: DeviceSeries, frame: pd.DataFrame, limits: Limits) -> np.ndar
     for kind in levels(series):
         found = baseline(kind)
         if found is not None and found.is_measured:
-            alone[weighted.values(frame, "kind") == kind[0].rows["kind"].iloc[0]] = found.latency_ms
+            for level in kind:
+                alone[level.places] = found.latency_ms
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
 
 

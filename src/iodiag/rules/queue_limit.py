@@ -66,7 +66,7 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | No
     for kind in levels(series):
         unloaded = baseline(kind)
         for level in kind:
-            depths = weighted.values(level.rows, "depth")
+            depths = weighted.values(level.frame, "depth")[level.places]
             if len(depths) < limits.least_samples or unloaded is None:
                 continue
             is_steady = np.percentile(depths, 90) <= limits.steady * np.median(depths)

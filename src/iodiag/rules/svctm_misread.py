@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.queueing import Level, levels
@@ -102,7 +101,7 @@ def _finding(found: list[_Misread], limits: Limits) -> Finding:
 
 
 def _svctm(level: Level) -> float:
-    return weighted.mean(level.rows, "svctm_ms")
+    return level.mean("svctm_ms")
 
 
 def _falls(low: Level, high: Level, limits: Limits) -> bool:

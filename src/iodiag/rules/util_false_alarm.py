@@ -33,6 +33,9 @@ from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule
 
+MOST_TOLD = 4
+"""Levels whose numbers are told; the others are of the same kind."""
+
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device with busy load levels that are no cause for alarm."""
@@ -55,6 +58,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
     lead = max(alarms, key=_gain)
+    told = _told(alarms, lead)
     rows = pd.concat([load.level.rows for load in alarms]).sort_values("sample")
     # levels that are compared stand for a window each; a lone level must last
     alone: Confidence = "medium" if any(map(_is_compared, alarms)) else "low"
@@ -68,8 +72,8 @@ def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...
         **when(rows),
         summary=say(_SUMMARY[lead.legs[0]], values | {"parallel": lead.parallel}),
         evidence=(
-            *(state(series, load) for load in alarms),
-            *_headroom(series, alarms),
+            *(state(series, load) for load in told),
+            *_headroom(series, told),
             cite(lead.level.rows, "{parallel}", {"parallel": lead.parallel}),
             *parallelism(series, lead),
             *disks_below(lead),
@@ -78,6 +82,12 @@ def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...
         refutes=("more requests at once that move no more", "data that lies on a single one of its disks"),
         cannot_know=("where its limit lies: only a deeper queue would show it",),
     )
+
+
+def _told(alarms: Sequence[Load], lead: Load) -> list[Load]:
+    """The levels whose numbers are told: the lead, and those that lasted longest, in their order."""
+    longest = sorted(alarms, key=lambda load: (load is not lead, -load.level.span))[:MOST_TOLD]
+    return [load for load in alarms if any(load is one for one in longest)]
 
 
 def _gain(load: Load) -> tuple[float, float]:

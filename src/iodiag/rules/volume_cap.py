@@ -83,7 +83,7 @@ def _queue_range(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
     depths = list(np.percentile(weighted.values(top.rows, "at_once"), [10, 90]))
     kinds = set(top.rows["kind"])
     for kind in levels(series):
-        if kind[0].rows["kind"].iloc[0] in kinds:
+        if kind[0].kind in kinds:
             for level in kind:
                 rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
                 if abs(rate / top.rate - 1) <= limits.flat / 100 and level.util >= limits.least_util / 100:
@@ -149,7 +149,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
     longest = float(weighted.values(top.rows, "cost_ms").max())
     for kind in levels(series):
         alone = baseline(kind)
-        is_same = kind[0].rows["kind"].iloc[0] in set(top.rows["kind"])
+        is_same = kind[0].kind in set(top.rows["kind"])
         if alone is not None and alone.is_measured and is_same and longest >= 3 * alone.latency_ms:
             text = "requests wait up to {longest} ms where one alone takes {alone} ms"
             yield cite(top.rows, text, {"longest": longest, "alone": alone.latency_ms})
