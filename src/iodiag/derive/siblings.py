@@ -84,5 +84,5 @@ def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
 
 def is_part(name: str, names: set[str]) -> bool:
     """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
-    match = re.fullmatch(r"(.*?[a-z])\d+|(.*\d)p\d+", name)
-    return bool(match and (match[1] or match[2]) in names)
+    whole = (re.fullmatch(pattern, name) for pattern in (r"(.*[a-z])\d+", r"(.*\d)p\d+"))
+    return any(match is not None and match[1] in names for match in whole)

@@ -143,7 +143,7 @@ def host_account(view: View, least_kb: float) -> HostAccount | None:
     )
 
 
-_KEYS = ("stream", "report")
+_KEYS = ("source", "segment", "report")  # streams are numbered per table
 
 
 def _disk_totals(view: View) -> pd.DataFrame | None:
@@ -152,9 +152,9 @@ def _disk_totals(view: View) -> pd.DataFrame | None:
     table = view.table("io")
     if shown and (paging := view.table("paging")) is not None:
         disks = pd.concat([series.frame for series in shown])
-        if set(disks["stream"]) & set(paging["stream"]):
+        if set(disks["source"]) & set(paging["source"]):
             first = disks.groupby(list(_KEYS), as_index=False, sort=True)
             sums = first[["read_kb_per_s", "write_kb_per_s"]].sum()
-            places = first[["source", "line", "time", "interval_s"]].first()
+            places = first[["line", "time", "interval_s"]].first()
             return places.merge(sums, on=list(_KEYS))
     return table if table is not None and {"read_kb_per_s", "write_kb_per_s"} <= set(table) else None

@@ -1,0 +1,139 @@
+"""Sums over all devices count the same bytes several times.
+
+What it detects: devices that stand on others (partitions on disks, md and device-mapper on disks or on each
+other) and are listed beside them, so that a sum over the list exceeds what was asked of the host.
+
+Why it matters: dashboards and averages over all lines double the load, and average the latency of
+layers that wait for each other.
+
+When it is wrong: it is advice on reading, no trouble. What nothing states or shows as stacked is
+taken for a device of its own, so the true sum may be smaller still.
+
+References: sar(1), iostat(1); Linux block/blk-core.c (submit_bio counts a byte once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from iodiag.derive import weighted
+from iodiag.derive.evidence import cite, say
+from iodiag.derive.siblings import without_parts
+from iodiag.derive.unseen import HostAccount, host_account
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+Values = dict[str, float | str]
+
+_NO_DISKS = ("zram", "ram", "sr", "fd", "loop")
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for the host, where the sum over all devices is larger than what was asked of it."""
+    shown = [series for series in view.devices if not series.name.startswith(_NO_DISKS)]
+    # a disk's counters hold those of its partitions, and of what lies beside them
+    whole = without_parts(shown)
+    names = {series.name for series in whole}
+    above = {series.name: _above(view, series.name, names) for series in whole}
+    tops = [series for series in whole if not above[series.name]]
+    below = {name for parents in above.values() for name in parents}
+    leaves = [series for series in whole if series.name not in below]
+    reports = len(_rows(shown)[["stream", "report"]].drop_duplicates())
+    rates: Values = {
+        "all": _kb(shown) / reports,
+        "tops": _kb(tops) / reports,
+        "leaves": _kb(leaves) / reports,
+    }
+    if _kb(tops) >= limits.least_kb * reports and _kb(shown) > limits.least_ratio * _kb(tops):
+        yield _finding(view, (shown, tops, leaves), rates, limits)
+    else:
+        reason = "no device carries what another one that is listed was asked for, as far as is known"
+        yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
+
+
+def _above(view: View, name: str, names: set[str]) -> set[str]:
+    """The listed devices that stand on a device, directly or not."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for parent in view.topology.parents(todo.pop()):
+            if parent.name not in found and parent.name != name:
+                found.add(parent.name)
+                todo.append(parent.name)
+    return found & names
+
+
+def _kb(devices: Sequence[DeviceSeries]) -> float:
+    """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
+    return float(np.nansum(weighted.values(_rows(devices), "kb_per_s")))
+
+
+def _rows(devices: Sequence[DeviceSeries]) -> pd.DataFrame:
+    return pd.concat([series.frame for series in devices], ignore_index=True)
+
+
+def _finding(
+    view: View, layers: tuple[Sequence[DeviceSeries], ...], rates: Values, limits: Limits
+) -> Finding:
+    shown, tops, leaves = layers
+    values: Values = rates | {
+        "ratio": _kb(shown) / _kb(tops),
+        "count": float(len(shown)),
+        "top_names": ", ".join(series.name for series in tops[:MOST_NAMES]),
+        "leaf_names": ", ".join(series.name for series in leaves[:MOST_NAMES]),
+    }
+    is_guess = any(series.device is not None and series.device.is_inferred for series in shown)
+    account = host_account(view, limits.least_kb)
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="medium" if is_guess else "high",
+        devices=tuple(series.name for series in tops),
+        summary=say(_SUMMARY, values),
+        evidence=(cite(_rows(shown), _SUMS, values), *([_host(account)] if account is not None else [])),
+        refutes=("lsblk showing that these devices do not stand on each other",),
+    )
+
+
+def _host(account: HostAccount) -> Evidence:
+    values: Values = {
+        "disks": account.disks_write,
+        "submitted": account.submitted_write,
+        "ratio": account.amplification,
+    }
+    return cite(account.rows, _HOST, values, weighs="context")
+
+
+MOST_NAMES = 6
+
+_SUMMARY = (
+    "The {count} devices listed stand on each other: their sum is {ratio} times what was asked of the host. "
+    "Add up one layer only: {top_names} for what was asked, {leaf_names} for what the disks did."
+)
+_SUMS = (
+    "all devices together move {all} kB/s, those at the top {tops} kB/s ({top_names}), those at the bottom "
+    "{leaves} kB/s ({leaf_names})"
+)
+_HOST = "the disks write {disks} kB/s where {submitted} kB/s were submitted, {ratio} times: the layout's cost"
+
+RULE = Rule(
+    id="stack-double-count",
+    title="Sums over all devices count the same bytes several times",
+    why="Totals and averages over all lines overstate the load and mix layers that wait for each other.",
+    remedy=(
+        "Add up one layer: the topmost devices for what was asked, the disks for what they did.",
+        "Use iostat -g or filters to keep layers apart; sar -b counts the disks alone.",
+    ),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    thresholds={
+        "least_ratio": Threshold(1.2, "times", "all devices over the topmost", "judgement: no small volume"),
+        "least_kb": Threshold(64, "kB/s", "moved in all", "judgement: less is housekeeping"),
+    },
+    confirm=("lsblk",),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+
+RULE = "coalescing-loss"
+HDD = "NAME ROTA TYPE\nsda     1 disk\n"
+
+
+def writes(merged, arriving=2000.0, kb=8000.0):
+    """`arriving` writes per second of which a share merges."""
+    rate = arriving * (1 - merged)
+    return {
+        "sda": {"w/s": rate, "wrqm/s": arriving * merged, "%wrqm": 100 * merged, "wkB/s": kb, "%util": 50.0}
+    }
+
+
+def findings(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def outcome(report):
+    return next(o for o in report.outcomes if o.rule == RULE and o.status != "finding")
+
+
+def test_the_same_work_in_many_more_requests_fires(report_of):
+    capture = iostat([writes(0.98)] * 20 + [writes(0.1)] * 20)
+    (finding,) = findings(report_of(capture, HDD, rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "medium", ("sda",))
+    numbers = finding.evidence[0].values
+    assert numbers["before"] == pytest.approx(98, abs=0.1)
+    assert numbers["after"] == pytest.approx(10, abs=0.1)
+    assert numbers["times"] == pytest.approx(45, abs=0.1)
+    assert finding.samples == (20, 39)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [writes(0.8), writes(0.1, kb=200.0, arriving=50.0), writes(0.1, arriving=125.0), writes(0.98)],
+    ids=["18 points", "other work", "other sizes", "nothing"],
+)
+def test_what_is_no_loss_says_how_it_merges(report_of, later):
+    report = report_of(iostat([writes(0.98)] * 20 + [later] * 20), rules=[RULE])
+    assert not findings(report)
+    assert "merge, into" in outcome(report).reason
+
+
+def test_a_gain_is_no_loss(report_of):
+    assert not findings(report_of(iostat([writes(0.1)] * 20 + [writes(0.98)] * 20), rules=[RULE]))
+
+
+def test_sar_does_not_count_merges(report_of):
+    capture = sar_d([{"sda": {"tps": 50.0, "wkB/s": 8000.0, "areq-sz": 160.0}}] * 20)
+    assert outcome(report_of(capture, rules=[RULE])).status == "not_applicable"

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat
+
+RULE = "stack-double-count"
+MIRROR = "NAME TYPE\nsda disk\n`-md0 raid1\nsdb disk\n`-md0 raid1\n"
+
+
+def row(kb):
+    return {"w/s": kb / 16, "wkB/s": kb}
+
+
+def findings(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def test_three_layers_of_sums(report_of):
+    capture = iostat([{"md0": row(800.0), "sda": row(800.0), "sdb": row(800.0)}] * 5)
+    (finding,) = findings(report_of(capture, MIRROR, rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("info", "high", ("md0",))
+    values = finding.evidence[0].values
+    assert values["all"] == pytest.approx(2400)
+    assert values["tops"] == pytest.approx(800)
+    assert values["leaves"] == pytest.approx(1600)
+
+
+def test_a_partition_beside_its_disk_is_the_same_load(report_of):
+    capture = iostat(
+        [{"sda": row(800.0), "sda1": row(800.0), "nvme0n1": row(80.0), "nvme0n1p1": row(80.0)}] * 5
+    )
+    (finding,) = findings(report_of(capture, rules=[RULE]))
+    assert finding.devices == ("sda", "nvme0n1")
+    assert finding.evidence[0].values["ratio"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        {"sda": row(800.0), "sdb": row(800.0)},
+        {"sda": row(800.0), "sda1": row(80.0), "sdb": row(800.0)},
+        {"md0": row(10.0), "sda": row(10.0), "sdb": row(10.0)},
+    ],
+    ids=["disks alone", "a small partition", "next to nothing"],
+)
+def test_sums_that_do_not_mislead_are_clear(report_of, sample):
+    report = report_of(iostat([sample] * 5), MIRROR, rules=[RULE])
+    assert {o.status for o in report.outcomes} == {"clear"}
