@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from iodiag.derive.episodes import is_sustained
-from iodiag.derive.evidence import cite
+from iodiag.derive.evidence import cite, cite_fact
+from iodiag.derive.facts import number
 from iodiag.derive.queueing import Level, gain_left, overlapped
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
 
 Values = dict[str, float | str]
@@ -146,6 +149,36 @@ def waiters(view: View, load: Load) -> Iterator[Evidence]:
         text = "some task waited for I/O {some:.0f} % of the time"
         yield cite(rows, text, {"some": mean}, weighs="for" if mean >= LEAST_PRESSURE else "against")
 
+
+def felt(view: View, load: Load) -> Iterator[Evidence]:
+    """What an application measured at the same two depths, where it says so: sysbench by its threads."""
+    if load.basis != "measured" or load.unloaded is None:
+        return
+    facts = view.facts_of("sysbench")
+    alone = _with_threads(facts, load.unloaded.depth)
+    queued = _with_threads(facts, load.level.depth)
+    if alone is None or queued is None or alone is queued:
+        return
+    short, long = number(alone, "response_ms"), number(queued, "response_ms")
+    if not 1 / AGREES <= long / short / load.inflation <= AGREES:
+        return
+    values: Values = {"short": short, "long": long, "times": long / short, "device_times": load.inflation}
+    values |= {"few": number(alone, "threads"), "many": number(queued, "threads")}
+    text = (
+        "from {few:g} to {many:g} threads the application's response time rose from {short} to {long} ms, "
+        "{times:.1f}x; the device's {device_times:.1f}x"
+    )
+    yield cite_fact(replace(queued, values={**queued.values, **values}), text)
+
+
+def _with_threads(facts: Iterable[Fact], depth: float) -> Fact | None:
+    """The application's fact whose threads are as many as the requests in flight, within a tenth."""
+    near = (fact for fact in facts if abs(number(fact, "threads") / depth - 1) <= 0.1)
+    return next(near, None)
+
+
+AGREES = 1.5
+"""Factor within which an application's and a device's slowdown are the same one."""
 
 LEAST_PRESSURE = 20.0
 """Share of time in % that some task waits for I/O from which it hurts; judgement."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.episodes import longest
 from iodiag.derive.queueing import (
     ALONE,
     LEAST_REQUESTS,
@@ -39,6 +40,7 @@ from iodiag.derive.spindles import (
     is_spread,
     spindles,
 )
+from iodiag.derive.stalls import bridged
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.rule import Limits, Threshold
 
@@ -180,6 +182,14 @@ def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     return [*found, ticks] if ticks is not None else found
 
 
+def together(series: DeviceSeries, rows: pd.DataFrame) -> pd.DataFrame:
+    """The longest window of a device's samples, stalls bridged, in which `rows` follow each other."""
+    frame = bridged(series.frame)
+    mask = np.isin(frame["sample"].to_numpy(), rows["sample"].to_numpy())
+    window = longest(frame, mask)
+    return rows.iloc[:0] if window is None else window
+
+
 def _facts(
     view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None
 ) -> Load:
@@ -269,8 +279,8 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         least = replace(load, basis="least seen", inflation=level.latency_ms / unloaded.latency_ms)
         if least.inflation > limits.inflation and least.lower is not None:
             return _by_latency(series, least, limits)
-    longest = _longest_unloaded(series, level)
-    guess = replace(load, basis="class", inflation=level.latency_ms / longest)
+    most = _longest_unloaded(series, level)
+    guess = replace(load, basis="class", inflation=level.latency_ms / most)
     is_deep = level.busy_depth >= limits.hard_depth
     if is_full and is_deep and guess.inflation > limits.hard_inflation:
         return replace(guess, verdict="saturated")
@@ -320,8 +330,8 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "scaled"
     if load.basis == "measured" and load.inflation <= limits.calm_inflation and level.busy_depth > ALONE:
         yield "flat latency"
-    longest = SPINDLE_MS if is_solid else PLAUSIBLE * SPINDLE_MS
-    if level.busy_depth <= limits.one_at_a_time and level.latency_ms <= longest:
+    most = SPINDLE_MS if is_solid else PLAUSIBLE * SPINDLE_MS
+    if level.busy_depth <= limits.one_at_a_time and level.latency_ms <= most:
         yield "one at a time"
     elif is_solid and level.busy_depth <= limits.parallel_depth and level.latency_ms <= SOLID_MOST_MS:
         yield "plausible latency"

@@ -22,7 +22,7 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.load_lines import disks_below, inflation, numbers, parallelism, state
-from iodiag.derive.saturation import THRESHOLDS, Load, classify
+from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -55,7 +55,9 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
     rows = pd.concat([load.level.rows for load in loads]).sort_values("sample")
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = "high" if is_sustained(rows) else "medium" if is_compared else "low"
+    longest: Confidence = (
+        "high" if is_sustained(together(series, rows)) else "medium" if is_compared else "low"
+    )
     return RULE.finding(
         limits,
         severity="notice",

@@ -30,13 +30,14 @@ from iodiag.derive.load_lines import (
     LEAST_PRESSURE,
     NOBODY,
     disks_below,
+    felt,
     inflation,
     numbers,
     parallelism,
     state,
     waiters,
 )
-from iodiag.derive.saturation import THRESHOLDS, Load, classify
+from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
@@ -69,7 +70,8 @@ def _finding(
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
     rows = pd.concat([load.level.rows for load in loads]).sort_values("sample")
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = "high" if is_sustained(rows) else "medium" if is_compared else "low"
+    lasts = is_sustained(together(series, rows))
+    longest: Confidence = "high" if lasts else "medium" if is_compared else "low"
     sure = confidence(_points(view, lead, limits), at_most="low" if lead.basis == "class" else longest)
     values = numbers(series, lead) | {"plural": "" if lead.spindles == 1 else "s"}
     return RULE.finding(
@@ -85,6 +87,7 @@ def _finding(
             *parallelism(series, lead),
             *disks_below(lead),
             *waiters(view, lead),
+            *felt(view, lead),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
@@ -98,6 +101,7 @@ _RANK = ("none", "class", "least seen", "spindles", "measured")
 def _points(view: View, load: Load, limits: Limits) -> float:
     points: float = 1 + {"measured": 1, "spindles": 2}.get(load.basis, 0)
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
+    points += 2 * any(True for _ in felt(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
         points += some[1] >= LEAST_PRESSURE
     if (waiting := blocked(view, load.level.rows)) is not None:
@@ -114,7 +118,8 @@ def _severity(view: View, load: Load, sure: Confidence, limits: Limits) -> Sever
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
     waiting = blocked(view, load.level.rows)
-    if load.level.direction == "writes" and waiting is not None and waiting[1] < NOBODY:
+    is_flood = load.level.busy_depth >= limits.flood if waiting is None else waiting[1] < NOBODY
+    if load.level.direction == "writes" and is_flood:
         return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
@@ -160,6 +165,12 @@ RULE = Rule(
             "ms",
             "latency below which waiting is an inefficiency only",
             "judgement: flash under a benchmark",
+        ),
+        "flood": Threshold(
+            32,
+            "requests",
+            "writes in flight that may be writeback with no one waiting",
+            "the depth of a SATA queue",
         ),
         "standstill": Threshold(
             40,

@@ -27,7 +27,7 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.load_lines import Values, disks_below, inflation, numbers, parallelism, state
-from iodiag.derive.saturation import THRESHOLDS, Load, classify
+from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -62,7 +62,9 @@ def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...
     rows = pd.concat([load.level.rows for load in alarms]).sort_values("sample")
     # levels that are compared stand for a window each; a lone level must last
     alone: Confidence = "medium" if any(map(_is_compared, alarms)) else "low"
-    sure = confidence(max(map(_points, alarms)), at_most="high" if is_sustained(rows) else alone)
+    sure = confidence(
+        max(map(_points, alarms)), at_most="high" if is_sustained(together(series, rows)) else alone
+    )
     values = numbers(series, lead)
     return RULE.finding(
         limits,
