@@ -6,8 +6,8 @@ Nothing defaults to today: what the text does not say stays NaT or NaN.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -16,23 +16,87 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 DAY_S = 86400.0
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_CLOCK = r"(\d{1,2})[:時时h](\d{2})(?:[:分m](\d{2}(?:\.\d+)?)[秒s]?)?"
-_HALF = r"(?:\s*([AaPp]\.?[Mm]\.?)\b)?"
-_DATE = re.compile(r"(\d{1,4})([-/.年])\s?(\d{1,2})[-/.月]\s?(\d{1,4})日?")
-_TIME = re.compile(_CLOCK + _HALF)
-_DATE_AND_TIME = re.compile(rf"\s*{_DATE.pattern}[ T,]+{_CLOCK}{_HALF}\s*(Z|[+-]\d{{2}}:?\d{{2}}|[A-Z]{{3,5}})?\s*$")
-_WORD_AND_TIME = re.compile(rf"\s*[^\W\d]{{1,20}}\s?[:：]\s*{_CLOCK}{_HALF}\s*$")
-_EPOCH = re.compile(r"\s*(\d{9,10})(?:\.\d+)?\s*$")
-_DATE_COMMAND = re.compile(
-    rf"\s*[A-Z][a-z]{{2}},? +(?:([A-Z][a-z]{{2}}) +(\d{{1,2}})|(\d{{1,2}}) +([A-Z][a-z]{{2}}))"
-    rf"(?: +(\d{{4}}))? +{_CLOCK}{_HALF} *([A-Z]{{3,5}}|[+-]\d{{2,4}})?(?: +(\d{{4}}))?\s*$"
+_HALF = r"([AaPp])\.?\s?[Mm]\.?"
+_TIME = re.compile(
+    rf"(\d{{1,2}})[:h時时시点]\s?(\d{{2}})(?:[:m分분]\s?(\d{{2}}(?:\.\d{{1,9}})?)[s秒초]?)?(?:\s*{_HALF})?"
 )
+_DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{2})\.(\d{2})")
+_DATE = re.compile(r"(\d{1,4})([-/.年])\s?(\d{1,2})[-/.月]\s?(\d{1,4})日?")
+_ISO = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2}):(\d{2}(?:[.,]\d{1,9})?)(?:\s?(Z|[+-]\d{2}(?::?\d{2})?))?"
+)
+_EPOCH = re.compile(r"\d{9,10}(?:\.\d{1,9})?")
+_RECENT = re.compile(r"1\d{9}(?:\.|$)")  # 2001 to 2033
+_OFFSET = re.compile(r"\(?(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\)?")
+_AROUND = re.compile(r"^(?:zzz\s*\*+|[#=*>\-+~\s]+)|[#=*<\-+~\s]+$|Sample interval:.{0,30}$")
+_UNDATED = re.compile(
+    r"[A-Z]{3,5}|de|.{1,3}曜日?|星期.|周."
+)  # an unknown zone, or a weekday in Chinese or Japanese
+_WITH_SECONDS = re.compile(r"\d[:.h時时시点]\s?\d{2}[:.m分분]\s?\d{2}")
+_LONGEST = 100
+
+# what `date` calls months, by the first letters, in the languages of western Europe
+_MONTHS = {
+    **dict.fromkeys(("jan", "ene", "gen"), 1),
+    **dict.fromkeys(("feb", "fév", "fev"), 2),
+    **dict.fromkeys(("mar", "mär", "mrt"), 3),
+    **dict.fromkeys(("apr", "avr", "abr"), 4),
+    **dict.fromkeys(("may", "mai", "mei", "mag"), 5),
+    **dict.fromkeys(("jun", "juin", "giu"), 6),
+    **dict.fromkeys(("jul", "juil", "lug"), 7),
+    **dict.fromkeys(("aug", "aoû", "ago"), 8),
+    **dict.fromkeys(("sep", "set"), 9),
+    **dict.fromkeys(("oct", "okt", "ott", "out"), 10),
+    "nov": 11,
+    **dict.fromkeys(("dec", "dez", "dic", "déc"), 12),
+}
+_WEEKDAY_NAMES = """
+mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday mo di mi do fr sa so
+montag dienstag mittwoch donnerstag freitag samstag sonntag lun mar mer jeu ven sam dim lundi mardi
+mercredi jeudi vendredi samedi dimanche mié jue vie sáb dom gio sab seg ter qua qui sex ma wo vr za zo
+"""
+_WEEKDAYS = frozenset(_WEEKDAY_NAMES.split())
+# iostat up to 8.1.5 translated the word in front of -t's clock
+_TIME_NAMES = """
+time zeit heure hora ora tijd tyd tid tempo aika время час czas čas idő zaman saat laikas aeg
+時間 时间 時刻 시간
+"""
+_TIME_WORDS = frozenset(_TIME_NAMES.split())
+
+ZONES = {
+    **dict.fromkeys(("Z", "UTC", "GMT", "WET"), 0.0),
+    **dict.fromkeys(("WEST", "CET", "MET", "BST", "WAT"), 1.0),
+    **dict.fromkeys(("CEST", "MEST", "EET", "SAST", "CAT"), 2.0),
+    **dict.fromkeys(("EEST", "EAT"), 3.0),
+    **dict.fromkeys(("PKT",), 5.0),
+    **dict.fromkeys(("WIB",), 7.0),
+    **dict.fromkeys(("HKT", "AWST"), 8.0),
+    **dict.fromkeys(("JST",), 9.0),
+    **dict.fromkeys(("AEST",), 10.0),
+    **dict.fromkeys(("AEDT",), 11.0),
+    **dict.fromkeys(("NZST",), 12.0),
+    **dict.fromkeys(("NZDT",), 13.0),
+    **dict.fromkeys(("EDT", "AST"), -4.0),
+    **dict.fromkeys(("EST",), -5.0),
+    **dict.fromkeys(("MDT",), -6.0),
+    **dict.fromkeys(("MST", "PDT"), -7.0),
+    **dict.fromkeys(("AKDT",), -8.0),
+    **dict.fromkeys(("AKST",), -9.0),
+    **dict.fromkeys(("HST",), -10.0),
+}
+"""Hours east of Greenwich of the zone names that had one meaning alone in the tz database since 2003.
+
+CST, IST, PST, CDT, MSK and KST had several: they stay unknown.
+"""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """What one line says of time. `day` are the three fields of a date as printed."""
+    """What one line says of time. `day` are the three fields of a date as printed.
+
+    `needs_header` marks a reading that only a report right below it confirms: a bare number may be an
+    epoch, "Time: 12:24:01" may be prose, and a time without seconds the date of somebody's post.
+    """
 
     day: tuple[int, int, int] | None = None
     separator: str = ""
@@ -40,6 +104,7 @@ class Clock:
     offset_s: float | None = None
     epoch: float | None = None
     has_half: bool = False
+    needs_header: bool = False
 
 
 def parse_date(text: str) -> Clock | None:
@@ -51,59 +116,137 @@ def parse_date(text: str) -> Clock | None:
 
 
 def parse_line(text: str) -> Clock | None:
-    """A line that holds nothing but a time: `iostat -t` in any locale, an epoch, `date`."""
-    if len(text) > 80:
+    """A line that holds nothing but a time: `iostat -t` in any locale, an epoch, `date`, OSWatcher's zzz."""
+    if len(text) > _LONGEST:
         return None
-    if match := _DATE_AND_TIME.match(text):
-        day = (int(match[1]), int(match[3]), int(match[4]))
-        seconds = seconds_of(match[5], match[6], match[7], match[8])
-        offset = _offset(match[9])
-        return Clock(day, match[2], seconds, offset, has_half=bool(match[8]))
-    if match := _WORD_AND_TIME.match(text):
-        return Clock(seconds=seconds_of(*match.groups()), has_half=bool(match[4]))
-    if match := _EPOCH.match(text):
-        return Clock(epoch=float(match[1]))
-    if match := _DATE_COMMAND.match(text):
-        month, day_of_month = match[1] or match[4], match[2] or match[3]
-        year = match[5] or match[11]
-        if month.lower() not in _MONTHS or not year:
+    stripped = text.strip()
+    if _EPOCH.fullmatch(stripped):
+        return Clock(epoch=float(stripped), needs_header=not _RECENT.match(stripped))
+    if match := _ISO.fullmatch(stripped):
+        return _iso(match)
+    words = _AROUND.sub("", stripped).replace(",", " ").split()
+    found = _of_words(words) if 1 <= len(words) <= 9 else None
+    has_seconds = bool(_WITH_SECONDS.search(stripped))
+    return replace(found, needs_header=found.needs_header or not has_seconds) if found else None
+
+
+def find_stamp(text: str) -> Clock | None:
+    """The first time inside a text (the mark that a log collector put in front of a line)."""
+    if match := _ISO.search(text):
+        return _iso(match)
+    words = text.strip().strip("[]<>").split()
+    for first in range(len(words)):
+        for last in range(min(len(words), first + 7), first, -1):
+            if found := _of_words([word.strip("[]()") for word in words[first:last]], is_partial=True):
+                return found
+    match = re.search(r"(?<![\d:])\d{1,2}:\d{2}:\d{2}(?:\.\d{1,9})?(?![\d:])", text)
+    return Clock(seconds=parse_time(match[0])) if match else None
+
+
+def _iso(match: re.Match[str]) -> Clock:
+    seconds = seconds_of(match[4], match[5], match[6].replace(",", "."), None)
+    day = (int(match[1]), int(match[2]), int(match[3]))
+    return Clock(day, "-", seconds, zone_offset(match[7]) if match[7] else None)
+
+
+def _of_words(words: Sequence[str], is_partial: bool = False) -> Clock | None:
+    """A date and a time from words in any order; None when one of them is neither.
+
+    `is_partial` takes a day without its year, as syslog has it, for a time of day.
+    """
+    clock = Clock()
+    year = month = day = at = of_time = 0
+    month_word = ""
+    while at < len(words):
+        word, taken = words[at].strip("().;"), 1
+        if clock.day is None and (found := _DATE.fullmatch(words[at])):
+            clock = replace(clock, day=(int(found[1]), int(found[3]), int(found[4])), separator=found[2])
+        elif clock.seconds is None and (timed := leading_time(words[at:]))[1]:
+            seconds, taken = timed
+            of_time += taken
+            half = any(re.fullmatch(_HALF, part) for part in words[at + 1 : at + taken])
+            clock = replace(clock, seconds=seconds, has_half=half)
+        elif not year and re.fullmatch(r"(?:19|20)\d{2}年?", word):
+            year = int(word[:4])
+        elif not day and (number := re.fullmatch(r"(\d{1,2})(?:日|st|nd|rd|th)?", word)):
+            day = int(number[1])
+        elif (named := _month(word)) and (not month or month_word in _WEEKDAYS):
+            month, month_word = named, word.lower()
+        elif word in ZONES or (clock.seconds is not None and _OFFSET.fullmatch(words[at])):
+            clock = replace(clock, offset_s=zone_offset(word))
+        elif not at and word.rstrip(":：").lower() in _TIME_WORDS:
+            of_time += 1
+        elif word.lower() not in _WEEKDAYS and not _UNDATED.fullmatch(word):
             return None
-        day = (int(year), _MONTHS.index(month.lower()) + 1, int(day_of_month))
-        seconds = seconds_of(match[6], match[7], match[8], match[9])
-        return Clock(day, "-", seconds, _offset(match[10]), has_half=bool(match[9]))
-    return None
+        at += taken
+    if clock.seconds is None:
+        return None
+    if month and day and (year or is_partial):
+        return replace(clock, day=(year, month, day), separator="-") if year else clock
+    if clock.day is not None and not (month or year):
+        return clock
+    return replace(clock, needs_header=True) if of_time == len(words) else None
+
+
+def _month(word: str) -> int:
+    lowered = word.lower()
+    if numbered := re.fullmatch(r"(\d{1,2})月", word):
+        return int(numbered[1])
+    if not lowered.isalpha() or not 3 <= len(lowered) <= 10:
+        return 0
+    return _MONTHS.get(lowered[:4], _MONTHS.get(lowered[:3], 0))
+
+
+def leading_time(words: Sequence[str]) -> tuple[float | None, int]:
+    """Seconds of the day that the first words say, and how many of them do (0: none).
+
+    `12:24:01`, `12:24:01 PM`, `12:24:01 p. m.`, `12時24分01秒`, `12.24.01`, `12시 24분 01초`.
+    """
+    if not words[0][0].isdigit():
+        return None, 0
+    for taken in range(min(len(words), 4), 0, -1):
+        text = " ".join(words[:taken])
+        seconds = parse_time(text) if len(text) <= 24 else None
+        if seconds is not None:
+            return seconds, taken
+    return None, 0
 
 
 def parse_time(text: str) -> float | None:
     """Seconds of the day of `12:24:01`, `12:24:01 PM`, `12時24分01秒`; None for anything else."""
-    match = _TIME.fullmatch(text.strip())
-    return seconds_of(*match.groups()) if match else None
+    text = text.strip()
+    if match := _TIME.fullmatch(text):
+        return seconds_of(match[1], match[2], match[3], match[4])
+    match = _DOTTED_TIME.fullmatch(text)
+    return seconds_of(match[1], match[2], match[3], None) if match else None
 
 
 def seconds_of(hour: str, minute: str, second: str | None, half: str | None) -> float | None:
+    """Seconds since midnight; None where a field is beyond its range. `half` begins with A or P."""
     hours, minutes, seconds = int(hour), int(minute), float(second or 0)
     if half:
         hours = hours % 12 + (12 if half[0] in "pP" else 0)
-    if hours > 24 or minutes > 59 or seconds > 61:
+    if hours > 24 or minutes > 59 or seconds >= 62:
         return None
     return hours * 3600 + minutes * 60 + seconds
 
 
-def _offset(zone: str | None) -> float | None:
+def zone_offset(zone: str) -> float | None:
     """Seconds east of Greenwich; None for a zone that only its place would tell."""
-    if zone in ("Z", "UTC", "GMT"):
-        return 0.0
-    if zone and (match := re.fullmatch(r"([+-])(\d{2}):?(\d{2})?", zone)):
-        seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
-        return float(-seconds if match[1] == "-" else seconds)
-    return None
+    if zone in ZONES:
+        return ZONES[zone] * 3600
+    match = _OFFSET.fullmatch(zone)
+    if not match:
+        return None
+    seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
+    return float(-seconds if match[1] == "-" else seconds)
 
 
 def day_order(clocks: Iterable[Clock], has_half: bool) -> tuple[str, str]:
     """`mdy` or `dmy` for a whole input, and the sentence that states it where it was a guess.
 
-    A field above 12 settles it, a dot (German) too, and a 12-hour clock is American; else the
-    C locale's month-first holds.
+    A field above 12 settles it, a dot (German) too, and so do dates that lie days apart one way and
+    months the other; a 12-hour clock is American; else the C locale's month-first holds.
     """
     dates = [c for c in clocks if c.day and not _is_year_first(c)]
     if not dates:
@@ -117,9 +260,18 @@ def day_order(clocks: Iterable[Clock], has_half: bool) -> tuple[str, str]:
     if all(c.separator == "." for c in dates):
         return "dmy", ""
     example = "/".join(f"{field:02d}" for field in dates[0].day or ())
+    month_first, day_first = _span_days(dates, "mdy"), _span_days(dates, "dmy")
+    if 0 < day_first <= 7 and month_first >= 28:
+        return "dmy", f"the date {example} is taken as day/month: the others then lie days apart, not months"
     if has_half or any(c.has_half for c in dates):
         return "mdy", f"the date {example} is taken as month/day: the 12-hour clock is American"
     return "mdy", f"the date {example} may be month/day or day/month; taken as month/day (the C locale)"
+
+
+def _span_days(clocks: list[Clock], order: str) -> int:
+    days = {to_day(clock, order) for clock in clocks} - {None}
+    known = sorted(day for day in days if day is not None)
+    return (known[-1] - known[0]).days if known else 0
 
 
 def _is_year_first(clock: Clock) -> bool:
@@ -148,6 +300,18 @@ def to_day(clock: Clock, order: str) -> date | None:
 def epoch_of(day: date, seconds: float) -> float:
     """Seconds since 1970 of a day and a time of that day, as if it were UTC."""
     return (day - date(1970, 1, 1)) / timedelta(days=1) * DAY_S + seconds
+
+
+def moment(clock: Clock | None, order: str) -> float:
+    """Seconds since 1970 of a clock with a date (as if it were UTC where it names no zone); else NaN."""
+    if clock is None:
+        return float("nan")
+    if clock.epoch is not None:
+        return clock.epoch
+    day = to_day(clock, order)
+    if day is None or clock.seconds is None:
+        return float("nan")
+    return epoch_of(day, clock.seconds) - (clock.offset_s or 0.0)
 
 
 def unroll_midnight(seconds: Floats) -> Floats:

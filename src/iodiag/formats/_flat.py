@@ -1,57 +1,98 @@
-"""A capture that was pasted onto one line, laid out again: header, rows, and what is around them."""
+"""A capture that was pasted onto one line, laid out again: headers, rows, and what is around them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
-from iodiag.formats._types import Layout
-from iodiag.formats._walk import layout_of
+from iodiag.formats import _clock
+from iodiag.formats._headers import Header, find_header, is_number, label_sizes
+from iodiag.formats._lines import Piece
 
-_START = re.compile(r"(?<!\S)(?:r\s+b\s+(?:w\s+)?swpd|Device:?\s|avg-cpu:\s)")
-_NUMBER = re.compile(r"-?\d[\d.,]*[kMGT%]?")
-_DECORATION = re.compile(r"(?<!\S)-*procs\b")
-_MOST_WORDS = 40
+_SHORTEST_LINE = 300
+_MOST_HEADER_WORDS = 40
+_MOST_ATTEMPTS = 5000
+_FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r"))
+_SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S)")
 
 
-def unflatten(text: str) -> list[str]:
-    """The lines that a long line once was; the line itself when it holds no table."""
+def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Long lines that hold whole tables, as the lines that they once were."""
+    result: list[Piece] = []
+    is_changed = False
+    for piece in pieces:
+        lines = _laid_out(piece.text.split()) if len(piece.text) > _SHORTEST_LINE else []
+        if len(lines) < 2:
+            result.append(piece)
+            continue
+        is_changed = True
+        result += [piece._replace(text=line) for line in lines]
+    return result if is_changed else pieces
+
+
+def _laid_out(words: list[str]) -> list[str]:
+    """The lines in a run of words; nothing where no header with a row below it stands among them."""
     lines: list[str] = []
-    rest = text
-    while (match := _START.search(rest)) is not None:
-        words = rest[match.start() :].split(None, _MOST_WORDS)
-        size = _header_size(tuple(words[:_MOST_WORDS]))
-        layout = layout_of(tuple(words[:size])) if size else None
-        if layout is None:
-            break
-        before = rest[: match.start()]
-        decoration = _DECORATION.search(before)
-        lines += [before[: decoration.start()], before[decoration.start() :]] if decoration else [before]
-        rows, rest = _rows(rest[match.start() :].split(None, size), layout, size)
-        lines += [" ".join(words[:size]), *rows]
+    held = at = attempts = 0
+    while at < len(words) and attempts < _MOST_ATTEMPTS:
+        header, size = None, 0
+        if _may_begin(words, at):
+            attempts += 1
+            header, size = _header_at(words, at)
+        rows = list(_rows(words, at + size, header)) if header else []
         if not rows:
-            break
-    if not lines:
-        return [text]
-    return [*(line for line in lines if line.strip()), *([rest] if rest.strip() else [])]
+            at += 1
+            continue
+        lines += [*_around(words[held:at]), " ".join(words[at : at + size]), *map(" ".join, rows)]
+        at = held = at + size + sum(map(len, rows))
+    return [*lines, *_around(words[held:])] if lines else []
 
 
-def _header_size(words: tuple[str, ...]) -> int:
-    """How many leading words make the longest header that a format knows."""
-    end = next((i for i, word in enumerate(words) if _NUMBER.fullmatch(word)), len(words))
-    return next((size for size in range(end, 2, -1) if layout_of(words[:size])), 0)
+def _may_begin(words: list[str], at: int) -> bool:
+    """Whether a header may begin at a word."""
+    if words[at] in _FIRST_WORDS:
+        return words[at] != "r" or words[at + 1 : at + 2] == ["b"]
+    return words[at][0].isdigit() and words[at][-1].isdigit() and _clock.parse_time(words[at]) is not None
 
 
-def _rows(parts: list[str], layout: Layout, size: int) -> tuple[list[str], str]:
-    """As many rows as follow the header, and the text behind them."""
-    rest = parts[size] if len(parts) > size else ""
-    has_key = layout.key is not None
-    width = len(layout.columns) + has_key
-    rows: list[str] = []
-    while rest:
-        cells = rest.split(None, width)
-        row = cells[:width]
-        if len(row) < width or not all(_NUMBER.fullmatch(cell) for cell in row[has_key:]):
-            break
-        rows.append(" ".join(row))
-        rest = cells[width] if len(cells) > width else ""
-    return rows, rest
+def _header_at(words: list[str], at: int) -> tuple[Header | None, int]:
+    """The longest header that begins at a word, and how many words it has."""
+    lead = _clock.leading_time(words[at : at + 4])[1]
+    some = words[at : at + _MOST_HEADER_WORDS]
+    end = next((n for n, word in enumerate(some) if n >= lead and is_number(word)), len(some))
+    for size in range(end, lead + 1, -1):
+        header = find_header(some[:size])
+        if header is not None and not (header.layout.unknown or header.layout.is_cut):
+            return header, size
+    return None, 0
+
+
+def _rows(words: list[str], at: int, header: Header) -> Iterator[list[str]]:
+    """The rows that follow a header: a clock or label where it has one, the item, the values."""
+    layout = header.layout
+    size = len(layout.columns) + (layout.key is not None) + 2 * (layout.clock == "tail")
+    while at < len(words):
+        lead = 0
+        if layout.clock == "row":
+            leads = [_clock.leading_time(words[at : at + 4])[1], *label_sizes(words[at : at + 4])]
+            lead = next((taken for taken in leads if taken), 0)
+        row = words[at : at + lead + size]
+        cells = row[lead:]
+        if layout.key is not None:
+            cells = cells[:-1] if layout.key_at == "last" else cells[1:]
+        cells = cells[: len(layout.columns)]
+        if len(row) < lead + size or (layout.clock == "row" and not lead) or not all(map(is_number, cells)):
+            return
+        yield row
+        at += len(row)
+
+
+def _around(words: list[str]) -> list[str]:
+    """The words between tables as lines: banners, commands and clocks apart from what is around them."""
+    if not words:
+        return []
+    for taken in range(min(len(words), 6), 0, -1):
+        tail = " ".join(words[-taken:])
+        if _clock.parse_line(tail) is not None:
+            return [*_SPLIT.split(" ".join(words[:-taken])), tail]
+    return _SPLIT.split(" ".join(words))

@@ -30,12 +30,16 @@ class Banner:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that stands in a capture: its tool, its words, and the interval it asks for."""
+    """A command that stands in a capture: its tool, its words, and the interval it asks for.
+
+    `when` is the time that `watch` prints beside it.
+    """
 
     tool: str
     words: tuple[str, ...]
     interval_s: float | None
     count: int | None
+    when: str = ""
 
     def has_flag(self, letter: str) -> bool:
         """Whether a one-letter option is given, alone or bundled (`-xy`)."""
@@ -68,14 +72,13 @@ def banner(text: str) -> Banner | None:
     has_host = "host" in found
     if not has_host and "arch" not in found:
         return None
-    cpus = found.get("cpus")
     return Banner(
         sysname=found["sysname"],
         kernel=found["kernel"],
         host=(found["host"].strip() if has_host else ""),
         date=found["date"],
-        arch=found.get("arch", "").strip("_"),
-        cpus=int(cpus) if cpus else None,
+        arch=found["arch"].strip("_") if "arch" in found else "",
+        cpus=int(found["cpus"]) if "cpus" in found else None,
     )
 
 
@@ -84,33 +87,45 @@ def _command_grammar() -> pp.ParserElement:
     prompt = pp.Optional(pp.Suppress(pp.Regex(r".{0,120}?(?:[$#%➜:]|~|\])>?\s+(?=(?:sudo\s|\S*/)?\w)")))
     wrapper = pp.Suppress(pp.ZeroOrMore(pp.Regex(r"sudo|nohup|time|watch|S_TIME_FORMAT=\S+|L[CA]\w*=\S*")))
     tool = pp.Regex(r"(?:/\S*/)?(?:" + "|".join(TOOLS) + r")\b")("tool")
-    word = pp.Regex(r"-{1,2}[A-Za-z][\w=,:.{}-]*|\d+(?:\.\d+)?|[\w/{}][\w/{},.:*-]*")
+    word = pp.Regex(
+        r"-{1,2}[A-Za-z][\w=,:.{}-]*|\d{1,2}(?::\d\d){1,2}|\d+(?:\.\d+)?(?![\w>])|[A-Za-z_/{}][\w/{},.:*-]*"
+    )
     words = pp.ZeroOrMore(word)("words")
-    end = pp.Suppress(pp.Optional(pp.Regex(r"[|>;&`:)\"'(].*"))) + pp.StringEnd()
+    end = pp.Suppress(pp.Optional(pp.Regex(r"(?:\d?>|[|;&`:)\"'(]).*"))) + pp.StringEnd()
     return (prompt + wrapper + tool + words + end) | (wrapper + tool + words + end)
 
 
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
+_WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
+_NAMES_DEVICE = re.compile(r"\d|[{/]|sd|hd|vd|all|ALL|DEV|CPU")
+
+
+def names_tool(text: str) -> bool:
+    """Whether a line has the name of one of sysstat's tools in it."""
+    return bool(_NAMES_TOOL.search(text))
 
 
 def command(text: str) -> Command | None:
     """The sysstat command that a line shows, after a prompt or alone; None for prose about one."""
-    if len(text) > 300 or not _NAMES_TOOL.search(text):
+    if len(text) > 300 or not names_tool(text):
         return None
+    stripped = text.strip().strip("`")
+    watched = _WATCH.fullmatch(stripped)
+    stripped = watched["command"] if watched else stripped
     try:
-        found = _command_grammar().parse_string(text.strip().strip("`"))
+        found = _command_grammar().parse_string(stripped)
     except pp.ParseException:
         return None
-    words = tuple(found.get("words", ()))
+    words = tuple(found["words"]) if "words" in found else ()
     tool = found["tool"].rsplit("/", 1)[-1]
-    has_prompt = not re.match(r"\s*(?:sudo\s+)?(?:/\S*/)?" + tool + r"\b", text.strip().strip("`"))
+    is_bare = bool(re.match(r"\s*(?:sudo\s+)?(?:/\S*/)?" + tool + r"\b", stripped)) and not watched
     options = [w for w in words if w.startswith("-")]
-    numbers = [w for w in words if re.fullmatch(r"\d+(?:\.\d+)?", w)]
+    numbers = [w for w in words if _PLAIN_NUMBER.fullmatch(w)]
     plain = [w for w in words if w not in options and w not in numbers]
-    # "iostat reports …" is prose; a command has options, numbers or device names, or stands alone
-    if plain and not (options or numbers or has_prompt):
+    # "iostat reports …" and "iostat:" are prose; a command has options, numbers or a prompt, or stands alone
+    if is_bare and not (options or numbers) and (plain or stripped.endswith(":")):
         return None
-    if len(plain) > 3 and not re.search(r"\d|[{/]|sd|hd|vd|all|ALL|DEV|CPU", " ".join(plain)):
+    if len(plain) > 3 and not _NAMES_DEVICE.search(" ".join(plain)):
         return None
     trailing = _trailing_numbers(words)
     return Command(
@@ -118,17 +133,21 @@ def command(text: str) -> Command | None:
         words=words,
         interval_s=float(trailing[0]) if trailing and float(trailing[0]) > 0 else None,
         count=int(float(trailing[1])) if len(trailing) > 1 else None,
+        when=watched["when"] or "" if watched else "",
     )
+
+
+_PLAIN_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_TAKES_NUMBER = frozenset(("-P", "-I", "-i", "-f", "-o", "-g"))
 
 
 def _trailing_numbers(words: tuple[str, ...]) -> list[str]:
     """The interval and count of a command; `-P 0` and the like belong to their option."""
     found: list[str] = []
-    takes_value = {"-P", "-p", "-I", "-s", "-e", "-f", "-o", "-g", "-j", "-n", "-m"}
     previous = ""
     for word in words:
-        if re.fullmatch(r"\d+(?:\.\d+)?", word):
-            if previous not in takes_value:
+        if _PLAIN_NUMBER.fullmatch(word):
+            if previous not in _TAKES_NUMBER:
                 found.append(word)
         elif found and not word.startswith("-"):
             break

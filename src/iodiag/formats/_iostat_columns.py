@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import pyparsing as pp
 
@@ -62,7 +62,7 @@ def _word_grammar() -> pp.ParserElement:
     return word.leave_whitespace()
 
 
-@cache
+@lru_cache(maxsize=2048)
 def column_of(word: str) -> LayoutColumn | None:
     """The canonical column of a word in iostat's device header, or None when it is not one."""
     if word in _FIXED:
@@ -72,9 +72,10 @@ def column_of(word: str) -> LayoutColumn | None:
         found = _word_grammar().parse_string(word)
     except pp.ParseException:
         return None
-    direction = DIRECTION.get(found.get("direction", ""), "")
-    factor = UNIT.get(found.get("unit", ""), 1.0)
-    plain = _PLAIN.get(found.get("plain", ""))
+    parts = found.as_dict()
+    direction = DIRECTION.get(parts.get("direction", ""), "")
+    factor = UNIT.get(parts.get("unit", ""), 1.0)
+    plain = _PLAIN.get(parts.get("plain", ""))
     plural = "flushes_per_s" if direction == "flush" else f"{direction}s_per_s"
     by_kind: dict[str, tuple[str | None, float]] = {
         "merges": (f"{direction}_merges_per_s", 1.0),
@@ -91,3 +92,20 @@ def column_of(word: str) -> LayoutColumn | None:
     name_and_factor = by_kind[found["kind"]]
     is_size = found["kind"] in ("rate", "size", "plain_rate", "plain_total", "all_rate")
     return LayoutColumn(word, name_and_factor[0], name_and_factor[1], "disk", is_size=is_size)
+
+
+@cache
+def _all_words() -> tuple[str, ...]:
+    """Every word of a device header."""
+    by_direction = [
+        f"{letter}{rest}" for letter in DIRECTION for rest in ("rqm/s", "/s", "_await", "areq-sz")
+    ]
+    shares = [f"%{letter}rqm" for letter in DIRECTION]
+    rates = [f"{letter}{unit}/s" for letter in (*DIRECTION, "") for unit in UNIT]
+    plain = [f"{unit}_{word}{per}" for unit in UNIT for word in (*_PLAIN, "w+d") for per in ("/s", "")]
+    return (*_FIXED, *by_direction, *shares, *rates, *plain)
+
+
+def is_cut_word(word: str) -> bool:
+    """Whether a word is the beginning of a column's name, as a cut right margin leaves it."""
+    return column_of(word) is None and any(whole.startswith(word) for whole in _all_words())

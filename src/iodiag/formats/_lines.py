@@ -1,110 +1,222 @@
-"""A text input as lines: what mail, terminals and browsers added is taken off, numbers are kept.
+"""A text input as lines: what mail, terminals, forums and browsers added is taken off, numbers are kept.
 
-Cleaning never changes what a line says, only how it is dressed: quoting (`> `), colour, NUL
-bytes, carriage returns, HTML tags, Markdown escapes, quoted-printable line ends. A capture
-that somebody flattened onto one line is laid out again, its lines sharing one number.
+Cleaning never changes what a line says, only how it is dressed: quoting (`> `), colour, NUL bytes,
+carriage returns, HTML and BBCode tags, Markdown escapes, quoted-printable. What only the lines around
+tell (_dress, _flat) is laid out again by rewrites; such lines may share a number.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
-_DRESS = (b"\0", b"\x1b", b"\r", b">", b"<", b"\\", b"&", b"\xc2\xa0", b"\xe2\x80", b"=\n", b"\x08", b"\x0c", b"\x0b")
-_QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+")
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]")
-_TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
-_ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~-])")
-_SPACES = re.compile("[\u00a0\u202f\u2007\u2009\u3000\x0b\x0c]")
-_ENTITY = re.compile(r"&(?:#?\w{1,8});")
+# what a line can be dressed with; a text without any is taken as it is
+_MARKS = (
+    *(b"<", b">", b"\\", b"&", b"**", b"```", b"=\n", b"\x08", b"\x0b", b"\x0c", b"\r"),
+    *(b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]", b"{noformat", b"{code", b"{panel"),
+    *(b"\xe2\x80", b"\xe2\x81\xa0", b"\xe2\x88\x92", b"\xef\xbb\xbf"),
+)
+# no-break, figure, thin, narrow no-break and ideographic space
+_SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe3\x80\x80")
+_COLOUR = re.compile(
+    rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]|\x07"
+)
+_QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_OVERSTRUCK = re.compile(r"[^\x08]\x08")
+_BREAK_TAG = re.compile(r"<(?:br|/p|/tr|/div|/li|/h\d)\b[^<>]{0,300}>", re.I)
+_INLINE_TAG = re.compile(r"</?(?:a|b|i|u|s|em|strong|span|font|code|tt|kbd|mark)\b[^<>]{0,300}>", re.I)
+_BLOCK_TAG = re.compile(
+    r"</?(?:p|div|pre|table|thead|tbody|tr|td|th|li|ul|ol|blockquote|section|article|html|body|head|title"
+    r"|h[1-6]|hr|img|xmp|nowiki|source|syntaxhighlight)\b[^<>]{0,300}>",
+    re.I,
+)
+_MARKUP = re.compile(
+    r"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler)(?:=[^\[\]]{0,40})?\]"
+    r"|\{(?:noformat|code|panel)[^{}]{0,80}\}|^\s*```(?!\w*\s*$)|(?<=\S)\s*```\s*$|(?<!\*)\*\*(?!\*)",
+    re.I,
+)
+_ENTITY = re.compile(r"&#?\w{1,8};")
+_ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~+.-])")
+_HEX = re.compile(r"(?:=[0-9A-F]{2})+")
+_DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
+_NOTHING = dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
+_SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c\r", " ")
+_ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
+_LONGEST_JOINED = 1000
+_HEAD = 1 << 20
 
 
+class Piece(NamedTuple):
+    """A cleaned line: its text, the 1-based line it began on, how many it took, and its time stamp."""
+
+    text: str
+    number: int
+    span: int = 1
+    stamp: Clock | None = None
+
+
+Rewrite = Callable[[Sequence[Piece]], Sequence[Piece]]
+"""Lines laid out again. A rewrite that finds nothing to do returns the very sequence it got."""
+
+
+@dataclass(frozen=True)
 class Text:
     """The lines of a cleaned text.
 
-    `data` are the cleaned bytes; `starts` and `ends` the offsets of each line (line end left
-    out); `numbers` the 1-based original line of each, `spans` how many original lines it holds.
+    `data` are the cleaned bytes; `numbers` the 1-based original line of each, `spans` how many original
+    lines it holds (None: one each), `stamps` the times that a log collector put in front of some.
     """
 
-    def __init__(self, data: bytes, numbers: Ints | None = None, spans: Ints | None = None) -> None:
-        self.data = data
-        self.bytes = np.frombuffer(data, dtype=np.uint8)
-        breaks = np.flatnonzero(self.bytes == 10)
-        if len(data) and not data.endswith(b"\n"):
-            breaks = np.append(breaks, len(data))
-        self.ends: Ints = breaks
-        self.starts: Ints = np.concatenate(([0], breaks[:-1] + 1)) if len(breaks) else breaks
-        count = len(self.ends)
-        self.numbers: Ints = np.arange(1, count + 1) if numbers is None else numbers
-        self.spans = spans
+    data: bytes
+    numbers: Ints
+    spans: Ints | None = None
+    stamps: tuple[tuple[int, Clock], ...] = ()
+
+    @classmethod
+    def of(cls, data: bytes) -> Text:
+        """A text that needs no cleaning."""
+        count = data.count(b"\n") + bool(data and not data.endswith(b"\n"))
+        return cls(data, np.arange(1, count + 1))
+
+    @classmethod
+    def of_pieces(cls, pieces: Iterable[Piece]) -> Text:
+        """A text of cleaned lines."""
+        kept = list(pieces)
+        data = "".join(f"{piece.text}\n" for piece in kept).encode("utf-8", "replace")
+        numbers = np.array([piece.number for piece in kept], dtype=np.int64)
+        spans = np.array([piece.span for piece in kept], dtype=np.int64)
+        stamps = tuple((index, piece.stamp) for index, piece in enumerate(kept) if piece.stamp)
+        return cls(data, numbers, spans, stamps)
 
     def __len__(self) -> int:
-        return len(self.ends)
-
-    def line(self, index: int) -> str:
-        return self.data[self.starts[index] : self.ends[index]].decode("utf-8", "replace")
-
-    def lines(self, first: int, last: int) -> list[Line]:
-        return [Line(self.line(i), int(self.numbers[i])) for i in range(first, min(last, len(self)))]
+        return len(self.numbers)
 
     @cached_property
-    def is_blank(self) -> npt.NDArray[np.bool_]:
+    def bytes(self) -> npt.NDArray[np.uint8]:
+        """The cleaned bytes as an array."""
+        return np.frombuffer(self.data, dtype=np.uint8)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """Offset of each line's end, the line feed left out."""
+        breaks = np.flatnonzero(self.bytes == 10)
+        return np.append(breaks, len(self.data)) if len(breaks) < len(self) else breaks
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Offset of each line's first byte."""
+        return np.concatenate(([0], self.ends[:-1] + 1)) if len(self) else self.ends
+
+    @cached_property
+    def is_blank(self) -> Bools:
         """True for lines of nothing but blanks and tabs."""
-        counts = np.concatenate(([0], np.cumsum(~np.isin(self.bytes, (32, 9, 10)))))
-        blank: npt.NDArray[np.bool_] = counts[self.ends] == counts[self.starts]
-        return blank
+        solid = (self.bytes != 32) & (self.bytes != 9) & (self.bytes != 10)
+        counts = np.concatenate(([0], np.cumsum(solid)))
+        result: Bools = counts[self.ends] == counts[self.starts]
+        return result
+
+    def line(self, index: int) -> str:
+        """The cleaned text of a line, by its index."""
+        return self.data[self.starts[index] : self.ends[index]].decode("utf-8", "replace")
+
+    def numbered(self, index: int) -> Line:
+        """A cleaned line with its original number, as context formats take it."""
+        return Line(self.line(index), int(self.numbers[index]))
 
 
-def clean(data: bytes, unflatten: Callable[[str], list[str]]) -> Text:
-    """The text without what its way here added. `unflatten` lays a flattened line out again."""
-    has_long_line = len(data) > 600 and max(map(len, data[: 1 << 20].split(b"\n"))) > 600
-    if not has_long_line and not any(mark in data for mark in _DRESS):
-        return Text(data)
-    raw = data.decode("utf-8", "replace").replace("\0", "").split("\n")
+def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
+    """The text without what its way here added. Rewrites run where they find something to do in its head."""
+    data = _plain_bytes(data)
+    if not any(mark in data for mark in _MARKS):
+        head: Sequence[Piece] = _split(data[:_HEAD])
+        needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
+        if not needed:
+            return Text.of(data)
+        pieces: Sequence[Piece] = _split(data)
+    else:
+        needed = list(rewrites)
+        pieces = list(_undressed(data.decode("utf-8", "replace").split("\n")))
+    for rewrite in needed:
+        pieces = rewrite(pieces)
+    return Text.of_pieces(pieces)
+
+
+def _split(data: bytes) -> list[Piece]:
+    lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    return [Piece(line, number) for number, line in enumerate(lines, 1)]
+
+
+def _plain_bytes(data: bytes) -> bytes:
+    """What can be taken off without looking at lines: NUL bytes, colour, line ends, odd spaces."""
+    if b"\0" in data:
+        data = data.replace(b"\0", b"")
+    if b"\x1b" in data or b"\x07" in data:
+        data = _COLOUR.sub(b"", data)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
+    if not data.isascii():
+        for space in _SPACES:
+            data = data.replace(space, b" ")
+    return data
+
+
+def _undressed(raw: list[str]) -> Iterator[Piece]:
+    """The lines without quoting and tags; soft line breaks of quoted-printable joined."""
     if raw and raw[-1] == "":
         raw.pop()
-    is_printable = sum(line.endswith("=") for line in raw) >= 2
-    texts: list[str] = []
-    numbers: list[int] = []
-    spans: list[int] = []
+    is_printable = sum(map(_is_soft_broken, raw)) >= 2
     position = 0
     while position < len(raw):
-        text, span = raw[position].rstrip("\r"), 1
-        while is_printable and text.endswith("=") and position + span < len(raw) and len(text) < 1000:
-            text = text[:-1] + raw[position + span].rstrip("\r")
+        text, span = raw[position], 1
+        while (
+            is_printable and text.endswith("=") and len(text) < _LONGEST_JOINED and position + span < len(raw)
+        ):
+            text = text[:-1] + raw[position + span]
             span += 1
-        text = undress(text)
-        laid_out = unflatten(text) if len(text) > 300 else [text]
-        for part in laid_out:
-            texts.append(part)
-            numbers.append(position + 1)
-            spans.append(span)
+        if is_printable and "=" in text:
+            text = _HEX.sub(_decoded, text)
+        for part in undress(text).split("\n"):
+            yield Piece(part, position + 1, span)
         position += span
-    joined = "\n".join(texts).encode("utf-8", "replace")
-    return Text(joined + b"\n" if texts else b"", np.array(numbers, dtype=np.int64), np.array(spans, dtype=np.int64))
+
+
+def _is_soft_broken(line: str) -> bool:
+    """Whether a line ends in quoted-printable's soft break."""
+    return line.endswith("=") and not line.endswith("==") and len(line) < _LONGEST_JOINED
+
+
+def _decoded(match: re.Match[str]) -> str:
+    """The characters of a run of quoted-printable escapes."""
+    return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace").replace("\n", " ")
 
 
 def undress(text: str) -> str:
-    """One line without quoting, colour, tags and escapes."""
-    if "\x1b" in text:
-        text = _COLOUR.sub("", text)
+    """One line without quoting, tags and escapes; several lines where a tag breaks it."""
     if "\x08" in text:
-        text = re.sub(r"[^\x08]\x08", "", text).replace("\x08", "")
-    # a process list or a tree may hold the same characters: only a leading > is quoting
-    text = _QUOTE.sub("", text)
-    if "<" in text:
-        text = _TAG.sub(" ", text)
+        text = _OVERSTRUCK.sub("", text).replace("\x08", "")
+    text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
+    bare = text
+    if "<" in bare:
+        bare = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", _BREAK_TAG.sub("\n", bare)))
+    bare = _MARKUP.sub("", bare)
+    # a tag that stands alone ends what is above it: it stays, as a line that says nothing
+    text = bare if bare.strip(" \t") or not text.strip() else text
     if "&" in text:
         text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+        text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
-    return _SPACES.sub(" ", text).replace("\r", " ")
+    return text.translate(_ODD_CHARACTERS)

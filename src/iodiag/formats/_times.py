@@ -1,302 +1,380 @@
-"""Times of blocks and rows: which day, which report, how long a sample, and what is since boot."""
+"""Times of rows and reports: which day, which report, how long a sample, and what is since boot."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.formats import _clock
+from iodiag.formats import _clock, _report_times
 from iodiag.formats._body import Floats
 from iodiag.formats._clock import DAY_S, Clock
-from iodiag.formats._lines import Ints
+from iodiag.formats._found import Block, Origin, Walk
+from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._rows import Rows
-from iodiag.formats._walk import Block, Origin, Walk
 
-COUNT_RATES = (
-    "reads_per_s",
-    "writes_per_s",
-    "discards_per_s",
-    "flushes_per_s",
-    "ios_per_s",
-    "read_merges_per_s",
-    "write_merges_per_s",
-    "merges_per_s",
+COUNT_RATES = frozenset(
+    (
+        *("reads_per_s", "writes_per_s", "discards_per_s", "flushes_per_s", "ios_per_s"),
+        *("read_merges_per_s", "write_merges_per_s", "merges_per_s"),
+    )
 )
 
 
 @dataclass
 class Timing:
-    """Per row of one Rows: absolute seconds (NaN unknown), sample length, report and since-boot.
+    """Per row of one Rows: its time, the length of its sample, its report and whether that is since boot.
 
-    `absolute` counts from 1970; `is_dated` says whether a date is known (without one, only
-    differences mean anything); `offset_s` is the zone's where the text says it.
+    `absolute` are seconds since 1970 (NaN unknown), `local` the same as the host's clock showed it;
+    where not `is_dated`, only differences mean anything. `is_aware` tells that the zone is known.
     """
 
     absolute: Floats
+    local: Floats
     interval: Floats
     report: Ints
     segment: Ints
-    since_boot: npt.NDArray[np.bool_]
-    is_dated: npt.NDArray[np.bool_]
-    offset_s: float | None
+    since_boot: Bools
+    is_dated: Bools
+    is_aware: bool = False
 
 
-def timings(found: Walk, all_rows: list[Rows], order: str) -> list[Timing]:
+def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     """One Timing per Rows, reports counted the same way across all tables of a segment."""
+    segment_of = np.array([block.origin.index for block in found.blocks], dtype=np.int64)
     result = []
     for rows in all_rows:
-        segment = np.array([b.origin.index for b in found.blocks], dtype=np.int64)[rows.block]
+        timing = _empty(segment_of[rows.block])
         if rows.layout.clock == "row":
-            timing = _by_row(found, rows, segment, order)
+            _by_row(found, rows, timing, order)
         elif rows.layout.clock == "tail":
-            timing = _by_tail(rows, segment)
+            _by_tail(rows, timing)
         else:
-            timing = _by_block(found, rows, segment, order)
+            _by_report(found, rows, timing, order)
+            if found.text.stamps:
+                _by_stamp(found, rows, timing, order)
         result.append(timing)
     _count_reports(found, all_rows, result)
+    origins = {origin.index: origin for origin in found.origins}
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
         for number in np.unique(np.concatenate([t.segment for _, t in group])).tolist():
-            origin = next(o for o in found.origins if o.index == number)
-            _finish_segment(origin, number, group)
+            parts = [_Part.of(rows, timing, number) for rows, timing in group]
+            _finish(found, origins[number], [part for part in parts if part.size], order)
     return result
 
 
-def _empty(rows: Rows, segment: Ints) -> Timing:
-    size = len(rows.lines)
+def _empty(segment: Ints) -> Timing:
+    size = len(segment)
     unknown = np.full(size, np.nan)
     no = np.zeros(size, dtype=np.bool_)
-    return Timing(unknown, unknown.copy(), np.zeros(size, dtype=np.int64), segment, no, no.copy(), None)
+    return Timing(
+        absolute=unknown,
+        local=unknown.copy(),
+        interval=unknown.copy(),
+        report=np.zeros(size, dtype=np.int64),
+        segment=segment,
+        since_boot=no,
+        is_dated=no.copy(),
+    )
 
 
-def _base_day(origin: Origin, order: str) -> float | None:
-    """Midnight of the banner's date, in seconds since 1970."""
+def _base_day(origin: Origin, order: str) -> float:
+    """Midnight of the banner's date, in seconds since 1970; NaN without one."""
     clock = _clock.parse_date(origin.banner.date) if origin.banner else None
     day = _clock.to_day(clock, order) if clock else None
-    return _clock.epoch_of(day, 0.0) if day else None
+    return _clock.epoch_of(day, 0.0) if day else float("nan")
 
 
-def _by_row(found: Walk, rows: Rows, segment: Ints, order: str) -> Timing:
+def _runs(numbers: Ints) -> Iterator[slice]:
+    """The stretches of equal numbers in an array that never falls."""
+    if not len(numbers):
+        return
+    edges = np.flatnonzero(np.diff(numbers)) + 1
+    for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(numbers)], strict=True):
+        yield slice(first, last)
+
+
+def _by_row(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
     """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
-    timing = _empty(rows, segment)
-    files = _files(found)[rows.block]
-    is_sample = ~rows.is_average
-    for number in np.unique(files[is_sample]).tolist():
-        here = np.flatnonzero((files == number) & is_sample)
+    samples = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
+    blocks = found.blocks
+    for run in _runs(_calendars(found)[rows.block[samples]]):
+        here = samples[run]
         seconds = _clock.unroll_midnight(rows.seconds[here])
-        first_block = found.blocks[rows.block[here[0]]]
-        base = _base_day(first_block.origin, order)
-        header = first_block.clock.seconds if first_block.clock else None
-        if base is not None and header is not None and header - seconds[0] > DAY_S / 2:
-            base += DAY_S  # the header's clock is yesterday's
-        timing.absolute[here] = seconds + (base or 0.0)
-        timing.is_dated[here] = base is not None
-        for part in np.unique(segment[here]).tolist():
-            inside = here[segment[here] == part]
-            timing.interval[inside] = _row_intervals(found, rows, timing.absolute, inside)
-    return timing
+        first = blocks[rows.block[here[0]]]
+        base = _base_day(first.origin, order)
+        began = first.clock.seconds if first.clock else None
+        if began is not None and began - seconds[0] > DAY_S / 2:
+            seconds += DAY_S  # the header's clock is still the day before
+        timing.absolute[here] = seconds + (0.0 if np.isnan(base) else base)
+        timing.is_dated[here] = not np.isnan(base)
+    timing.local = timing.absolute.copy()
+    for run in _runs(_stretches(found, timing.segment, rows)[samples]):
+        here = samples[run]
+        timing.interval[here] = _row_intervals(blocks[rows.block[here[0]]], timing.absolute[here])
 
 
-def _row_intervals(found: Walk, rows: Rows, absolute: Floats, inside: Ints) -> Floats:
-    times, inverse = np.unique(absolute[inside], return_inverse=True)
-    block = found.blocks[rows.block[inside[0]]]
+def _calendars(found: Walk) -> Ints:
+    """Number of the banner that each block stands under: a RESTART does not turn the calendar back."""
+    is_new = [
+        block.origin.index != before.origin.index and not block.origin.is_restart
+        for before, block in zip(found.blocks[:1] + found.blocks, found.blocks, strict=False)
+    ]
+    result: Ints = np.cumsum(is_new)
+    return result
+
+
+def _stretches(found: Walk, segment: Ints, rows: Rows) -> Ints:
+    """Number of the stretch of samples without a gap that each row belongs to."""
+    resumed = np.cumsum([block.is_resumed for block in found.blocks])
+    result: Ints = segment * (len(found.blocks) + 1) + resumed[rows.block]
+    return result
+
+
+def _row_intervals(first: Block, absolute: Floats) -> Floats:
+    """Lengths of samples: from the ends of the ones before, the header's clock, or the command."""
+    times, inverse = np.unique(absolute, return_inverse=True)
     start = None
-    if block.clock is not None and block.clock.seconds is not None:
-        start = np.floor(times[0] / DAY_S) * DAY_S + block.clock.seconds
-        if start - times[0] > DAY_S / 2:
-            start -= DAY_S
-        if times[0] - start > DAY_S / 2:
-            start = None
+    if first.clock is not None and first.clock.seconds is not None and not first.is_resumed:
+        start = np.floor(times[0] / DAY_S) * DAY_S + first.clock.seconds
+        start -= DAY_S if start - times[0] > DAY_S / 2 else 0.0
+        start = start if times[0] - start <= DAY_S / 2 else None
     lengths = _clock.interval_lengths(times, start)
-    command = block.origin.command
-    if command and command.interval_s and np.isnan(lengths).any():
+    command = first.origin.command
+    if command and command.interval_s and command.tool == first.layout.format:
         lengths[np.isnan(lengths)] = command.interval_s
     result: Floats = lengths[inverse]
     return result
 
 
-def _files(found: Walk) -> Ints:
-    """Number of the banner that each block stands under: a RESTART does not turn the calendar back."""
-    numbers, current = [], 0
-    previous: Origin | None = None
-    for block in found.blocks:
-        if previous is not None and block.origin.index != previous.index and not block.origin.is_restart:
-            current += 1
-        previous = block.origin
-        numbers.append(current)
-    return np.array(numbers, dtype=np.int64)
-
-
-def _by_tail(rows: Rows, segment: Ints) -> Timing:
-    timing = _empty(rows, segment)
-    timing.absolute = rows.epoch.copy()
+def _by_tail(rows: Rows, timing: Timing) -> None:
+    """vmstat -t: date and time behind every row, the zone in the header."""
+    offset = _clock.zone_offset(rows.layout.note)
+    timing.local = rows.epoch.copy()
+    timing.absolute = rows.epoch - (offset or 0.0)
     timing.is_dated = ~np.isnan(rows.epoch)
-    timing.offset_s = 0.0 if rows.layout.note in ("UTC", "GMT") else None
-    for number in np.unique(segment).tolist():
-        inside = np.flatnonzero(segment == number)
-        timing.interval[inside] = _clock.interval_lengths(rows.epoch[inside], None)
-    return timing
+    timing.is_aware = offset is not None
 
 
-def _by_block(found: Walk, rows: Rows, segment: Ints, order: str) -> Timing:
-    """iostat and vmstat: one clock per report, or none."""
-    timing = _empty(rows, segment)
-    seconds = np.full(len(found.blocks), np.nan)
-    dated = np.zeros(len(found.blocks), dtype=np.bool_)
-    offsets: set[float] = set()
-    passed, previous, segment_now = 0.0, np.nan, -1
-    for number, block in enumerate(found.blocks):
-        if block.clock is None:
+def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
+    """iostat and vmstat: one clock per report, or none; a row may hold a time of its own."""
+    used = np.unique(rows.block).tolist()
+    clocks = [found.blocks[number].clock for number in used]
+    origins = [found.blocks[number].origin for number in used]
+    _set(timing, np.searchsorted(used, rows.block), _seconds_of(clocks, origins, order))
+    own = ~np.isnan(rows.epoch)
+    timing.absolute[own] = timing.local[own] = rows.epoch[own]
+    timing.is_dated |= own
+
+
+def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
+    """Lines that a log collector put a time in front of, where the tool itself printed none."""
+    if not np.isnan(timing.absolute).all():
+        return
+    stamps = dict(found.text.stamps)
+    clocks = [stamps.get(line) for line in rows.lines.tolist()]
+    origins = [found.blocks[number].origin for number in rows.block.tolist()]
+    _set(timing, np.arange(len(rows.lines)), _seconds_of(clocks, origins, order))
+
+
+@dataclass(frozen=True)
+class _Seconds:
+    """Times of a sequence of clocks: as shown, the zone's offset, whether the day is known."""
+
+    local: Floats
+    offset: Floats
+    is_dated: Bools
+
+
+def _set(timing: Timing, place: Ints, seconds: _Seconds) -> None:
+    """Give rows the time of their clock; a zone that one clock names holds for those that name none."""
+    offset = seconds.offset.copy()
+    named = np.flatnonzero(~np.isnan(offset))
+    if len(named):
+        offset = offset[named[np.maximum(np.searchsorted(named, np.arange(len(offset)), "right") - 1, 0)]]
+    timing.is_aware = bool(len(named))
+    timing.local = seconds.local[place]
+    timing.absolute = (seconds.local - np.nan_to_num(offset))[place]
+    timing.is_dated = seconds.is_dated[place]
+
+
+def _seconds_of(clocks: Sequence[Clock | None], origins: Sequence[Origin], order: str) -> _Seconds:
+    """The clocks in their order; one without a date continues the banner's day over midnights."""
+    size = len(clocks)
+    local, offset = np.full(size, np.nan), np.full(size, np.nan)
+    dated = np.zeros(size, dtype=np.bool_)
+    passed, previous, segment, base = 0.0, np.nan, -1, np.nan
+    for number, (clock, origin) in enumerate(zip(clocks, origins, strict=True)):
+        if clock is None:
             continue
-        value, is_dated = _absolute(block.clock, block, order)
-        if block.origin.index != segment_now:
-            passed, previous, segment_now = 0.0, np.nan, block.origin.index
-        if block.clock.day is None and block.clock.epoch is None:
-            passed += DAY_S if previous - (value + passed) >= DAY_S / 2 else 0.0
-            value += passed
+        if origin.index != segment:
+            passed, previous, segment, base = 0.0, np.nan, origin.index, _base_day(origin, order)
+        if clock.epoch is not None:
+            local[number], offset[number], dated[number] = clock.epoch, 0.0, True
+            continue
+        offset[number] = np.nan if clock.offset_s is None else clock.offset_s
+        day = _clock.to_day(clock, order)
+        value = clock.seconds or 0.0
+        if day is not None:
+            local[number], dated[number] = _clock.epoch_of(day, value), True
+            continue
+        passed += DAY_S if previous - value >= DAY_S / 2 else 0.0
         previous = value
-        seconds[number], dated[number] = value, is_dated
-        if block.clock.offset_s is not None or block.clock.epoch is not None:
-            offsets.add(block.clock.offset_s or 0.0)
-    timing.absolute = seconds[rows.block]
-    timing.is_dated = dated[rows.block]
-    timing.offset_s = offsets.pop() if len(offsets) == 1 else (0.0 if offsets else None)
-    return timing
+        local[number] = value + passed + (0.0 if np.isnan(base) else base)
+        dated[number] = not np.isnan(base)
+    return _Seconds(local, offset, dated)
 
 
-def _absolute(clock: Clock, block: Block, order: str) -> tuple[float, bool]:
-    if clock.epoch is not None:
-        return clock.epoch, True
-    seconds = clock.seconds or 0.0
-    day = _clock.to_day(clock, order)
-    if day is not None:
-        return _clock.epoch_of(day, seconds) - (clock.offset_s or 0.0), True
-    base = _base_day(block.origin, order)
-    return (base or 0.0) + seconds, base is not None
-
-
-def _count_reports(found: Walk, all_rows: list[Rows], all_timings: list[Timing]) -> None:
+def _count_reports(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> None:
     """Number the reports of every segment from 0, the same across its tables.
 
     With a clock in every row, a report is one time. Else it is one header's block, and each
     repetition of a device below the same header is a further report.
     """
-    first: list[Floats] = []
-    second: list[Ints] = []
+    report_of = np.array([block.report for block in found.blocks], dtype=np.float64)
+    keys = []
     for rows, timing in zip(all_rows, all_timings, strict=True):
+        first, nth = report_of[rows.block], _occurrence(rows)
         if rows.layout.clock == "row":
-            first.append(np.nan_to_num(timing.absolute))
-            second.append(np.zeros(len(rows.lines), dtype=np.int64))
-        else:
-            first.append(np.array([b.report for b in found.blocks], dtype=np.float64)[rows.block])
-            second.append(_occurrence(rows))
-    formats = {name: n for n, name in enumerate(dict.fromkeys(r.layout.format for r in all_rows))}
-    for number in formats.values():
-        places = [i for i, rows in enumerate(all_rows) if formats[rows.layout.format] == number]
-        segment = np.concatenate([all_timings[i].segment for i in places])
-        keys = np.stack(
-            (segment, np.concatenate([first[i] for i in places]), np.concatenate([second[i] for i in places])), axis=1
-        )
+            has_time = ~np.isnan(timing.absolute)
+            first, nth = np.where(has_time, timing.absolute, -1.0), np.where(has_time, 0, nth)
+        keys.append(np.stack((timing.segment, first, nth), axis=1))
+    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
+        places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]
+        whole = np.concatenate([keys[i] for i in places])
         is_sample = ~np.concatenate([all_rows[i].is_average for i in places])
-        report = np.zeros(len(segment), dtype=np.int64)
-        if is_sample.any():
-            distinct, inverse = np.unique(keys[is_sample], axis=0, return_inverse=True)
-            starts = np.searchsorted(distinct[:, 0], distinct[:, 0])
-            report[is_sample] = (np.arange(len(distinct)) - starts)[inverse.ravel()]
-        at = 0
-        for i in places:
-            size = len(all_rows[i].lines)
-            all_timings[i].report = report[at : at + size]
-            at += size
+        report = np.zeros(len(whole), dtype=np.int64)
+        report[is_sample] = _ranks(whole[is_sample])
+        ends = np.cumsum([len(keys[i]) for i in places]).tolist()
+        for i, end in zip(places, ends, strict=True):
+            all_timings[i].report = report[end - len(keys[i]) : end]
+
+
+def _ranks(keys: Floats) -> Ints:
+    """The place of each row among the distinct ones of its segment (the first column), in their order."""
+    if not len(keys):
+        return np.empty(0, dtype=np.int64)
+    order = np.lexsort(keys.T[::-1])
+    steps = np.diff(keys[order], axis=0)
+    is_new = np.concatenate(([False], (steps != 0).any(axis=1)))
+    is_segment = np.concatenate(([True], steps[:, 0] != 0))
+    number = np.cumsum(is_new)
+    first = number[np.flatnonzero(is_segment)]
+    result = np.empty(len(keys), dtype=np.int64)
+    result[order] = number - first[np.cumsum(is_segment) - 1]
+    return result
 
 
 def _occurrence(rows: Rows) -> Ints:
     """How often each row's key has stood in its block before."""
-    seen: dict[tuple[int, str], int] = {}
     counts = np.zeros(len(rows.lines), dtype=np.int64)
-    if len(rows.lines) > 1 and rows.layout.key is not None:
-        blocks, sizes = np.unique(rows.block, return_counts=True)
-        if len(blocks) == len(rows.lines):
-            return counts
+    if len(np.unique(rows.block)) == len(rows.block):
+        return counts
+    seen: dict[tuple[int, str], int] = {}
     for place, pair in enumerate(zip(rows.block.tolist(), rows.keys.tolist(), strict=True)):
         counts[place] = seen.get(pair, 0)
         seen[pair] = counts[place] + 1
     return counts
 
 
-def _finish_segment(origin: Origin, number: int, group: list[tuple[Rows, Timing]]) -> None:
-    """Sample lengths from clocks, command or grid, and the since-boot flag, for one segment."""
-    format_id = group[0][0].layout.format
-    masks = [t.segment == number for _, t in group]
+@dataclass(frozen=True)
+class _Part:
+    """The rows of one Rows in one segment: a slice, as both are in the order of the text."""
+
+    rows: Rows
+    timing: Timing
+    where: slice
+
+    @classmethod
+    def of(cls, rows: Rows, timing: Timing, segment: int) -> _Part:
+        first, last = np.searchsorted(timing.segment, (segment, segment + 1)).tolist()
+        return cls(rows, timing, slice(first, last))
+
+    @property
+    def size(self) -> int:
+        return int(self.where.stop) - int(self.where.start)
+
+    def numbers(self) -> _report_times.Rows:
+        """What tells the length of a sample and an average since boot."""
+        columns = self.rows.layout.columns
+        rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
+        is_fine = bool(self.rows.is_fine[self.where].all())
+        return _report_times.Rows(
+            report=self.timing.report[self.where],
+            items=self.rows.keys[self.where].tolist(),
+            numbers=self.rows.numbers[self.where],
+            rates_at=rates if is_fine else (),
+        )
+
+
+def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> None:
+    """Sample lengths, the times that follow from the start, and the since-boot flag, for one segment."""
+    format_id = parts[0].rows.layout.format
     if format_id == "sar":
         return
+    groups = [part.numbers() for part in parts]
     if format_id != "mpstat":
-        _lengths(origin, group, masks)
-    may_be_first = format_id == "vmstat" or origin.banner is not None or origin.command is not None
-    command = origin.command
-    if command and command.tool == format_id and command.has_flag("y"):
-        may_be_first = False
-    if format_id == "mpstat" or origin.is_elided or not may_be_first:
+        _set_lengths(origin, parts, groups)
+        _set_times_from_start(origin, parts, order)
+    if _can_begin_at_boot(found, origin, parts) and _report_times.may_be_since_boot(groups):
+        for part in parts:
+            first = part.timing.report[part.where] == 0
+            part.timing.since_boot[part.where] |= first
+            part.timing.interval[part.where][first] = np.nan
+
+
+def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.Rows]) -> None:
+    """One length per report, and one time where a log collector stamped its lines seconds apart."""
+    reports = np.unique(np.concatenate([group.report for group in groups]))
+    times = np.full(len(reports), np.nan)
+    for part, group in zip(parts, groups, strict=True):
+        place = np.searchsorted(reports, group.report)
+        # from the last row to the first, so that the first row of a report has the last word
+        times[place[::-1]] = np.where(
+            np.isnan(times[place[::-1]]), part.timing.absolute[part.where][::-1], times[place[::-1]]
+        )
+    stated = origin.command.interval_s if origin.command and _is_of(origin, parts) else None
+    lengths = _report_times.lengths_of(times, stated, groups)
+    for part, group in zip(parts, groups, strict=True):
+        place = np.searchsorted(reports, group.report)
+        part.timing.interval[part.where] = lengths[place]
+        part.timing.local[part.where] += times[place] - part.timing.absolute[part.where]
+        part.timing.absolute[part.where] = times[place]
+
+
+def _is_of(origin: Origin, parts: Sequence[_Part]) -> bool:
+    """Whether the visible command is the one that printed these rows."""
+    return origin.command is not None and origin.command.tool == parts[0].rows.layout.format
+
+
+def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) -> None:
+    """Reports without a clock, below a command that one stands above: they follow its start."""
+    timing = [part.timing.absolute[part.where] for part in parts]
+    start = origin.started
+    if start is None or not all(np.isnan(times).all() for times in timing):
         return
-    if not _contradicts_since_boot(group, masks):
-        for (_, timing), mask in zip(group, masks, strict=True):
-            timing.since_boot |= mask & (timing.report == 0)
-            timing.interval[timing.since_boot] = np.nan
+    seconds = _seconds_of([start], [origin], order)
+    delay = 1 if origin.command and origin.command.has_flag("y") else 0
+    for part in parts:
+        here, length = part.where, part.timing.interval[part.where]
+        step = part.timing.report[here] + delay
+        local = seconds.local[0] + np.where(step > 0, step * length, 0.0)
+        offset = 0.0 if np.isnan(seconds.offset[0]) else seconds.offset[0]
+        part.timing.local[here], part.timing.absolute[here] = local, local - offset
+        part.timing.is_dated[here] = seconds.is_dated[0] & ~np.isnan(local)
 
 
-def _lengths(origin: Origin, group: list[tuple[Rows, Timing]], masks: list[npt.NDArray[np.bool_]]) -> None:
-    pairs = {}
-    for (_, timing), mask in zip(group, masks, strict=True):
-        pairs.update(zip(timing.report[mask].tolist(), timing.absolute[mask].tolist(), strict=True))
-    reports = np.array(sorted(pairs), dtype=np.int64)
-    times = np.array([pairs[report] for report in reports.tolist()])
-    if len(times) > 1 and not np.isnan(times).any():
-        lengths = _clock.interval_lengths(times, None)
-        lengths[0] = np.nanmedian(lengths) if (~np.isnan(lengths)).any() else np.nan
-    else:
-        constant = origin.command.interval_s if origin.command else None
-        if constant is None:
-            rates = [_rates(rows, mask & (timing.report > 0)) for (rows, timing), mask in zip(group, masks, strict=True)]
-            constant = _clock.grid_interval(np.concatenate(rates)) if rates else np.nan
-            if np.isnan(constant):
-                first = [_rates(rows, mask) for (rows, _), mask in zip(group, masks, strict=True)]
-                constant = _clock.grid_interval(np.concatenate(first)) if first else np.nan
-        lengths = np.full(len(reports), constant, dtype=np.float64)
-    for (_, timing), mask in zip(group, masks, strict=True):
-        if timing.interval[mask].size and np.isnan(timing.interval[mask]).all():
-            timing.interval[mask] = lengths[np.searchsorted(reports, timing.report[mask])]
-
-
-def _rates(rows: Rows, mask: npt.NDArray[np.bool_]) -> Floats:
-    """All event rates of the rows: whole numbers divided by the interval."""
-    places = [i for i, column in enumerate(rows.layout.columns) if column.column in COUNT_RATES]
-    result: Floats = rows.values[np.ix_(np.flatnonzero(mask), places)].ravel()
-    return result
-
-
-def _contradicts_since_boot(group: list[tuple[Rows, Timing]], masks: list[npt.NDArray[np.bool_]]) -> bool:
-    """Whether the first report cannot be (or need not be) an average since boot.
-
-    Its event rates all lie on the grid of a short interval, or its numbers are like those of
-    all other reports: within a quarter of their median in four cells of five.
-    """
-    rates = [_rates(rows, mask & (t.report == 0)) for (rows, t), mask in zip(group, masks, strict=True)]
-    if not np.isnan(_clock.grid_interval(np.concatenate(rates))):
-        return True
-    alike = total = 0
-    for (rows, timing), mask in zip(group, masks, strict=True):
-        later = mask & (timing.report > 0)
-        if len(np.unique(timing.report[later])) < 3:
-            continue
-        for key in set(rows.keys[mask & (timing.report == 0)].tolist()):
-            of_key = rows.keys == key
-            usual = np.nanmedian(rows.values[later & of_key], axis=0) if (later & of_key).any() else None
-            if usual is None:
-                continue
-            first = rows.values[mask & of_key & (timing.report == 0)][0]
-            counts = (np.abs(first) > 0.5) | (np.abs(usual) > 0.5)
-            alike += int((np.abs(first - usual) <= 0.25 * np.abs(usual))[counts].sum())
-            total += int(counts.sum())
-    return total >= 6 and alike >= 0.8 * total
+def _can_begin_at_boot(found: Walk, origin: Origin, parts: Sequence[_Part]) -> bool:
+    """Whether the first report of a segment is one that its tool averages since boot."""
+    format_id = parts[0].rows.layout.format
+    is_own_command = _is_of(origin, parts)
+    if origin.is_elided or (is_own_command and origin.command and origin.command.has_flag("y")):
+        return False
+    if format_id == "mpstat":
+        # with an interval, the first report is its first interval; without, its clock is the header's
+        first = found.blocks[parts[0].rows.block[parts[0].where.start]]
+        seconds = parts[0].rows.seconds[parts[0].where.start]
+        return origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
+    return format_id == "vmstat" or origin.banner is not None or is_own_command

@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
 from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.topology import Device
+
+if TYPE_CHECKING:
+    from iodiag.formats._lines import Piece
 
 Item = SampleTable | Device | Fact | ParseNote | Section | Ledger
 """What reading an input yields."""
@@ -84,6 +87,8 @@ class TableFormat:
 
     `layout` turns the words of a header line (clock and colon taken off) into a Layout, or
     returns None when the header is not this format's. It is called once per distinct header.
+    `rewrite` lays the lines of a text out so that this holds, where the tool prints them otherwise; it
+    returns the very sequence that it got when it finds nothing to do.
     """
 
     id: str
@@ -92,6 +97,7 @@ class TableFormat:
     layout: Callable[[tuple[str, ...]], Layout | None]
     releases: str = ""
     not_read: str = ""
+    rewrite: Callable[[Sequence[Piece]], Sequence[Piece]] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """vmstat text: all generations of its columns, from `r b w … us sy id` of 2.4 to `… wa st gu`.
 
-procps 2.0 to 4.0; -w (wide), -a (active and inactive instead of buff and cache), -t (a clock
-behind the values), -S is not told by the header: kB are assumed, as by default.
-The first row is the mean since boot.
+procps 2.0 to 4.0; -w (wide), -a (active and inactive instead of buff and cache), -t (a clock behind the
+values, its zone behind the header), -S (another unit of memory, which only the command tells). The first
+row is the mean since boot. The reports of -d, -D, -p, -s and -m are other tables and not read.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 from iodiag.formats._types import Layout, LayoutColumn, TableFormat
 
@@ -38,26 +41,54 @@ _COLUMNS = {
     "st": ("cpu", "steal_pct"),
     "gu": ("cpu", None),  # already part of us
 }
-_ZONE_AFTER = "UTC"
+_ZONE = re.compile(r"[A-Z]{2,5}|[+-]\d{2,4}|timestamp-*")
+_SCALED = ("swpd", "free", "buff", "cache", "inact", "active", "si", "so")
+_UNIT_KB = {"k": 1000 / 1024, "K": 1.0, "m": 1e6 / 1024, "M": 1024.0}
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
     """The Layout of vmstat's second header line; a zone's name may follow it (-t)."""
-    if words[:2] != ("r", "b") or "id" not in words:
+    if words[:2] != ("r", "b") or "swpd" not in words[2:4]:
         return None
-    has_clock = words[-1] not in _COLUMNS
+    has_clock = words[-1] not in _COLUMNS and bool(_ZONE.fullmatch(words[-1]))
     values = words[:-1] if has_clock else words
-    if any(word not in _COLUMNS for word in values):
+    unknown = tuple(word for word in values if word not in _COLUMNS)
+    if 2 * len(unknown) > len(values) or len(set(values)) < len(values):
         return None
-    columns = tuple(LayoutColumn(word, _COLUMNS[word][1], 1.0, _COLUMNS[word][0]) for word in values)
+    found = [_COLUMNS.get(word, ("queue", None)) for word in values]
     return Layout(
         format="vmstat",
         name=f"vmstat, {len(values)} columns",
         family="queue",
-        columns=columns,
+        columns=tuple(
+            LayoutColumn(word, column, 1.0, family)
+            for word, (family, column) in zip(values, found, strict=True)
+        ),
         clock="tail" if has_clock else "none",
         note=words[-1] if has_clock else "",
+        unknown=unknown,
     )
 
 
-FORMAT = TableFormat(id="vmstat", title="vmstat text", example=_EXAMPLE, layout=layout)
+def memory_unit_kb(options: Sequence[str]) -> float | None:
+    """kB per printed unit of memory under a command's `-S k|K|m|M`; None where it does not say."""
+    for option, value in zip(options, (*options[1:], ""), strict=False):
+        match = re.fullmatch(r"-(?:[a-zA-Z]*)S([kKmM])?|--unit(?:=([kKmM]))?", option)
+        if match:
+            return _UNIT_KB.get(match[1] or match[2] or value)
+    return None
+
+
+def memory_columns(layout: Layout) -> list[int]:
+    """The places of the columns that `-S` scales."""
+    return [place for place, column in enumerate(layout.columns) if column.raw in _SCALED]
+
+
+FORMAT = TableFormat(
+    id="vmstat",
+    title="vmstat text",
+    example=_EXAMPLE,
+    layout=layout,
+    releases="procps 2.0 to 4.0",
+    not_read="-s, -m and -f, which are totals and no samples",
+)
