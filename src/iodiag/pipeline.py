@@ -375,7 +375,7 @@ def analyze(
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        headline=headline(findings, outcomes, len(all_views)),
+        headline=headline(findings, outcomes, all_views),
         sources=_source_summaries(joined),
         devices=tuple(summaries),
         findings=tuple(findings),

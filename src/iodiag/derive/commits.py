@@ -171,7 +171,8 @@ def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Ju
         return Judgement(witnesses=witnesses, reason=reason)
     is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.convoy)
     if first.is_signature and not is_waiting and first.write_kb >= KB_PER_PAGE:
-        return Judgement(witnesses=witnesses, reason="serial writes without a sign of flushes or commits")
+        reason = "serial small writes, but no sign of flushes or commits; a process list would settle it"
+        return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
     points = 1 + (2 if not first.is_signature else 0)
     # a mean below a page betrays the empty write that each fsync adds
     is_full = first.write_kb < KB_PER_PAGE if first.is_signature else first.occupancy >= limits.full_occupancy
@@ -215,8 +216,7 @@ def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
         reason = "a flush chain is half busy; a process list or a longer capture under load would settle it"
         return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
     if cpu is None:
-        reason = "neither CPU shares nor flushes are known; iostat -x with its CPU line tells both"
-        return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+        return Judgement(witnesses=witnesses, reason="no device's writes look like commits that wait in line")
     if cpu.available < limits.available or cpu.iowait > limits.iowait:
         reason = "the CPU is busy, or waits for reads and writes of its own"
         return Judgement(witnesses=witnesses, reason=reason)

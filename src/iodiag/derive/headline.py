@@ -4,30 +4,112 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iodiag.model.finding import SEVERITIES, Finding, Outcome
+import numpy as np
+
+from iodiag.derive import weighted
+from iodiag.derive.evidence import say
+from iodiag.derive.host import cpu_all
+from iodiag.derive.view import View
+from iodiag.model.finding import SEVERITIES, Finding, Outcome, Severity
+
+SYMPTOMS = ("psi-io-pressure", "blocked-tasks")
+"""What a host suffers, whoever is to blame; measured surely while its cause is only likely."""
+
+ELSEWHERE = ("steal-noisy-neighbour",)
+"""Findings that point away from the storage."""
+
+ABOUT_NUMBERS = ("counter-anomaly", "interval-too-long", "svctm-misread", "util-sampling-bias", "mixed-await")
+"""Findings on how to read the capture, which say nothing of the host."""
+
+_NO_CAUSE = " No rule could name the cause."
+
+BUSY_CPU, STOLEN_CPU = 90.0, 10.0
+"""Shares of CPU time (in per cent) from which a host is bound by its CPUs, or by its hypervisor."""
 
 
-def headline(findings: Sequence[Finding], outcomes: Sequence[Outcome], hosts: int) -> str:
-    """The verdict of a whole report, from its findings in order of harm."""
-    causes = [finding for finding in findings if finding.explained_by is None]
-    loud = [f for f in causes if SEVERITIES.index(f.severity) >= SEVERITIES.index("warning")]
+def headline(findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
+    """The verdict of a whole report: the gravest cause, what follows it, or what points elsewhere.
+
+    `findings` come in order of harm. A cause weighs as much as the gravest of what it explains.
+    """
+    told = [f for f in findings if f.rule not in ABOUT_NUMBERS]
+    causes = [f for f in told if f.explained_by is None and f.rule not in ELSEWHERE]
+    causes.sort(key=lambda f: (f.rule in SYMPTOMS, -_weight(f, told)))
+    loud = [f for f in causes if _weight(f, told) >= SEVERITIES.index("warning")]
     if loud:
-        first = loud[0]
-        more = (
-            f" {len(loud) - 1} more finding{'s' if len(loud) > 2 else ''} of this weight follow."
-            if len(loud) > 1
-            else ""
-        )
-        where = f" ({first.host})" if hosts > 1 and first.host else ""
-        return f"{first.summary}{where}{more}"
-    # reading advice (info) is no verdict on the host
-    noted = [finding for finding in causes if finding.severity != "info"]
+        return _verdict(loud, len(views))
+    if elsewhere := _elsewhere(told, views):
+        return f"Not storage: {elsewhere}"
+    noted = [f for f in causes if f.severity == "notice"]
     if noted:
-        first = noted[0]
-        return f"Nothing here holds this host back for certain. Worth knowing: {first.summary}"
-    looked = sorted({outcome.rule for outcome in outcomes if outcome.status == "clear"})
-    undecided = sorted({outcome.rule for outcome in outcomes if outcome.status == "undetermined"})
-    if looked:
-        rest = f" {len(undecided)} could not be decided; see below." if undecided else ""
-        return f"No storage trouble found: {len(looked)} rules looked and found nothing.{rest}"
-    return "Nothing could be judged from this capture; below is what each rule lacked."
+        return _noted(noted[0])
+    hints = [f.summary for f in causes if f.rule != "first-report-since-boot"]
+    return _nothing(outcomes, views) + (f" Worth a look: {hints[0]}" if hints else "")
+
+
+def _noted(first: Finding) -> str:
+    if first.rule == "first-report-since-boot":
+        return first.summary
+    if first.rule in SYMPTOMS:
+        return first.summary + _NO_CAUSE
+    if first.confidence == "low":
+        return f"Nothing certain; possibly: {first.summary}"
+    return f"No harm is seen, but note: {first.summary}"
+
+
+def _weight(finding: Finding, findings: Sequence[Finding]) -> int:
+    below: list[Severity] = [
+        f.severity for f in findings if f.explained_by == finding.rule and f.host == finding.host
+    ]
+    return max(SEVERITIES.index(severity) for severity in (finding.severity, *below))
+
+
+def _verdict(loud: Sequence[Finding], hosts: int) -> str:
+    first = loud[0]
+    where = f" ({first.host})" if hosts > 1 and first.host else ""
+    said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
+    if first.rule in SYMPTOMS:
+        said += _NO_CAUSE
+    others = list(dict.fromkeys(f.title for f in loud[1:] if f.rule not in (*SYMPTOMS, first.rule)))
+    if not others:
+        return said + where
+    more = f", and {len(others) - 2} more" if len(others) > 2 else ""
+    return f"{said}{where} Then: {'; '.join(others[:2])}{more}."
+
+
+def _elsewhere(findings: Sequence[Finding], views: Sequence[View]) -> str:
+    """What holds the first such host back that is no storage; empty where nothing does."""
+    stolen = next((f for f in findings if f.rule in ELSEWHERE), None)
+    for view in views:
+        if said := _of_cpu(view):
+            return said + (f" ({view.host})" if len(views) > 1 and view.host else "")
+    return stolen.summary if stolen and stolen.confidence != "low" else ""
+
+
+def _of_cpu(view: View) -> str:
+    """Whether the host's CPUs were taken or busy in most samples."""
+    cpu = cpu_all(view)
+    if cpu is None:
+        return ""
+    shares = [weighted.values(cpu, f"{name}_pct") for name in ("user", "nice", "system")]
+    values: dict[str, float | str] = {
+        "busy": float(np.nanmedian(np.nansum(shares, axis=0))),
+        "steal": float(np.median(np.nan_to_num(weighted.values(cpu, "steal_pct")))),
+    }
+    if float(values["steal"]) >= STOLEN_CPU:
+        return say("the hypervisor withholds {steal:.0f} % of the CPU.", values)
+    if float(values["busy"]) >= BUSY_CPU:
+        return say("the CPUs are {busy:.0f} % busy.", values)
+    return ""
+
+
+def _nothing(outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
+    looked = {outcome.rule for outcome in outcomes if outcome.status == "clear"}
+    undecided = sorted({o.rule for o in outcomes if o.status == "undetermined"} - looked)
+    if not looked or not any(view.tables for view in views):
+        return "Nothing could be judged from this capture; below is what each rule lacked."
+    count = f"{len(looked)} rule{'s' if len(looked) > 1 else ''}"
+    if undecided:
+        names = ", ".join(undecided[:3]) + (", …" if len(undecided) > 3 else "")
+        return f"No trouble is proven: {count} looked and found nothing, but open is {names}."
+    return f"No storage trouble found: {count} looked and found nothing."

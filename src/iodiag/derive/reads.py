@@ -23,6 +23,9 @@ PAGES_KB = (4.0, 8.0, 16.0, 32.0)
 PAGE_TOLERANCE = 0.03
 """Reads within 3 % of a page's size in four samples of five are page reads (16 kB of InnoDB measure 15.9)."""
 
+LEAST_READ_KB = 2.0
+"""The page cache reads pages of 4 kB and more; means far below are no file's reads, or no true numbers."""
+
 LARGE_READ_KB = 64.0
 """Reads from this size on show what the medium streams."""
 
@@ -97,6 +100,7 @@ def read_pattern(
         (weighted.values(frame, "reads_per_s") >= LEAVE * read_share * weighted.values(frame, "ios_per_s"))
         & (sizes <= most_kb / LEAVE)
         & (weighted.values(frame, "busy") >= LEAVE * busy)
+        & (sizes >= LEAST_READ_KB)
         & ~frame["is_idle"].to_numpy(dtype=bool)
     )
     for rows in episodes(frame, mask):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from iodiag.derive.headline import SYMPTOMS
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 
 REPLACES: dict[str, tuple[str, ...]] = {
@@ -26,16 +27,13 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
     "queue-limit": ("true-saturation",),
     "slow-member": ("true-saturation", "approaching-saturation"),
     "raid-partial-stripe-write": ("true-saturation", "approaching-saturation"),
-    "fragmentation-sized-reads": ("true-saturation", "approaching-saturation", "iowait-misread"),
+    "fragmentation-sized-reads": ("iowait-misread",),
     "swap-thrash": ("true-saturation", "approaching-saturation"),
     "raid-resync-load": ("true-saturation", "approaching-saturation", "backend-latency-shift"),
     "serialized-commit": ("flush-latency", "iowait-misread"),
     "true-saturation": ("iowait-misread",),
 }
 """A finding of the first kind is the cause of the others on the same devices: they are nested below it."""
-
-SYMPTOMS: tuple[str, ...] = ("psi-io-pressure", "blocked-tasks")
-"""What a host suffers, whoever is to blame; measured surely while its cause is only likely."""
 
 HARMS_TASKS: tuple[str, ...] = (
     "hung-io",

@@ -124,7 +124,7 @@ def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
             ),
             cite(
                 rows,
-                "rate: {rate_before} per second before, {rate_after} after; at once: {depth_before}, {depth_after}",
+                "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once",
                 values,
             ),
             cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),

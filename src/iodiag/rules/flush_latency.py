@@ -26,6 +26,7 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
+from iodiag.derive.host import CpuShares, cpu_shares
 from iodiag.derive.spindles import is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -42,11 +43,12 @@ class Slow(NamedTuple):
     total: float
     severity: Severity
     confidence: Confidence
+    busy: CpuShares | None
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding for all disks whose flushes are alike slow, the slowest first."""
-    slow = [found for series in view.devices if (found := _judge(series, limits))]
+    slow = [found for series in view.devices if (found := _judge(view, series, limits))]
     slow.sort(key=lambda found: (found.severity, found.confidence, -found.wait))
     for _, group in groupby(slow, key=lambda found: (found.severity, found.confidence)):
         yield _finding(tuple(group), limits)
@@ -55,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", clear, "few flushes, or quick ones")
 
 
-def _judge(series: DeviceSeries, limits: Limits) -> Slow | None:
+def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     rows = series.frame[weighted.values(series.frame, "flushes_per_s") > 0]
     rate, wait = weighted.mean(rows, "flushes_per_s"), weighted.mean(rows, "flush_await_ms")
     total = float((weighted.values(rows, "flushes_per_s") * weighted.lengths(rows)).sum())
@@ -63,8 +65,11 @@ def _judge(series: DeviceSeries, limits: Limits) -> Slow | None:
         return None
     points = 1 + 2 * (wait >= limits.likely_ms) + (wait >= limits.slow_ms) + (total >= 10 * limits.flushes)
     sure = confidence(points, at_most="high" if is_sustained(rows) else "low")
-    harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low"
-    return Slow(series, rows, rate, wait, total, "warning" if harms else "notice", sure)
+    cpu = cpu_shares(view.cpu_at(rows))
+    is_free = cpu is None or cpu.available >= limits.available
+    harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low" and is_free
+    severity: Severity = "warning" if harms else "notice"
+    return Slow(series, rows, rate, wait, total, severity, sure, None if is_free else cpu)
 
 
 def _finding(group: tuple[Slow, ...], limits: Limits) -> Finding:
@@ -100,6 +105,9 @@ def _of(found: Slow) -> Iterator[Evidence]:
         "of the time"
     )
     yield cite(found.rows, text, values, worst="flush_await_ms")
+    if found.busy is not None:
+        text = "idle and iowait are {available:.1f} % of the CPU: nobody seems to wait for a flush"
+        yield cite(found.busy.rows, text, found.busy.numbers(), weighs="against")
     device = found.series.device
     if device is not None and device.write_cache == "write through":
         text = "its write cache is said to be off or protected (write through): flushes should cost nothing"
@@ -130,9 +138,10 @@ RULE = Rule(
         ),
         "likely_ms": Threshold(10, "ms", "latency that is slow", "etcd's hardware guide, as p99"),
         "slow_ms": Threshold(25, "ms", "latency that hurts", "etcd's guide for a whole commit, as p99"),
-        "stalled": Threshold(
-            20, "%", "time in flush from which it is a real cost", "judgement: a fifth of all time"
+        "available": Threshold(
+            10, "%", "idle and iowait below which nobody seems to wait", "judgement: the CPU is the limit"
         ),
+        "stalled": Threshold(40, "%", "time in flush that costs", "below it commits wait for something else"),
     },
     confirm=(
         "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=DIRECTORY",
