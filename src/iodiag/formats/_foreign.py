@@ -1,4 +1,4 @@
-"""Tools of other systems whose reports look like sysstat's: told by their headers, never read."""
+"""Tools whose reports are not read, told by their headers: sysstat's namesakes elsewhere, top and such."""
 
 from __future__ import annotations
 
@@ -11,31 +11,66 @@ _BANNER = re.compile(r"\s*(SunOS|AIX|HP-UX|Darwin|FreeBSD|NetBSD|OpenBSD)\s+\S+\
 _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(words.split()), tool)
     for words, tool in (
-        ("kr/s kw/s qlen", "iostat of FreeBSD"),
-        ("kr/s kw/s ms/r", "iostat of FreeBSD"),
-        ("kr/s kw/s actv", "iostat of Solaris or illumos"),
-        ("kr/s kw/s %b", "iostat of Solaris or illumos"),
-        ("KB/t MB/s", "iostat of macOS or a BSD"),
-        ("KB/t tps", "iostat of macOS or a BSD"),
-        ("kps tps serv", "iostat of Solaris or illumos"),
-        ("tin tout", "iostat of AIX, Solaris or a BSD"),
-        ("bps sps msps", "iostat of HP-UX"),
-        ("Disks: Kbps tps", "iostat of AIX"),
-        ("avm fre re pi po", "vmstat of AIX or a BSD"),
-        ("avm fre flt re pi po", "vmstat of a BSD"),
-        ("swap free re mf pi po", "vmstat of Solaris or illumos"),
-        ("device %busy avque r+w/s", "sar of Solaris, AIX or HP-UX"),
-        ("%usr %sys %wio %idle", "sar of Solaris, AIX or HP-UX"),
+        ("kr/s kw/s qlen", "the iostat of FreeBSD"),
+        ("kr/s kw/s ms/r", "the iostat of FreeBSD"),
+        ("kr/s kw/s actv", "the iostat of Solaris or illumos"),
+        ("kr/s kw/s %b", "the iostat of Solaris or illumos"),
+        ("KB/t MB/s", "the iostat of macOS or a BSD"),
+        ("KB/t tps", "the iostat of macOS or a BSD"),
+        ("kps tps serv", "the iostat of Solaris or illumos"),
+        ("tin tout", "the iostat of AIX, Solaris or a BSD"),
+        ("bps sps msps", "the iostat of HP-UX"),
+        ("Disks: Kbps tps", "the iostat of AIX"),
+        ("avm fre re pi po", "the vmstat of AIX or a BSD"),
+        ("avm fre flt re pi po", "the vmstat of a BSD"),
+        ("avm free re at pi po", "the vmstat of HP-UX"),
+        ("swap free re mf pi po", "the vmstat of Solaris or illumos"),
+        ("device %busy avque r+w/s", "the sar of Solaris, AIX or HP-UX"),
+        ("%usr %sys %wio %idle", "the sar of Solaris, AIX or HP-UX"),
+        ("PID USERNAME STATE TIME COMMAND", "the top of a BSD or Solaris"),
+        ("PID USER PR NI VIRT RES", "top"),
     )
 )
 _ANY_WORD = frozenset(word for words, _ in _HEADERS for word in words)
+_LINES = tuple(
+    (re.compile(pattern), tool)
+    for pattern, tool in (
+        (r"\s*top - \d\d:\d\d:\d\d up\s", "top"),
+        (r"\s*-{1,9}(?:total-)?cpu-usage-{1,9}\s|.{0,80}\s-dsk/\S|\"?(?:pcp-)?[Dd]stat \d", "dstat"),
+        (
+            r"(?:AAA,(?:progname|command|version|host|time|date)|ZZZZ,T\d{4,6}),|.{0,3}nmon[-─].{0,60}Hostname=",
+            "nmon",
+        ),
+        (r"\s*ATOP - \S{1,80}\s+\d{4}/\d\d/\d\d\s", "atop"),
+        (
+            r"\s*#<-{2,20}(?:CPU|Disks|Memory|Network)-{2}|\s*#\s?DISK STATISTICS \(/sec\)|### RECORD\s+\d",
+            "collectl",
+        ),
+        (r"\s*Mach Virtual Memory Statistics:", "the vm_stat of macOS"),
+    )
+)
+_OF_LINUX = frozenset(("top", "dstat", "nmon", "atop", "collectl"))
+_LONGEST_LINE = 400
 
 
 def foreign_tool(line: str, words: Sequence[str]) -> str | None:
-    """Which tool of another system prints a line as its banner or header; None for all others."""
-    if banner := _BANNER.match(line[:200]):
-        return f"sysstat's namesakes of {banner[1]}"
-    if len(words) > 60 or _ANY_WORD.isdisjoint(words):
+    """Which tool that is not read prints a line as its banner or header; None for all others."""
+    if len(words) > 60 or len(line) > _LONGEST_LINE:
         return None
-    known = set(words)
-    return next((tool for needed, tool in _HEADERS if needed <= known), None)
+    if banner := _BANNER.match(line):
+        return f"a tool of {banner[1]}"
+    if not _ANY_WORD.isdisjoint(words):
+        known = set(words)
+        if tool := next((tool for needed, tool in _HEADERS if needed <= known), None):
+            return tool
+    return next((tool for pattern, tool in _LINES if pattern.match(line)), None)
+
+
+def refusal(tool: str) -> str:
+    """What to say of a tool that is not read, and what to capture instead."""
+    if tool in _OF_LINUX:
+        return f"this is {tool}, which iodiag does not read; run iostat -xt 1 on that host instead"
+    return (
+        f"this is {tool}, whose columns mean other things than on Linux; "
+        "iodiag reads captures of Linux hosts, best of iostat -xt 1"
+    )

@@ -11,6 +11,7 @@ from iodiag.formats import _clock, table_formats
 from iodiag.formats._account import ledger, sections, unread_notes
 from iodiag.formats._dress import unbordered, unbroken, uncut, unprefixed
 from iodiag.formats._flat import unflattened
+from iodiag.formats._foreign import refusal
 from iodiag.formats._found import Walk
 from iodiag.formats._frames import tables
 from iodiag.formats._headerless import adopt
@@ -38,10 +39,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     adopt(found, columns)
     if found.foreign and not (found.blocks or found.contexts):
         tool, index = next(iter(found.foreign.items()))
-        raise UnknownFormat(
-            f"{source.name}:{text.numbers[index]}: this is {tool}, and its columns mean other things than on "
-            "Linux; give a capture of Linux' sysstat or vmstat"
-        )
+        raise UnknownFormat(f"{source.name}:{text.numbers[index]}: {refusal(tool)}")
     order, sentence = _clock.day_order(found.clocks, found.has_half)
     all_rows = rows_of(found, order)
     if sentence and all_rows:

@@ -1,0 +1,147 @@
+"""Tools that are not read: refused by name, or passed over where something else is there to read."""
+
+import io
+
+import pytest
+
+import iodiag
+
+IOSTAT = """\
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util
+sda             10.00    160.00     0.00   0.00    5.00    16.00    2.00      8.00     0.00   0.00    1.00     4.00    0.05   4.00
+"""  # noqa: E501
+ELSEWHERE = {
+    "FreeBSD -x": (
+        "                        extended device statistics\n"
+        "device       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b\n"
+        "ada0           2      10     64.1    310.0     1     2     0     2    0   1\n"
+    ),
+    "FreeBSD": (
+        "       tty            ada0             cd0             cpu\n"
+        " tin  tout  KB/t tps  MB/s   KB/t tps  MB/s  us ni sy in id\n"
+        "   0     8 28.51   7  0.21   0.00   0  0.00   0  0  0  0 99\n"
+    ),
+    "macOS": (
+        "              disk0       cpu    load average\n"
+        "    KB/t  tps  MB/s  us sy id   1m   5m   15m\n"
+        "   33.28   32  1.05   8  4 88  2.11 2.20 2.01\n"
+    ),
+    "macOS vm_stat": "Mach Virtual Memory Statistics: (page size of 4096 bytes)\nPages free:     20210.\n",
+    "NetBSD": (
+        "device  read KB/t    r/s   time     MB/s write KB/t    w/s   time     MB/s\n"
+        "wd0         24.55      2   0.01     0.05      18.06     11   0.10     0.19\n"
+    ),
+    "OpenBSD vmstat": (
+        " r   s   avm     fre  flt  re  pi  po  fr  sr sd0 cd0  int   sys   cs us sy id\n"
+        " 1  80  210M   1200M  100   0   0   0   0   0   0   0   10   200  100  0  1 99\n"
+    ),
+    "illumos -xn": (
+        "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n"
+        "    0.5    4.2    8.1   40.0  0.0  0.1    0.0   12.1   0   2 c0t0d0\n"
+    ),
+    "Solaris vmstat": (
+        " r b w   swap  free  re  mf pi po fr de sr s0 s1 s2 s3   in   sy   cs us sy id\n"
+        " 0 0 0 4203100 1310304 3 14  2  0  0  0  0  1  0  0  0  402  512  330  1  1 98\n"
+    ),
+    "Solaris sar": (
+        "SunOS db1 5.10 Generic sun4v    03/18/2004\n\n"
+        "12:36:32   device        %busy   avque   r+w/s  blks/s  avwait  avserv\n"
+        "12:40:01   sd1              15     0.7      26     399    18.1    10.0\n"
+        "           sd2               1     0.0       0       5     0.0     6.0\n"
+    ),
+    "AIX iostat": (
+        "System configuration: lcpu=4 drives=3\n\n"
+        "tty:      tin         tout    avg-cpu: % user % sys % idle % iowait\n"
+        "          0.0         13.5                1.2    0.8     97.9      0.1\n\n"
+        "Disks:        % tm_act     Kbps      tps    Kb_read   Kb_wrtn\n"
+        "hdisk0           1.0      24.0       3.1     100112    803312\n"
+    ),
+    "AIX vmstat": (
+        " r  b   avm   fre  re  pi  po  fr   sr  cy  in   sy  cs us sy id wa\n"
+        " 1  1 412345 12345   0   0   0   0    0   0 123 1234 345  3  1 95  1\n"
+    ),
+    "AIX sar": (
+        "AIX db2 3 5 00F6D4A04C00    11/20/26\n\n"
+        "10:00:00     device    %busy    avque    r+w/s    Kbs/s   avwait   avserv\n"
+        "10:00:01     hdisk0      1      0.0        3       24      0.0      4.1\n"
+    ),
+    "HP-UX iostat": "  device    bps     sps    msps\n\n  c0t6d0      8     1.0     1.0\n",
+    "HP-UX vmstat": (
+        "   r   b   w    avm    free   re   at    pi   po    fr   de    sr   in     sy    cs  us sy id\n"
+        "   1   0   0  65432  123456   10    1     0    0     0    0     0  411   2200   180   1  1 98\n"
+    ),
+    "BSD top": (
+        "  PID USERNAME    THR PRI NICE   SIZE    RES STATE   C   TIME    WCPU COMMAND\n"
+        "  812 root          1  20    0    20M     5M select  0   0:01   0.10% sshd\n"
+    ),
+}
+OF_LINUX = {
+    "top": (
+        "top - 15:39:23 up  1:29,  1 user,  load average: 0.61, 0.35, 0.75\n"
+        "Tasks:  96 total,   1 running,  95 sleeping,   0 stopped,   0 zombie\n"
+        "%Cpu(s):  3.0 us,  1.0 sy,  0.0 ni, 90.0 id,  6.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
+        "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+        "   2871 mysql     20   0 1466688 173192  62468 S   1.2   0.7   0:06.51 mysqld\n"
+    ),
+    "dstat": (
+        "--total-cpu-usage-- -dsk/total- -net/total- ---paging-- ---system--\n"
+        "usr sys idl wai stl| read  writ| recv  send|  in   out | int   csw\n"
+        " 43   3  55   0   0|1414k 1664k|   0     0 |   0     0 | 436   556\n"
+    ),
+    "nmon": (
+        "AAA,progname,nmon\nAAA,version,16n\nZZZZ,T0001,15:39:23,20-NOV-2026\n"
+        "DISKBUSY,Disk %Busy vm1,sda,sdb\nDISKBUSY,T0001,1.0,0.0\n"
+    ),
+    "atop": (
+        "ATOP - vm1     2026/11/20  15:40:16      -----------------      1h30m16s elapsed\n"
+        "CPU | sys       5% | user     86% | irq       0% | idle    108% | wait      0% |\n"
+        "DSK |          sda | busy      1% | read  306803 | write 139355 | avio 64.5 us |\n"
+    ),
+    "collectl": (
+        "waiting for 1 second sample...\n#<--------CPU--------><----------Disks----------->\n"
+        "#cpu sys inter  ctxsw KBRead  Reads KBWrit Writes\n 100   2   576    671   28    6     4     1\n"
+    ),
+    "collectl -sD": (
+        "# DISK STATISTICS (/sec)\n"
+        "#          <---------reads---------------><---------writes--------------> Pct\n"
+        "#Name       KBytes Merged  IOs Size  Wait  KBytes Merged  IOs Size  Wait Util\n"
+        "sda              7      0    1    8     1       0      0    0    0     0    0\n"
+    ),
+}
+
+
+def read(text):
+    return iodiag.read(io.BytesIO(text.encode()), name="paste.txt")
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_other_systems_are_refused_by_name(name):
+    with pytest.raises(iodiag.IodiagError, match=r"^paste\.txt:\d+: this is ") as refused:
+        read(ELSEWHERE[name])
+    system = name.split()[0].replace("illumos", "Solaris or illumos").replace("FreeBSD", "BSD")
+    system = {"Solaris": "S", "NetBSD": "BSD", "OpenBSD": "BSD"}.get(system, system)
+    assert system in str(refused.value)
+    assert "iostat -xt 1" in str(refused.value)
+
+
+@pytest.mark.parametrize("tool", OF_LINUX)
+def test_other_tools_are_refused_by_name(tool):
+    with pytest.raises(iodiag.IodiagError, match=rf"this is {tool.split()[0]}, which iodiag does not read"):
+        read(OF_LINUX[tool])
+
+
+@pytest.mark.parametrize("text", [*ELSEWHERE.values(), *OF_LINUX.values()], ids=[*ELSEWHERE, *OF_LINUX])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_beside_a_capture_they_add_no_rows(text, is_first):
+    capture = read(text + "\n" + IOSTAT if is_first else IOSTAT + "\n" + text)
+    assert list(capture.tables) == ["disk"]
+    assert len(capture.disk) == 1
+    assert [note for note in capture.notes if "not read" in note.reason]
+
+
+@pytest.mark.parametrize(
+    "word", ["top of the page\n", "I ran dstat and nmon\n", "atop the stack\n", "PID USER\n"]
+)
+def test_prose_about_them_is_prose(word):
+    capture = read(word + IOSTAT)
+    assert not [note for note in capture.notes if "not read" in note.reason]
