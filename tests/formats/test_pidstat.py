@@ -1,7 +1,10 @@
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iodiag
 from iodiag.formats._process_io import program
 from iodiag.formats.pidstat import FORMAT
 from reading import blocks_of
@@ -115,6 +118,15 @@ def test_other_tables_are_recognised_and_give_nothing():
     assert (block.used, values) == (2, [])
     block, values = facts_of(text + "\n" + SAMPLES)
     assert values[0]["samples"] == 2
+
+
+def test_in_a_whole_capture_it_is_no_section_of_sar():
+    capture = iodiag.read(
+        io.BytesIO(b"Linux 5.14.0 (db1) \t11/20/2026 \t_x86_64_\t(4 CPU)\n\n" + SAMPLES.encode())
+    )
+    assert not capture.tables
+    assert [fact.values.get("process") for fact in capture.evidence] == [None, "dd", "mysqld"]
+    assert not capture.unparsed
 
 
 def test_a_run_without_any_io_says_so():

@@ -30,6 +30,7 @@ def test_counters_stand_as_they_are_printed():
     assert (first["writes"], first["write_kb"], first["busy_s"], first["line"]) == (200, 2000, 6, 3)
     assert "in_flight" not in counters
     assert not counters["since_boot"].any()
+    assert read(PAIR).ledgers[0].counts == {"header": 4, "row": 4}
 
 
 def test_two_reports_of_a_stated_interval_make_rates():

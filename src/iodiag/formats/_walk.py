@@ -42,7 +42,7 @@ _CLOCK = r"\s*\d{1,2}[:.]\d\d[:.]\d\d(?: [AaPp]\.?\s?[Mm]\.?)?\s+"
 _RESTART = re.compile(rf"(?:{_CLOCK}|\s*\d\S{{0,30}}\s+)LINUX RESTART\b")
 _COMMENT = re.compile(rf"(?:{_CLOCK}|\s*\d\S{{0,30}}\s+)COM\s")
 _DECORATION = re.compile(
-    r"(?=.*--|.*procs\b)[\s-]*(?:(?:procs|memory|swap|io|system|cpu|timestamp)(?:[\s-]+|$))+"
+    r"(?=.*--|.*procs\b)[\s-]*(?:(?:procs|disk|memory|swap|io|IO|reads|writes|system|cpu|timestamp)(?:[\s-]+|$))+"
 )
 _ELLIPSIS = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\.\s*snip\s*\.\.\.|cut|skipped)[\])>]?", re.I)
 

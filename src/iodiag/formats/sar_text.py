@@ -31,6 +31,7 @@ _TOKENS = frozenset(
 _TECHNICAL = re.compile(r".*[/%\d-].*")
 _UNKNOWN_WORD = re.compile(r"[A-Za-z%][\w%/.+-]{0,30}")
 _MOST_UNKNOWN_WORDS = 60
+_LAST_OF_PIDSTAT = "Command"
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
@@ -88,7 +89,7 @@ def unknown_section(words: tuple[str, ...], row: Sequence[str]) -> Layout | None
         return None
     if not all(map(_UNKNOWN_WORD.fullmatch, words)) or len(set(words)) < len(words):
         return None
-    if not any(map(_TECHNICAL.fullmatch, words)):
+    if not any(map(_TECHNICAL.fullmatch, words)) or words[-1] == _LAST_OF_PIDSTAT:
         return None
     is_value = [bool(re.fullmatch(r"-?\d[\d.,]*[kMGT%]?", cell)) for cell in row]
     is_item = [place for place in (0, len(row) - 1) if not is_value[place] and len(row) > 1]
