@@ -55,7 +55,8 @@ def columns_page() -> str:
     parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
     parts += [f"| `{name}` | {cell(meaning)} |" for name, meaning in columns.KEYS.items()]
     parts.append(
-        "\n1 kB is 1024 bytes, as in sysstat. A column that a source lacks is absent, a cell that it lacks is NaN.\n"
+        "\n1 kB is 1024 bytes, as in sysstat. "
+        "A column that a source lacks is absent, a cell that it lacks is NaN.\n"
     )
     for family, entries in columns.FAMILIES.items():
         key = columns.KEY_COLUMNS.get(family)
@@ -79,10 +80,13 @@ def formats_page() -> str:
         "# Formats\n",
         "What a file is, is found from its content; one text may hold several of these.\n",
     ]
-    parts.append("| format | what it is | kind |\n|---|---|---|")
+    parts.append(
+        "| format | what is read | kind | releases | what is not read, and why |\n|---|---|---|---|---|"
+    )
     for module in modules:
         form = module.FORMAT
-        parts.append(f"| `{form.id}` | {cell(form.title)} | {KINDS[type(form)]} |")
+        row = (f"[`{form.id}`](#{form.id})", form.title, KINDS[type(form)], form.releases, form.not_read)
+        parts.append("| " + " | ".join(cell(text) for text in row) + " |")
     for module in modules:
         form = module.FORMAT
         parts.append(f"\n## {form.id}\n\n{(module.__doc__ or '').strip()}\n")
@@ -104,7 +108,8 @@ def rule_page(rule_id: str) -> str:
     parts = [f"# {rule.id}\n", f"**{first.rstrip('.')}.**\n", rest.strip(), "\n## Thresholds\n"]
     if rule.thresholds:
         parts.append(
-            f"Change one with `--set {rule.id}.NAME=VALUE`.\n\n| name | default | meaning | source |\n|---|---|---|---|"
+            f"Change one with `--set {rule.id}.NAME=VALUE`.\n\n"
+            "| name | default | meaning | source |\n|---|---|---|---|"
         )
         parts += [
             f"| `{name}` | {t.default:g} {cell(t.unit)} | {cell(t.meaning)} | {cell(t.source)} |"

@@ -123,4 +123,6 @@ FORMAT = ContextFormat(
     example=_EXAMPLE,
     starts=re.compile(_ROW.pattern + "|" + _MARK.pattern),
     read=_read,
+    releases="Linux 2.6 to 6.x (11, 15 and 17 counters)",
+    not_read="the four counters of partitions in 2.6.0 to 2.6.24: they have no times",
 )

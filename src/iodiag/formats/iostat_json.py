@@ -357,4 +357,12 @@ def _section(source: Source, starts: Ints, timed: _Timed) -> Section:
     )
 
 
-FORMAT = FileFormat(id=_ID, title="iostat -o JSON", example=_EXAMPLE, recognise=_recognise, read=read)
+FORMAT = FileFormat(
+    id=_ID,
+    title="iostat -o JSON",
+    example=_EXAMPLE,
+    recognise=_recognise,
+    read=read,
+    releases="sysstat 11.5.1 to 12.7",
+    not_read="the plain report of 12.1.2 to 12.2.0 prints sectors under kB keys and nothing in it tells: taken as printed, with a note",
+)

@@ -167,4 +167,12 @@ def _wide_parts(lines: Lines, plans: Sequence[Plan], below: Ints) -> Iterator[Pa
         yield _part(lines, plan, chosen, front, numbers, words, np.zeros(len(found), dtype=np.bool_))
 
 
-FORMAT = FileFormat(id=_ID, title="sadf -d", example=_EXAMPLE, recognise=_recognise, read=read)
+FORMAT = FileFormat(
+    id=_ID,
+    title="sadf -d",
+    example=_EXAMPLE,
+    recognise=_recognise,
+    read=read,
+    releases="sysstat 9.1 to 12.7",
+    not_read="interrupts per CPU from 12.5.6 on, whose columns have no names",
+)

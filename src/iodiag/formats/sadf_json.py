@@ -108,4 +108,11 @@ def _recognise(head: bytes) -> bool:
     return b'"sysstat"' in head and (b'"file-date"' in head or b'"sysdata-version"' in head)
 
 
-FORMAT = FileFormat(id=_ID, title="sadf -j", example=_EXAMPLE, recognise=_recognise, read=read)
+FORMAT = FileFormat(
+    id=_ID,
+    title="sadf -j",
+    example=_EXAMPLE,
+    recognise=_recognise,
+    read=read,
+    releases="sysstat 10.0.3 to 12.7",
+)

@@ -187,4 +187,6 @@ def _rename(key: str, items: pd.Categorical[str]) -> pd.Categorical[str]:
     return pd.Categorical.from_codes(codes, categories=pd.Index(list(distinct), dtype="str"))
 
 
-FORMAT = FileFormat(id=_ID, title="sadf -p", example=_EXAMPLE, recognise=_recognise, read=read)
+FORMAT = FileFormat(
+    id=_ID, title="sadf -p", example=_EXAMPLE, recognise=_recognise, read=read, releases="sysstat 9.1 to 12.7"
+)

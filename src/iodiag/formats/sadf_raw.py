@@ -212,4 +212,12 @@ def _categories(name: str, words: Sequence[str]) -> pd.Categorical[str]:
     return column.rename_categories(_NAMES[name]) if name in _NAMES else column
 
 
-FORMAT = FileFormat(id=_ID, title="sadf -r", example=_EXAMPLE, recognise=_recognise, read=read)
+FORMAT = FileFormat(
+    id=_ID,
+    title="sadf -r",
+    example=_EXAMPLE,
+    recognise=_recognise,
+    read=read,
+    releases="sysstat 11.5.4 to 12.7",
+    not_read="the date: it is not printed; latencies up to 12.0.3, whose ticks are not printed",
+)

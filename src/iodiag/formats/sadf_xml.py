@@ -183,4 +183,12 @@ def _recognise(head: bytes) -> bool:
     )
 
 
-FORMAT = FileFormat(id=_ID, title="sadf -x", example=_EXAMPLE, recognise=_recognise, read=read)
+FORMAT = FileFormat(
+    id=_ID,
+    title="sadf -x",
+    example=_EXAMPLE,
+    recognise=_recognise,
+    read=read,
+    releases="sysstat 9.1 to 12.7",
+    not_read="entities: refused",
+)

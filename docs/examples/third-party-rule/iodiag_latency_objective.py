@@ -1,0 +1,80 @@
+"""Reads take longer than this site promises.
+
+What it detects: stretches of samples in which the reads of a device take longer, on the average,
+than the objective that the site has set for its storage.
+
+Why it matters: who uses the storage was promised this latency.
+
+When it is wrong: a mean says nothing of the slowest requests, so an objective that is a percentile may be
+missed although the mean keeps it. Background work (a backup, a scrub) may be nobody's concern.
+
+References: the site's own service level; iostat(1) on r_await.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.derive import weighted
+from iodiag.derive.episodes import is_sustained, longest
+from iodiag.derive.evidence import cite, say
+from iodiag.derive.grading import when
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device that misses the objective for long enough; the others are clear."""
+    clear: list[str] = []
+    for series in view.devices:
+        finding = _judge(series, limits)
+        if finding is None:
+            clear.append(series.name)
+        else:
+            yield finding
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "reads keep the objective")
+
+
+def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
+    loaded = series.loaded
+    rows = longest(loaded, weighted.values(loaded, "read_await_ms") > limits.objective)
+    if rows is None or not is_sustained(rows):
+        return None
+    values = {
+        "device": series.name,
+        "latency": weighted.mean(rows, "read_await_ms"),
+        "rate": weighted.mean(rows, "reads_per_s"),
+        "objective": limits.objective,
+        "samples": len(rows),
+    }
+    return RULE.finding(
+        limits,
+        severity="warning",
+        confidence="high",
+        devices=(series.name,),
+        summary=say("{device} takes {latency} ms per read where {objective} ms is the objective.", values),
+        evidence=(
+            cite(
+                rows,
+                "{rate} reads/s take {latency} ms each in {samples} samples; the objective is {objective} ms",
+                values,
+                worst="read_await_ms",
+            ),
+        ),
+        cannot_know=("how the latency of single requests is spread: the counters hold means alone",),
+        **when(rows),
+    )
+
+
+RULE = Rule(
+    id="latency-objective",
+    title="Reads take longer than this site's objective",
+    why="Who uses the storage was promised this latency.",
+    remedy=("See what the other findings on this device name as the cause.",),
+    needs=Needs(one_of=({"disk": ("read_await_ms|await_ms", "reads_per_s")},)),
+    thresholds={"objective": Threshold(20, "ms", "longest mean read latency", "this site's service level")},
+    references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    detect=detect,
+)
