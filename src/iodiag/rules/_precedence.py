@@ -56,8 +56,8 @@ HARMS_TASKS: tuple[str, ...] = (
 def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> list[Finding]:
     """Findings without those that another replaces, effects marked with their cause.
 
-    `relatives` maps a device to those above and below it, for which a cause counts too. A
-    cause of `low` confidence replaces and explains nothing that is surer than itself.
+    `relatives` maps a device to those above and below it, for which a cause counts too. A cause of
+    `low` confidence is a guess: it replaces nothing, and explains nothing that is surer than itself.
     """
     found = list(findings)
     kept = [f for f in found if not any(_replaces(other, f) for other in found)]
@@ -76,7 +76,7 @@ def _replaces(winner: Finding, loser: Finding) -> bool:
         loser.rule in REPLACES.get(winner.rule, ())
         and winner.host == loser.host
         and (not winner.devices or bool(set(winner.devices) & set(loser.devices)))
-        and _at_least_as_sure(winner, loser)
+        and winner.confidence != "low"
     )
 
 
@@ -92,8 +92,4 @@ def _explains(cause: Finding, effect: Finding, relatives: dict[str, frozenset[st
         return False
     near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
     shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
-    return shares and _at_least_as_sure(cause, effect)
-
-
-def _at_least_as_sure(first: Finding, second: Finding) -> bool:
-    return CONFIDENCES.index(first.confidence) >= CONFIDENCES.index(second.confidence)
+    return shares and (cause.confidence != "low" or effect.confidence == "low")
