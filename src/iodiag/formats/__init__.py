@@ -21,12 +21,15 @@ def all_formats() -> tuple[Format, ...]:
 
 
 def table_formats() -> tuple[TableFormat, ...]:
+    """Formats of sample blocks in text."""
     return tuple(f for f in all_formats() if isinstance(f, TableFormat))
 
 
 def context_formats() -> tuple[ContextFormat, ...]:
+    """Formats of context blocks in text."""
     return tuple(f for f in all_formats() if isinstance(f, ContextFormat))
 
 
 def file_formats() -> tuple[FileFormat, ...]:
+    """Formats that own their whole input."""
     return tuple(f for f in all_formats() if isinstance(f, FileFormat))

@@ -364,5 +364,8 @@ FORMAT = FileFormat(
     recognise=_recognise,
     read=read,
     releases="sysstat 11.5.1 to 12.7",
-    not_read="the plain report of 12.1.2 to 12.2.0 prints sectors under kB keys and nothing in it tells: taken as printed, with a note",
+    not_read=(
+        "the plain report of 12.1.2 to 12.2.0 prints sectors under kB keys and nothing in it tells: "
+        "taken as printed, with a note"
+    ),
 )

@@ -51,6 +51,7 @@ class Source:
 
     @classmethod
     def of(cls, name: str, data: bytes, folder: str = "", remark: str = "") -> Source:
+        """A source of these bytes, with their checksum."""
         return cls(name, data, hashlib.sha256(data).hexdigest(), folder=folder, remark=remark)
 
     @cached_property
@@ -141,6 +142,7 @@ class Ledger:
 
     @property
     def total(self) -> int:
+        """The number of non-blank lines."""
         return sum(self.counts.values())
 
 
@@ -170,6 +172,7 @@ class Capture:
 
     @property
     def unparsed(self) -> list[ParseNote]:
+        """The lines inside captures that were not understood."""
         return [note for note in self.notes if note.is_unread]
 
     @property

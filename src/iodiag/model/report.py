@@ -14,6 +14,8 @@ SCHEMA = "iodiag-report/1"
 
 @dataclass(frozen=True)
 class UnparsedLine:
+    """A line that was not understood, or that a note is about (line 0: the whole input)."""
+
     line: int
     text: str
     reason: str
@@ -92,6 +94,7 @@ class Report:
 
     @property
     def hosts(self) -> list[str]:
+        """Host names, in the order of their first appearance."""
         named = [summary.section.host for summary in self.sources if summary.section.host]
         return list(dict.fromkeys(named))
 
@@ -101,21 +104,25 @@ class Report:
         return next((s for s in reversed(SEVERITIES) if s in present), None)
 
     def as_dict(self) -> dict[str, Any]:
+        """The JSON report as plain data."""
         from iodiag.report.as_json import to_dict
 
         return to_dict(self)
 
     def to_json(self) -> str:
+        """The report as JSON."""
         from iodiag.report.as_json import render
 
         return render(self)
 
     def to_markdown(self) -> str:
+        """The report as Markdown, to paste into a ticket."""
         from iodiag.report.as_markdown import render
 
         return render(self)
 
     def to_html(self) -> str:
+        """The report as one self-contained HTML page with charts."""
         from iodiag.report.as_html import render
 
         return render(self)

@@ -35,6 +35,7 @@ class Limits:
             raise AttributeError(f"the rule declares no threshold {name!r}") from None
 
     def as_dict(self) -> dict[str, float]:
+        """The values by name."""
         return dict(self._values)
 
 
@@ -72,6 +73,7 @@ class Rule:
     references: tuple[str, ...] = ()
 
     def limits(self, changed: Mapping[str, float] | None = None) -> Limits:
+        """The effective thresholds: the defaults, and what was changed of them."""
         values = {name: threshold.default for name, threshold in self.thresholds.items()}
         return Limits(values | dict(changed or {}))
 
