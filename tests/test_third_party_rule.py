@@ -1,0 +1,86 @@
+"""A rule from another package runs, is listed, and is accounted for like those of the house."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import iodiag
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "docs" / "examples" / "third-party-rule"
+CAPTURE = ROOT / "samples" / "cases" / "slow-member" / "iostat.txt"
+RULE = "latency-objective"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The package as an installer lays it out: its module, and what its pyproject.toml says as metadata."""
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    folder = tmp_path_factory.mktemp("site")
+    for module in PACKAGE.glob("*.py"):
+        (folder / module.name).write_text(module.read_text())
+    metadata = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    metadata.mkdir()
+    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (metadata / "METADATA").write_text(head)
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def run(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    place = os.pathsep.join([str(site), str(Path(iodiag.__file__).parents[1])])
+    return subprocess.run(
+        [sys.executable, "-m", "iodiag", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": place},
+    )
+
+
+def test_it_is_listed_with_its_page(installed):
+    assert RULE in run(installed, "rules").stdout
+    page = run(installed, "rules", RULE).stdout
+    assert "When it is wrong" in page
+    assert "objective = 20 ms" in page
+
+
+def test_its_finding_stands_in_the_report(installed):
+    report = json.loads(run(installed, "analyze", str(CAPTURE), "--format", "json").stdout)
+    findings = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert {device for finding in findings for device in finding["devices"]} == {"md0", "sdd"}
+    for finding in findings:
+        evidence = finding["evidence"][0]
+        assert evidence["lines"]
+        assert evidence["values"]["latency"] > finding["thresholds"]["objective"] == 20
+    rules = {outcome["rule"] for outcome in report["outcomes"]}
+    assert rules > {RULE, "slow-member"}
+
+
+def test_its_threshold_can_be_set(installed):
+    options = ("--rule", RULE, "--set", f"{RULE}.objective=5000", "--format", "json")
+    report = json.loads(run(installed, "analyze", str(CAPTURE), *options).stdout)
+    assert report["findings"] == []
+    assert {outcome["status"] for outcome in report["outcomes"]} == {"clear"}
+
+
+def test_a_rule_that_cannot_be_loaded_is_one_line(installed, tmp_path):
+    for path in installed.rglob("*.txt"):
+        (tmp_path / path.parent.name).mkdir()
+        (tmp_path / path.parent.name / path.name).write_text(path.read_text())
+        (tmp_path / path.parent.name / "METADATA").write_text((path.parent / "METADATA").read_text())
+    done = run(tmp_path, "rules")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert RULE in done.stderr
