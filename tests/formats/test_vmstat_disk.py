@@ -60,6 +60,22 @@ def test_a_header_in_the_middle_begins_no_report():
     assert counters["report"].tolist() == [0, 0, 1, 1]
 
 
+def test_a_disk_that_comes_later_and_a_line_that_is_missing_shift_no_report():
+    third = SECOND.replace("1500", "1600")
+    late = FIRST.splitlines(keepends=True)[1].replace("sdb", "sdc")
+    counters = read(HEADER + FIRST + SECOND + late + third.splitlines(keepends=True)[1] + late).tables[
+        "disk_counters"
+    ]
+    assert counters["report"].tolist() == [0, 0, 1, 1, 1, 2, 2]
+
+
+def test_a_line_that_stands_twice_makes_one_row():
+    disk = read(
+        "$ vmstat -d 10 2\n" + PAIR.replace(SECOND, SECOND + SECOND.splitlines(keepends=True)[1])
+    ).disk
+    assert disk["reads_per_s"].tolist()[:2] == [50, 0]
+
+
 def test_one_report_alone_makes_no_rates():
     assert read(DECORATION + HEADER + FIRST).disk is None
 

@@ -37,8 +37,10 @@ def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFr
 
 
 def _pair(before: pd.DataFrame, after: pd.DataFrame, length: float, number: int) -> pd.DataFrame:
-    first = before.assign(device=before["device"].astype(str)).set_index("device")
-    second = after.assign(device=after["device"].astype(str)).set_index("device")
+    first, second = (
+        part.assign(device=part["device"].astype(str)).drop_duplicates("device").set_index("device")
+        for part in (before, after)
+    )
     names = second.index.intersection(first.index)
     first, second = first.loc[names], second.loc[names]
     counts = [c for c in second.columns if second[c].dtype.kind == "f" and c != "interval_s"]

@@ -2,15 +2,14 @@
 
 procps 3.1 to 4.0; -w (wide) and -t (a clock behind the values) change the shape. Two reports make exact
 rates, as snapshots of /proc/diskstats do. `sec` is busy time in whole seconds; `cur` is not kept: vmstat
-divides the requests in flight by 1000. Headers may stand in the middle of a report, so a report begins at
-the first disk. The reports of -D, -p, -s and -m are no tables of disks and not read.
+divides the requests in flight by 1000. Headers may stand in the middle of a report, so a report begins
+where a disk comes again. The reports of -D, -p, -s and -m are no tables of disks and not read.
 """
 
 from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
 
 from iodiag.formats._types import Layout, LayoutColumn, TableFormat
@@ -56,11 +55,10 @@ def layout(words: tuple[str, ...]) -> Layout | None:
 
 
 def _number_reports(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Reports counted from the first disk of each segment on; counters are no averages since boot."""
+    """Reports counted by how often a disk has come already; counters are no averages since boot."""
     frame = frames["disk_counters"]
-    first = frame.groupby("segment", sort=False)["device"].transform("first").astype(str)
-    begins = (frame["device"].astype(str) == first).astype(np.int64)
-    report = begins.groupby(frame["segment"], sort=False).cumsum() - 1
+    turn = frame.groupby(["segment", "device"], observed=True, sort=False).cumcount()
+    report = turn.groupby(frame["segment"], sort=False).cummax()
     return {"disk_counters": frame.assign(report=report, since_boot=False)}
 
 
