@@ -145,16 +145,19 @@ def test_members_without_samples_are_named(report_of):
     assert outcomes(report)["not_applicable"].missing == ("sdb", "sdc", "sdd")
 
 
-def test_disks_stand_in_for_partitions_at_a_price(report_of):
+@pytest.mark.parametrize(("beside", "confidence"), [("", "high"), ("`-{disk}2 8:{second} part\n", "low")])
+def test_disks_stand_in_for_partitions_unless_they_carry_more(report_of, beside, confidence):
     stated = mdstat()
     for number, disk in enumerate(DISKS):
         stated = stated.replace(f"{disk}[{number}]", f"{disk}1[{number}]")
-    tree = "NAME   MAJ:MIN TYPE\n" + "".join(
-        f"{disk}    8:{at} disk\n|-{disk}1 8:{at + 1} part\n`-{disk}2 8:{at + 2} part\n"
-        for at, disk in zip(range(0, 64, 16), DISKS, strict=True)
-    )
+    tree = "NAME   MAJ:MIN TYPE\n"
+    for at, disk in zip(range(0, 64, 16), DISKS, strict=True):
+        tree += f"{disk}    8:{at} disk\n{'|' if beside else '`'}-{disk}1 8:{at + 1} part\n"
+        tree += beside.format(disk=disk, second=at + 2)
     (finding,) = findings(report_of(iostat([SMALL] * 20), stated, tree, rules=[RULE]))
-    assert any(item.weighs == "against" and "sdd" in item.text for item in finding.evidence)
+    assert finding.confidence == confidence
+    told = [item for item in finding.evidence if item.weighs == "against" and "sdd" in item.text]
+    assert bool(told) is bool(beside)
 
 
 def test_without_any_array_it_asks_for_topology(report_of):

@@ -102,3 +102,13 @@ def test_an_array_that_was_not_captured_counts_only_where_mdstat_says_what_runs(
     report = report_of(disks, MDSTAT.format(activity=""), rules=[RULE])
     assert not findings(report)
     assert {o.status for o in report.outcomes} == {"undetermined"}
+
+
+def test_disks_that_read_alike_beside_an_idle_array_suggest_it(report_of):
+    (finding,) = findings(report_of(run(IDLE, BUSY), rules=[RULE]))
+    assert finding.confidence == "medium"
+    assert any("read alike while md0" in e.text and e.weighs == "against" for e in finding.evidence)
+    scattered = [BUSY | {"rkB/s": 62000.0 * share} for share in (0.97, 1.0, 1.03, 1.0)]
+    assert not findings(report_of(run(IDLE, *scattered), rules=[RULE]))
+    striped = iostat([{"md0": {"r/s": 400.0, "rkB/s": 248000.0}} | dict.fromkeys(DISKS, BUSY)] * 20)
+    assert not findings(report_of(striped, rules=[RULE]))

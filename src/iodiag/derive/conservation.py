@@ -7,7 +7,7 @@ n/(n-p) of it, small writes more and read besides, and then both tell the same s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +35,15 @@ LEAST_SHARE, MOST_APART = 0.2, 0.15
 
 @dataclass(frozen=True)
 class Law:
-    """A layout that explains the traffic: level and copies where the traffic tells them, and the sums."""
+    """A layout that explains the traffic: level and copies where the traffic tells them, and the sums.
+
+    `is_mixture` says that small writes on parity do, whose sums count whole pages.
+    """
 
     level: str | None
     copies: int | None
     sums: Sums
+    is_mixture: bool = False
 
     def sentence(self, name: str, legs: Sequence[str]) -> str:
         """The sums in words."""
@@ -48,7 +52,7 @@ class Law:
         legs_read, legs_write, read, write = (number(value) for value in values)
         return (
             f"{together} read {legs_read} and write {legs_write} kB/s together, "
-            f"{name} reads {read} and writes {write} kB/s"
+            f"{name} reads {read} and writes {write} kB/s{' in whole pages' if self.is_mixture else ''}"
         )
 
 
@@ -75,6 +79,7 @@ class Sums:
 
 def law(
     own: tuple[Floats, Floats],
+    paged: Floats,
     below: tuple[Floats, Floats],
     legs: int,
     *,
@@ -84,10 +89,11 @@ def law(
     """The layout that conserves bytes between a device and a group, sample by sample; or None.
 
     `own` and `below` are reads and writes in kB/s of the device and of the group's sum, in samples of
-    about equal length. `may_be_chain` says that the group may be devices that stand on each other,
-    `may_be_mixture` that small writes on parity are considered, whose sums are no sharp proof.
+    about equal length; `paged` is what the device wrote in whole pages, which is what parity moves.
+    `may_be_chain` says that the group may be devices that stand on each other, `may_be_mixture` that
+    small writes on parity are considered, whose sums are no sharp proof.
     """
-    loaded = own[0] + own[1] >= LEAST_KB
+    loaded = own[0] + paged >= LEAST_KB
     if not loaded.any():
         return None
     grid = np.array([*own, *below])[:, loaded]
@@ -97,7 +103,9 @@ def law(
         found = next((option for option in options if _is_in_step(grid, option)), None)
     else:
         found = next(_of_few(grid, legs, may_be_chain), None)
-    return found or (_mixture(whole) if may_be_mixture else None)
+    if found or not may_be_mixture:
+        return found
+    return _mixture(replace(whole, write=float(paged[loaded].mean())))
 
 
 def _sums(values: Floats, legs: int) -> Sums:
@@ -171,5 +179,5 @@ def _mixture(sums: Sums) -> Law | None:
         share = small_share(amplification, extra, geometry)
         agrees = share.disagreement <= MOST_APART and share.by_writes <= 1 + MOST_APART
         if share.smaller >= LEAST_SHARE and agrees:
-            return Law(f"raid{4 + parity}", None, sums)
+            return Law(f"raid{4 + parity}", None, sums, is_mixture=True)
     return None

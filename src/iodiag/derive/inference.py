@@ -20,8 +20,10 @@ import pandas as pd
 from iodiag.derive import weighted
 from iodiag.derive.conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
 from iodiag.derive.evidence import number
-from iodiag.derive.siblings import MOST_DEVICES, clusters, is_part, is_physical
+from iodiag.derive.joins import least_writes
+from iodiag.derive.siblings import MOST_DEVICES, clusters, is_md, is_part, is_physical
 from iodiag.model.topology import Device, DeviceTopology
+from iodiag.model.units import KB_PER_PAGE
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,11 +41,12 @@ _IMAGE = re.compile(r"(.+)_[rm]image_\d+")
 
 @dataclass(frozen=True)
 class Traffic:
-    """kB/s per device and report of one stream, both directions."""
+    """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages."""
 
     names: tuple[str, ...]
     read: Floats
     write: Floats
+    paged: Floats
 
     def both(self) -> Floats:
         """Reads and writes together."""
@@ -62,7 +65,7 @@ def infer(disk: pd.DataFrame, topology: DeviceTopology) -> tuple[Device, ...]:
     if not any(_may_be_array(name, topology) for name in names):
         return ()
     arrays: list[Device] = list(_named(names, topology))
-    streams = [(part, _traffic(part, topology)) for _, part in disk.groupby("stream", sort=True)]
+    streams = [(part, _traffic(part)) for _, part in disk.groupby("stream", sort=True)]
     for _, traffic in streams:
         arrays += _arrays(traffic, topology)
     below = [leg for part, traffic in streams for leg in _disks_below(part, traffic, arrays, topology)]
@@ -89,7 +92,7 @@ def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
             yield Device(parent, members=tuple(found), provenance={"members": why})
 
 
-def _traffic(part: pd.DataFrame, topology: DeviceTopology) -> Traffic:
+def _traffic(part: pd.DataFrame) -> Traffic:
     """What the busiest devices of a stream moved; one that a report leaves out moved nothing in it."""
     device = part["device"].astype(str)
     moved = part["read_kb_per_s"].fillna(0) + part["write_kb_per_s"].fillna(0)
@@ -104,12 +107,18 @@ def _traffic(part: pd.DataFrame, topology: DeviceTopology) -> Traffic:
     places = {name: place for place, name in enumerate(names)}
     at = rows["device"].astype(str).map(places).to_numpy(dtype=np.int64)
     when = np.searchsorted(reports, rows["report"].to_numpy())
+    written = np.nan_to_num(weighted.values(rows, "write_kb_per_s"))
+    pages = np.nan_to_num(least_writes(rows)) * KB_PER_PAGE
     grids = []
-    for column in ("read_kb_per_s", "write_kb_per_s"):
+    for values in (
+        np.nan_to_num(weighted.values(rows, "read_kb_per_s")),
+        written,
+        np.where(written > 0, np.maximum(written, pages), written),
+    ):
         grid = np.zeros((len(names), len(reports)))
-        grid[at, when] = rows[column].fillna(0).to_numpy(dtype=np.float64)
+        grid[at, when] = values
         grids.append(grid)
-    return Traffic(tuple(names), grids[0], grids[1])
+    return Traffic(tuple(names), *grids)
 
 
 def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
@@ -141,7 +150,7 @@ def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
 
 def _groups(traffic: Traffic, parent: int, free: set[int]) -> Iterator[tuple[tuple[int, ...], bool]]:
     """Legs to try: mapped devices, or disks, of equal rates while the device is used (true); busy disks."""
-    loaded = traffic.both()[parent] >= LEAST_KB
+    loaded = traffic.read[parent] + traffic.paged[parent] >= LEAST_KB
     if not loaded.any():
         return
     rates = np.stack([grid[:, loaded].mean(axis=1) for grid in (traffic.read, traffic.write)], axis=1)
@@ -163,10 +172,11 @@ def _law(traffic: Traffic, parent: int, legs: tuple[int, ...], is_equal: bool) -
         return None
     return law(
         (traffic.read[parent], traffic.write[parent]),
+        traffic.paged[parent],
         (traffic.read[list(legs)].sum(axis=0), traffic.write[list(legs)].sum(axis=0)),
         len(legs),
         may_be_chain=_is_mapped(traffic.names[legs[0]]),
-        may_be_mixture=is_equal or _is_md(traffic.names[parent]),
+        may_be_mixture=is_equal or is_md(traffic.names[parent]),
     )
 
 
@@ -177,21 +187,17 @@ def _may_stand_on(traffic: Traffic, parent: int, legs: tuple[int, ...]) -> bool:
     mapped = [int(match[1]) for match in numbers if match]
     if own and mapped:
         return max(mapped) < int(own[1])
-    return not mapped or not _is_md(traffic.names[parent])
+    return not mapped or not is_md(traffic.names[parent])
 
 
 def _is_mapped(name: str) -> bool:
     return not is_physical(name)
 
 
-def _is_md(name: str) -> bool:
-    return re.match(r"md_?d?\d|dev9-", name) is not None
-
-
 def _depth(name: str) -> tuple[bool, int, str]:
     """Which of several devices of the same traffic lies lowest: md, then the lowest number."""
     match = _MAPPED.fullmatch(name)
-    return not _is_md(name), int(match[1]) if match else 0, name
+    return not is_md(name), int(match[1]) if match else 0, name
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

@@ -26,6 +26,7 @@ PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 
 _SECTOR_KB = 0.5
 _DEEPEST = 8
+_IMMATERIAL = 0.05
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,10 @@ class Array:
 
     @property
     def layout(self) -> str:
-        """What the array is, in words: RAID5, by its traffic RAID5, or an array where nothing tells."""
+        """What the array is, in words: RAID5, by its traffic RAID5, of unknown level."""
         level = self.device.level
         if level is None:
-            return "an array"
+            return "of unknown level"
         is_guess = self.device.provenance.get("level", "").startswith("inferred")
         return ("by its traffic " if is_guess else "") + level.replace("raid", "RAID")
 
@@ -136,27 +137,31 @@ def arrays(view: View) -> Iterator[Array]:
     seen = [series.device for series in view.devices if series.device is not None]
     unseen = [device for device in view.topology if device.name not in shown]
     for device in (*seen, *unseen):
-        if len(device.members) < 2:
-            continue
-        found = {member: _leg(view, member) for member in device.members}
-        legs = tuple({leg.name: leg for leg in found.values() if leg is not None}.values())
-        missing = tuple(member for member, leg in found.items() if leg is None)
-        if len(legs) + len(missing) < len(device.members):
-            continue  # two members on one disk: its counters cannot be told apart
-        array = Array(
-            name=device.name,
-            device=device,
-            legs=legs,
-            rows=pd.DataFrame(),
-            leg_rows=(),
-            missing=missing,
-            shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),
-            is_seen=device.name in shown,
-        )
-        if len(legs) >= 2 and len(missing) <= array.gone:
-            yield _with_rows(array, view.series(device.name))
-        elif array.is_seen:
+        if len(device.members) >= 2 and (array := array_of(view, device)) is not None:
             yield array
+
+
+def array_of(view: View, device: Device) -> Array | None:
+    """A device with its members' samples; None where they, or their lack, cannot be told apart."""
+    found = {member: _leg(view, member) for member in device.members}
+    legs = tuple({leg.name: leg for leg in found.values() if leg is not None}.values())
+    missing = tuple(member for member, leg in found.items() if leg is None)
+    if len(legs) + len(missing) < len(device.members):
+        return None  # two members on one disk: its counters are those of both
+    series = view.series(device.name)
+    array = Array(
+        name=device.name,
+        device=device,
+        legs=legs,
+        rows=pd.DataFrame(),
+        leg_rows=(),
+        missing=missing,
+        shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),
+        is_seen=series is not None,
+    )
+    if len(legs) >= 2 and len(missing) <= array.gone:
+        return _with_rows(array, series)
+    return array if array.is_seen else None
 
 
 def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
@@ -236,11 +241,19 @@ def _leg(view: View, member: str) -> DeviceSeries | None:
 
 
 def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
-    """Whether a leg stands in for a member below which other devices stand as well."""
+    """Whether a leg stands in for a member beside which it carries other traffic, or may."""
     members = {view.topology.canonical(member) for member in array.members}
     if leg.name in members:
         return False
-    return len(view.topology.parents(leg.name)) > 1
+    least = _IMMATERIAL * weighted.mean(leg.frame, "kb_per_s")
+    for part in view.topology.parents(leg.name):
+        if part.name in members:
+            continue
+        for user in view.topology.parents(part.name) or (part,):
+            series = view.series(user.name)
+            if series is None or weighted.mean(series.frame, "kb_per_s") > least:
+                return True
+    return False
 
 
 def least_writes(frame: pd.DataFrame) -> npt.NDArray[np.float64]:

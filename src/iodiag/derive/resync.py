@@ -12,11 +12,17 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import episodes
-from iodiag.derive.joins import Array
+from iodiag.derive.joins import Array, array_of, arrays
 from iodiag.derive.parity import geometries
+from iodiag.derive.siblings import equal_rates, is_md, is_physical
+from iodiag.derive.view import View
+from iodiag.model.topology import Device
 
 ALIKE = 0.1
 """Reads of members that differ by less are alike: rounding and the edges of samples."""
+
+EXACTLY = 0.01
+"""Reads of members under a check: measured 0.4 % apart in the median second."""
 
 LEAST_KB = 256.0
 """Less than this moves no disk; an idle array still touches its superblocks."""
@@ -88,3 +94,25 @@ def is_rebuild(array: Array) -> npt.NDArray[np.bool_]:
 
 def _per_leg(array: Array, column: str) -> Floats:
     return np.array([weighted.values(leg, column) for leg in array.leg_rows])
+
+
+def suspected(view: View) -> Array | None:
+    """The only md array whose members nothing tells, on the only disks that read alike while it idles.
+
+    Three disks and more that read within a hundredth of each other, second by second, are read by one
+    who knows all of them.
+    """
+    idle = [s for s in view.devices if is_md(s.name) and not (s.device and s.device.members)]
+    claimed = {leg.name for array in arrays(view) for leg in array.legs}
+    disks = [s for s in view.devices if is_physical(s.name) and s.name not in claimed]
+    groups = [group for group in equal_rates(disks) if len(group) >= 3]
+    if len(idle) != 1 or len(groups) != 1:
+        return None
+    names = tuple(series.name for series in groups[0])
+    why = f"inferred: {', '.join(names)} read alike while {idle[0].name}, the only array, idles"
+    array = array_of(view, Device(idle[0].name, members=names, provenance={"members": why}))
+    if array is None or not len(array.rows):
+        return None
+    rows = array.rows[resyncing(array)]
+    is_exact = len(rows) and float(np.median(spread(array)[rows.index])) <= EXACTLY
+    return array if is_exact else None

@@ -34,6 +34,11 @@ def is_physical(name: str) -> bool:
     return _PHYSICAL.fullmatch(name) is not None
 
 
+def is_md(name: str) -> bool:
+    """Whether a name is an md array's: md0, md_d0, md127, dev9-0."""
+    return re.match(r"md_?d?\d|dev9-", name) is not None
+
+
 def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
     """Groups of two and more devices with samples in the same streams that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}

@@ -27,7 +27,7 @@ from iodiag.derive.joins import Array, arrays
 from iodiag.derive.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.derive.resync import resyncing
 from iodiag.derive.view import View
-from iodiag.model.finding import Finding, Outcome
+from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules._parity_evidence import evidence, is_paged, numbers
 from iodiag.rules._parity_unseen import Bounds, unseen
@@ -89,11 +89,12 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     unit = "kB of pages touched" if is_paged(found) else "kB written"
     values: dict[str, float | str] = {**counted, "device": array.name, "layout": layout, "unit": unit}
     sustained = is_sustained(found.rows)
-    points = 1 + 2 * agrees + (2 if is_stated else -1) - bool(array.shared)
+    points = 1 + 2 * agrees + (2 if is_stated else -1)
     points += is_page_sized + (sustained or found.windows >= 3)
     # a ratio of sums is no sample of anything: one sample that counts enough proves as much as many
     is_enough = sustained or found.paid.requests >= limits.least_requests
-    sure = grading.confidence(points, at_most=("high" if is_stated else "medium") if is_enough else "low")
+    most: Confidence = "high" if is_stated else "medium"
+    sure = grading.confidence(points, at_most=most if is_enough and not array.shared else "low")
     return RULE.finding(
         limits,
         severity="warning" if sure != "low" and counted["waiting"] >= limits.least_depth else "notice",

@@ -25,7 +25,7 @@ from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.joins import Account, Array, account, arrays
-from iodiag.derive.resync import is_rebuild, spread, window
+from iodiag.derive.resync import is_rebuild, spread, suspected, window
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -37,7 +37,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array whose members read what nobody asked for."""
     clear: list[str] = []
     known = [array for array in arrays(view) if array.has_peers]
-    for array in known:
+    guess = suspected(view)
+    for array in (*known, *([guess] if guess is not None else [])):
         if array.missing:
             reason = "its members have no samples: capture the disks beside the array"
             yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
@@ -53,6 +54,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if clear:
         reason = "the members move what the array was asked for, or do not read alike"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
+    if guess is not None:
+        return
     if not known and view.topology:
         yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
     elif not known:
@@ -68,9 +71,11 @@ def _finding(array: Array, rows: pd.DataFrame, limits: Limits) -> Finding:
     is_long_read = abs(size / limits.resync_size - 1) <= 0.05 or size >= 2 * limits.resync_size
     points = 1 + is_idle + is_long_read + 3 * bool(activity) + is_sustained(rows)
     points += float(values["apart"]) <= limits.alike
-    points -= array.device.is_inferred + bool(array.shared)
+    points -= array.device.is_inferred
     is_enough = is_sustained(rows) or float(values["requests"]) >= limits.least_requests
-    sure = grading.confidence(points, at_most="high" if is_enough else "low")
+    sure = grading.confidence(
+        points, at_most="high" if is_enough and (activity or not array.shared) else "low"
+    )
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
     legs = tuple(leg.name for leg in array.legs)
     return RULE.finding(
