@@ -232,7 +232,7 @@ def _is_repeat(source: Source, seen: Mapping[str, Capture]) -> bool:
     if first is None:
         return False
     original = next(iter(first.sources.values()))
-    is_copy = bool(first.tables or first.averages) or original.folder == source.folder
+    is_copy = _has_samples(first) or original.folder == source.folder
     if is_copy:
         reason = f"{source.name} holds the same bytes and was not read again"
         first.notes.append(ParseNote(original.name, 0, reason))
@@ -264,7 +264,8 @@ def _account(contents: Contents, problems: Iterable[IodiagError]) -> list[Captur
     if contents.kind == "directory" and not reasons:
         return []
     layout = f"{contents.kept} of {contents.files} files read"
-    source = Source.of(contents.name, b"")
+    folder = contents.name if contents.kind == "directory" else f"{contents.name}:"
+    source = Source.of(contents.name, b"", folder)
     section = Section(source=source.name, format=contents.kind, layout=layout, is_context=True)
     notes = [ParseNote(source.name, 0, reason) for reason in reasons]
     return [Capture(sources={source.name: source}, sections=[section], notes=notes)]
@@ -308,10 +309,15 @@ def _once(captures: Iterable[Capture]) -> Iterator[Capture]:
     seen: set[tuple[str, ...]] = set()
     for capture in captures:
         key = tuple(sorted(source.sha256 for source in capture.sources.values()))
-        has_samples = bool(capture.tables or capture.averages)
-        if not has_samples or key not in seen:
-            yield capture
-        seen |= {key} if has_samples else set()
+        if _has_samples(capture):
+            if key in seen:
+                continue
+            seen.add(key)
+        yield capture
+
+
+def _has_samples(capture: Capture) -> bool:
+    return any(not section.is_context for section in capture.sections)
 
 
 def _in_zone(frame: pd.DataFrame, tz: str | None) -> pd.DataFrame:

@@ -102,7 +102,8 @@ def analyze(
     """Read captures and context, run the rules, and write one report.
 
     INPUT is a capture of iostat, sar, vmstat or sadc, context such as lsblk or /proc/mdstat, a directory
-    of them, or - for standard input; what each holds is found from its content.
+    or an archive of them (a sosreport goes in whole), an address such as s3://bucket/file, or - for
+    standard input; what each holds is found from its content.
     """
     formats = {path: _format_of(path, format_) for path in outputs}
     configured = load_config(config)

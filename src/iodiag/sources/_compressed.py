@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from iodiag.sources._stream import PIECE_BYTES, ByteStream, DamageError
 
@@ -91,33 +92,40 @@ class Zstandard:
         return b"".join(made)
 
 
-_KINDS: tuple[tuple[bytes, Callable[[], Unpacker]], ...] = (
-    (b"\x1f\x8b\x08", lambda: Deflate(31)),
-    (b"BZh", bz2.BZ2Decompressor),
-    (b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY)),
-    (b"\x28\xb5\x2f\xfd", Zstandard),
+class _Kind(NamedTuple):
+    """How data of a kind of compression begins, and what unpacks it."""
+
+    start: re.Pattern[bytes]
+    make: Callable[[], Unpacker]
+
+
+_KINDS = (
+    _Kind(re.compile(rb"\x1f\x8b\x08"), lambda: Deflate(31)),
+    _Kind(re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
+    _Kind(
+        re.compile(rb"\xfd7zXZ\x00"),
+        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY),
+    ),
+    _Kind(re.compile(rb"\x28\xb5\x2f\xfd"), Zstandard),
 )
+_LONGEST_START = 10
 
 
 def unpacked(stream: ByteStream) -> ByteStream:
     """The stream itself, or what is compressed in it, through as many as MAX_LAYERS layers."""
     for _ in range(MAX_LAYERS):
-        kind = _kind_of(stream)
+        start = stream.peek(_LONGEST_START)
+        kind = next((kind for kind in _KINDS if kind.start.match(start)), None)
         if kind is None:
             return stream
-        stream = ByteStream(_contents(stream, *kind))
+        stream = ByteStream(_contents(stream, kind))
     return stream
 
 
-def _kind_of(stream: ByteStream) -> tuple[bytes, Callable[[], Unpacker]] | None:
-    head = stream.peek(6)
-    return next((kind for kind in _KINDS if head.startswith(kind[0])), None)
-
-
-def _contents(stream: ByteStream, magic: bytes, make: Callable[[], Unpacker]) -> Iterator[bytes]:
+def _contents(stream: ByteStream, kind: _Kind) -> Iterator[bytes]:
     """What is compressed; several compressed streams behind each other (logs appended to) are one."""
-    while stream.peek(len(magic)) == magic:
-        unpacker = make()
+    while kind.start.match(stream.peek(_LONGEST_START)):
+        unpacker = kind.make()
         yield from inflated(stream, unpacker)
         stream.unread(unpacker.unused_data)
         while (padding := stream.peek(512)) and not padding.strip(b"\0"):

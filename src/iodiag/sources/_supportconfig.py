@@ -23,8 +23,10 @@ def is_supportconfig(head: bytes) -> bool:
 def with_plain_parts(data: bytes) -> bytes:
     """The text with copied logs and settings emptied; every line keeps its number."""
     separators = list(_SEPARATOR.finditer(data))
+    if not separators:
+        return data
     ends = [found.start() for found in separators[1:]] + [len(data)]
-    parts = [data[: separators[0].start()]] if separators else [data]
+    parts = [data[: separators[0].start()]]
     for found, end in zip(separators, ends, strict=True):
         title = _TITLE.match(data, found.end(), end)
         is_copy = found[1].startswith(_COPIES)

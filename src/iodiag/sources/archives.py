@@ -36,13 +36,16 @@ MAX_MEMBERS = 500_000
 MAX_DEPTH = 3
 """Archives are opened in archives to this depth: a ticket's zip, the sosreport in it, a dump in that."""
 
-MAX_MEMBER_BYTES = 1 << 30
+MAX_MEMBER_BYTES = 512 << 20
 """A member of an archive that is larger after decompression is left out."""
 
-MAX_KEPT_BYTES = 4 << 30
+MAX_KEPT_BYTES = 2 << 30
 """What the members that are kept may hold in all."""
 
-MAX_STREAMED_BYTES = 64 << 30
+MAX_UNKNOWN_BYTES = 64 << 20
+"""A compressed file may unpack to so much when nothing in its beginning is known, prose for instance."""
+
+MAX_STREAMED_BYTES = 32 << 30
 """What may be unpacked in all, to be read or passed over; a sosreport of 2 GB holds about 20 GiB."""
 
 MAX_LOST = 20
@@ -143,6 +146,20 @@ class _Tally:
         return unique
 
 
+@dataclass
+class _Container:
+    """An archive or a directory that is being looked through; `depth` counts archives, it included."""
+
+    prefix: str
+    depth: int
+    tally: _Tally
+    is_known: IsKnown
+    trees: Trees = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.trees = Trees(_title(self.prefix))
+
+
 def find(place: str | Path | BinaryIO, is_known: IsKnown, name: str | None = None) -> Iterator[Found]:
     """Everything worth reading in an input, whatever it is: one Source for a plain file.
 
@@ -172,7 +189,7 @@ def _closing(files: Iterable[tuple[str, ByteStream]]) -> Iterator[Member]:
 
 def _directory(members: Iterator[Member], prefix: str, name: str, is_known: IsKnown) -> Iterator[Found]:
     tally = _Tally()
-    yield from _search(members, prefix, 0, tally, is_known)
+    yield from _search(members, _Container(prefix, 0, tally, is_known))
     yield tally.account(name, "directory")
 
 
@@ -181,12 +198,28 @@ def _file_or_archive(opened: Opened, is_known: IsKnown) -> Iterator[Found]:
     stream = unpacked(opened.stream)
     kind = _kind_of(stream)
     if kind is None:
+        if stream is not opened.stream:
+            _refuse_bomb(opened, stream, is_known)
         yield whole(opened, stream)
         return
     members = _members(ByteStream(tally.counted(rest_of(stream))), kind, tally)
-    yield from _search(members, f"{opened.name}:", 1, tally, is_known)
+    yield from _search(members, _Container(f"{opened.name}:", 1, tally, is_known))
     opened.stream.close()
     yield tally.account(opened.name, kind)
+
+
+def _refuse_bomb(opened: Opened, stream: ByteStream, is_known: IsKnown) -> None:
+    """Raise SourceError when compressed data is large and its beginning tells nothing."""
+    start = stream.peek(SMALL_BYTES + 1)
+    if len(start) <= SMALL_BYTES or is_supportconfig(start) or is_known(decoded(start[:HEAD_BYTES])):
+        return
+    if len(stream.peek(MAX_UNKNOWN_BYTES + 1)) > MAX_UNKNOWN_BYTES:
+        stream.close()
+        opened.stream.close()
+        raise SourceError(
+            f"{opened.name}: unpacks to more than {MAX_UNKNOWN_BYTES >> 20} MiB, and its beginning holds "
+            "nothing that iodiag knows; unpack it, and give the captures in it"
+        )
 
 
 def _kind_of(stream: ByteStream) -> Literal["tar", "zip"] | None:
@@ -208,46 +241,39 @@ def _file(path: Path) -> Iterator[bytes]:
         raise DamageError(f"cannot be read ({error.strerror or error}); check the rights") from None
 
 
-def _search(
-    members: Iterator[Member], prefix: str, depth: int, tally: _Tally, is_known: IsKnown
-) -> Iterator[Source | HostName]:
+def _search(members: Iterator[Member], here: _Container) -> Iterator[Source | HostName]:
     """What matters among the members of one container, those of archives in it included."""
-    trees = Trees(_title(prefix))
-    before = tally.files
+    before = here.tally.files
     try:
         for member in members:
-            tally.count_file()
-            yield from _look(member, prefix, depth, trees, tally, is_known)
-    except (DamageError, SourceError) as problem:
-        reason = problem.reason if isinstance(problem, DamageError) else str(problem)
-        where = prefix.rstrip(":/") or "."
-        tally.lose(f"{where}: {reason}; {tally.files - before:,} files before that were looked at")
-    for root, text in trees.value_texts():
-        folder = prefix + root
-        yield Source.of(tally.keep(f"{_below(folder, 'sys')}", len(text)), text.encode(), folder)
-    for root, stated in trees.statements():
-        folder = prefix + root
+            here.tally.count_file()
+            yield from _look(member, here)
+    except DamageError as damage:
+        where = here.prefix.rstrip(":/") or "."
+        looked_at = f"{here.tally.files - before:,} files before that were looked at"
+        here.tally.lose(f"{where}: {damage.reason}; {looked_at}")
+    for root, text in here.trees.value_texts():
+        folder = here.prefix + root
+        yield Source.of(here.tally.keep(_below(folder, "sys"), len(text)), text.encode(), folder)
+    for root, stated in here.trees.statements():
+        folder = here.prefix + root
         yield HostName(folder, stated.host, stated.origin, stated.source or folder.rstrip(":/"))
 
 
-def _look(
-    member: Member, prefix: str, depth: int, trees: Trees, tally: _Tally, is_known: IsKnown
-) -> Iterator[Source | HostName]:
+def _look(member: Member, here: _Container) -> Iterator[Source | HostName]:
     path = _printable(member.name)
     place = place_of(path)
-    role = role_of(place, trees.know_report(place))
+    role = role_of(place, here.trees.know_report(place))
     if role == "skip":
         return
-    label = prefix + path
+    label = here.prefix + path
     if member.refusal:
-        tally.lose(f"{label}: {member.refusal}; unpack it first")
+        here.tally.lose(f"{label}: {member.refusal}; unpack it first")
     elif role == "value":
-        if not trees.add_value(place, member.body.read(MAX_VALUE_BYTES)):
+        if not here.trees.add_value(place, member.body.read(MAX_VALUE_BYTES)):
             raise DamageError("holds too many files of /sys")
-    elif role == "host" and _names_host(member.body, place, label, trees):
-        return
-    else:
-        yield from _open(member.body, place, label, depth, trees, tally, is_known)
+    elif role != "host" or not _names_host(member.body, place, label, here.trees):
+        yield from _open(member.body, path, place, here)
 
 
 def _names_host(body: ByteStream, place: Place, label: str, trees: Trees) -> bool:
@@ -258,45 +284,44 @@ def _names_host(body: ByteStream, place: Place, label: str, trees: Trees) -> boo
     return stated is not None
 
 
-def _open(
-    body: ByteStream, place: Place, label: str, depth: int, trees: Trees, tally: _Tally, is_known: IsKnown
-) -> Iterator[Source | HostName]:
+def _open(body: ByteStream, path: str, place: Place, here: _Container) -> Iterator[Source | HostName]:
     """The capture that a member is, or those in the archive that it is."""
     stream = unpacked(body)
     if stream is not body:
-        stream = ByteStream(tally.counted(rest_of(stream)))
+        stream = ByteStream(here.tally.counted(rest_of(stream)))
     kind = _kind_of(stream)
-    if kind and depth >= MAX_DEPTH:
-        tally.lose(f"{label}: is an archive inside {MAX_DEPTH} others; give it by itself")
+    label = here.prefix + path
+    if kind and here.depth >= MAX_DEPTH:
+        here.tally.lose(f"{label}: is an archive inside {MAX_DEPTH} others; give it by itself")
     elif kind:
-        yield from _search(_members(stream, kind, tally), f"{label}:", depth + 1, tally, is_known)
-    elif (source := _capture(stream, body, label, tally, is_known)) is not None:
+        inside = _Container(f"{label}:", here.depth + 1, here.tally, here.is_known)
+        yield from _search(_members(stream, kind, here.tally), inside)
+    elif (source := _capture(stream, body, path, here)) is not None:
         if is_supportconfig(source.data[: 1 << 16]) and (host := supportconfig_host(source.data)):
-            trees.add_host(place.root, host, "uname", f"{source.name} (uname -a)")
+            here.trees.add_host(place.root, host, "uname", f"{source.name} (uname -a)")
         yield source
 
 
-def _capture(
-    stream: ByteStream, body: ByteStream, label: str, tally: _Tally, is_known: IsKnown
-) -> Source | None:
+def _capture(stream: ByteStream, body: ByteStream, path: str, here: _Container) -> Source | None:
     """A member as a Source; None when nothing in its beginning is known or it cannot be had."""
+    label = here.prefix + path
     start = stream.peek(SMALL_BYTES + 1)
     head = decoded(start[:HEAD_BYTES])
-    if len(start) > SMALL_BYTES and not is_supportconfig(head) and not is_known(head):
-        tally.passed.append(label)
+    if len(start) > SMALL_BYTES and not is_supportconfig(head) and not here.is_known(head):
+        here.tally.passed.append(label)
         return None
     data = stream.read_all(MAX_MEMBER_BYTES)
     damage = stream.damage
     if len(data) > MAX_MEMBER_BYTES:
-        tally.lose(f"{label}: unpacks to more than {MAX_MEMBER_BYTES >> 30} GiB; split it")
+        here.tally.lose(f"{label}: holds more than {MAX_MEMBER_BYTES >> 20} MiB; split it")
         return None
     if damage and (not damage.is_cut or not data):
-        tally.lose(f"{label}: {damage.reason}")
+        here.tally.lose(f"{label}: {damage.reason}")
         return None
     if damage and body.damage is None:
-        tally.lose(f"{label}: {damage.reason}; what came before that was read")
-    folder = label.rpartition("/")[0] or label.rpartition(":")[0]
-    return source_of(tally.keep(label, len(data)), data, folder, damage)
+        here.tally.lose(f"{label}: {damage.reason}; what came before that was read")
+    name = here.tally.keep(label, len(data))
+    return source_of(name, data, here.prefix + path.rpartition("/")[0], damage)
 
 
 def _printable(name: str) -> str:
