@@ -1,0 +1,81 @@
+"""Numbers of one sample that contradict each other: depth, sizes, shares of the CPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.derive import weighted
+from iodiag.derive.evidence import cite
+from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.finding import Evidence
+from iodiag.model.rule import Limits
+
+_SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
+
+
+def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """Depth against rates times latencies, where the kernel derives one from the other (5.0 and later).
+
+    A depth above them is time of flushes where the source has no column for these.
+    """
+    if series.is_stacked or not _is_from(view.kernel, (5, 0)):
+        return
+    frame = series.frame[~series.frame["is_idle"].to_numpy(dtype=bool)]
+    ios, depth = weighted.values(frame, "ios_per_s"), weighted.values(frame, "depth")
+    booked = ios * weighted.values(frame, "await_ms") / 1000
+    slack = HALF_DIGIT * (1 + ios / 1000) + limits.residual / 100 * booked
+    rows = frame[booked - depth > slack]
+    if len(rows) >= limits.least_samples:
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "count": len(rows),
+            "depth": weighted.mean(rows, "queue_depth"),
+            "booked": float(np.mean(booked[booked - depth > slack])),
+        }
+        text = "{device}: {count} samples show {depth} in flight where rate times latency makes {booked}"
+        yield cite(rows, text, values, worst="await_ms")
+
+
+def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """Printed sizes against bytes per request; far apart, not by rounding."""
+    frame = series.frame
+    printed, derived = weighted.values(frame, "request_size_kb"), weighted.values(frame, "size_kb")
+    enough = (weighted.values(frame, "ios_per_s") >= 20) & (weighted.values(frame, "kb_per_s") >= 256)
+    apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
+    rows = frame[apart & enough]
+    if len(rows) >= limits.least_samples:
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "count": len(rows),
+            "printed": weighted.mean(rows, "request_size_kb"),
+            "derived": weighted.ratio(rows, "kb_per_s", "ios_per_s"),
+        }
+        text = (
+            "{device}: {count} samples print {printed} kB per request where bytes by requests make {derived}"
+        )
+        yield cite(rows, text, values)
+
+
+def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
+    """CPU samples whose shares of time do not add up."""
+    cpu = view.table("cpu")
+    if cpu is None or not set(_SHARES) <= set(cpu.columns):
+        return
+    sums = cpu[list(_SHARES)].sum(axis=1, skipna=False).to_numpy(dtype=np.float64)
+    rows = cpu[(np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)]
+    if len(rows):
+        worst = float(sums[(np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)][0])
+        yield cite(
+            rows,
+            "{count} CPU samples add up to something else, the first to {sum:.1f} %",
+            {"count": len(rows), "sum": worst},
+        )
+
+
+def _is_from(kernel: str | None, least: tuple[int, int]) -> bool:
+    match = re.match(r"(\d+)\.(\d+)", kernel or "")
+    return match is not None and (int(match[1]), int(match[2])) >= least
