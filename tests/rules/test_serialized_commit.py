@@ -120,6 +120,12 @@ def test_other_vmstat_patterns_stay_clear(report_of, changes):
     assert outcome(report).status == "clear"
 
 
+def test_sessions_outweigh_iowait_and_earlier_reads(report_of):
+    rows = [{"us": 12, "wa": 28, "bi": 4000 if n < 3 else 0, "bo": 400} for n in range(20)]
+    finding = only(report_of(vmstat(rows), WAITING, DURABLE, rules=[RULE]))
+    assert (finding.confidence, finding.severity) == ("high", "warning")
+
+
 def test_old_kernels_without_flushes_need_a_sign_of_fsync(report_of):
     header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
     cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 8.0 0.0 4.0 9.0 0.0 79.0\n"

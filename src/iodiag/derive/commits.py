@@ -217,11 +217,12 @@ def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
         return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
     if cpu is None:
         return Judgement(witnesses=witnesses, reason="no device's writes look like commits that wait in line")
-    if cpu.available < limits.available or cpu.iowait > limits.iowait:
+    # sessions say what they wait for; a crowd of tasks may be any that come and go together
+    if cpu.available < limits.available or (cpu.iowait > limits.iowait and not is_waiting):
         reason = "the CPU is busy, or waits for reads and writes of its own"
         return Judgement(witnesses=witnesses, reason=reason)
-    has_convoy = bool(witnesses.convoy and not view.devices)
-    if not (is_waiting or has_convoy) or not _writes_only(view):
+    has_convoy = bool(witnesses.convoy and not view.devices and _writes_only(view))
+    if not is_waiting and not has_convoy:
         return Judgement(witnesses=witnesses, reason="no crowd of tasks that come and go with writes alone")
     sure = confidence(1 + _outside_points(witnesses, limits))
     return Judgement((), witnesses, sure)

@@ -82,7 +82,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
         return outcome("small reads, but a good share of what the medium streams")
     spins = is_spinning(series)
-    if not spins and pattern.page_kb in DATABASE_PAGES_KB:
+    one_by_one = pattern.depth <= 1.5 and pattern.per_read_ms >= limits.seek_ms
+    if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
@@ -189,9 +190,7 @@ RULE = Rule(
             20, "%", "largest share of its streaming rate", "judgement: fragments had 3 %, a scan 80 %"
         ),
         "seek_ms": Threshold(2, "ms", "busy time per read of a seek", "15k rpm disks need 2 ms for a turn"),
-        "blocks_per_record": Threshold(
-            1.1, "blocks", "rows in pieces, as myisamchk counts them", "myisamchk(1)"
-        ),
+        "blocks_per_record": Threshold(1.1, "blocks", "rows in pieces", "myisamchk(1), Blocks/Record"),
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
     confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
