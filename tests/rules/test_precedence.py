@@ -31,3 +31,29 @@ def test_the_gravest_cause_is_named():
     ]
     found = order([finding("blocked-tasks", "high", "notice"), *causes], {})
     assert found[0].explained_by == "swap-thrash"
+
+
+@pytest.mark.parametrize(("confidence", "kept"), [("low", 2), ("medium", 1), ("high", 1)])
+def test_a_guess_replaces_nothing(confidence, kept):
+    found = order(
+        [
+            finding("hung-io", confidence, devices=("sda",)),
+            finding("true-saturation", "low", devices=("sda",)),
+        ],
+        {},
+    )
+    assert len(found) == kept
+
+
+@pytest.mark.parametrize(
+    ("cause", "effect", "nested"), [("medium", "high", True), ("low", "medium", False), ("low", "low", True)]
+)
+def test_a_likely_cause_explains_what_is_surer(cause, effect, nested):
+    found = order(
+        [
+            finding("volume-cap", cause, devices=("sda",)),
+            finding("true-saturation", effect, devices=("sda",)),
+        ],
+        {},
+    )
+    assert found[1].explained_by == ("volume-cap" if nested else None)

@@ -18,9 +18,9 @@ NEAR = 0.025
 """A plateau within 2.5 % of a published limit is near it: sampling edges blur an exact limiter."""
 
 ROUND = 0.01
-"""A plateau within 1 % of a round number is near it: one in eleven is by chance."""
+"""A plateau within 1 % of a round number is near it: one in eight is by chance."""
 
-_ROUND_STARTS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0)
+_ROUND_STARTS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def near(value: float, quantity: Quantity) -> Cap | None:
 
 
 def round_number(value: float, quantity: Quantity) -> float | None:
-    """The round number (1, 1.5, 2, 2.5, 3 … times a power of ten, of IOPS or MiB/s) within ROUND of a "
+    """The round number (1, 1.2, 1.5, 2, 2.5 … times a power of ten, of IOPS or MiB/s) within ROUND of a "
     "rate."""
     if value <= 0:
         return None

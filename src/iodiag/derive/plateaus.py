@@ -12,10 +12,15 @@ import pandas as pd
 from iodiag.derive import caps, weighted
 from iodiag.derive.episodes import Mask, longest
 from iodiag.derive.evidence import cite
+from iodiag.derive.queueing import levels
+from iodiag.derive.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
 
 Floats = npt.NDArray[np.float64]
+
+MOSTLY_BUSY = 0.7
+"""Busy share from which a level's rate while busy can be held against a plateau."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +97,26 @@ def likeness(found: Plateau) -> Iterator[Evidence]:
         yield cite(found.rows, "{round:g} {unit} is a round number, as settings are", values)
 
 
+def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
+    """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
+    "kind."""
+    depths = list(np.percentile(weighted.values(top.rows, "at_once"), [10, 90]))
+    kinds = set(top.rows["kind"])
+    for kind in levels(series):
+        if kind[0].kind in kinds:
+            for level in kind:
+                rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
+                if abs(rate / top.rate - 1) <= width and level.util >= MOSTLY_BUSY:
+                    depths.append(level.busy_depth)
+    return float(max(depths) / min(depths))
+
+
 def densest(rates: Floats, width: float) -> float:
     """The middle of the band of ± `width` that holds most of some positive rates."""
     ordered = np.sort(rates)
     reach = np.searchsorted(ordered, ordered * (1 + width) / (1 - width), side="right")
     first = int(np.argmax(reach - np.arange(len(ordered))))
-    return float(np.median(ordered[first : reach[first]]))
+    return float((ordered[first] + ordered[reach[first] - 1]) / 2)
 
 
 def spread(rows: pd.DataFrame, column: str) -> float:

@@ -33,14 +33,14 @@ from iodiag.derive.queueing import (
 from iodiag.derive.requests import HALF_DIGIT
 from iodiag.derive.spindles import (
     PLAUSIBLE,
-    SOLID_MS,
     SPINDLE_MS,
     has_parity,
     is_spinning,
     is_spread,
+    longest_unloaded,
     spindles,
 )
-from iodiag.derive.stalls import bridged
+from iodiag.derive.stalls import stalled
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.rule import Limits, Threshold
 
@@ -57,6 +57,9 @@ Basis = Literal["measured", "least seen", "spindles", "class", "none"]
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
 
+HOT = 0.8
+"""Busy share of a disk from which the array above it has little headroom."""
+
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
 
@@ -69,9 +72,6 @@ QUEUE_SLACK = 1.5
 SOLID_MOST_MS = 5.0
 """Latency up to which a device without spindles looks unloaded with a few requests in flight: three
 times the 1.5 ms of a slow network volume, in round numbers."""
-
-SLOW_SPINDLE_KB_PER_MS, SLOW_SOLID_KB_PER_MS = 50.0, 200.0
-"""Transfer rates (kB per ms are MB/s) that the slowest devices of a class reach."""
 
 MOST_UTIL = 1.02
 """A share of time, and what two clocks may differ by."""
@@ -183,10 +183,13 @@ def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
 
 
 def together(series: DeviceSeries, rows: pd.DataFrame) -> pd.DataFrame:
-    """The longest window of a device's samples, stalls bridged, in which `rows` follow each other."""
-    frame = bridged(series.frame)
+    """The longest window in which some of a device's samples follow each other, with stalls before them."""
+    frame = series.frame
     mask = np.isin(frame["sample"].to_numpy(), rows["sample"].to_numpy())
-    window = longest(frame, mask)
+    silent = stalled(frame)
+    places = np.where(silent, len(frame) - 1, np.arange(len(frame)))
+    ends = np.minimum.accumulate(places[::-1])[::-1]
+    window = longest(frame, mask | (silent & mask[ends]))
     return rows.iloc[:0] if window is None else window
 
 
@@ -279,7 +282,7 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         least = replace(load, basis="least seen", inflation=level.latency_ms / unloaded.latency_ms)
         if least.inflation > limits.inflation and least.lower is not None:
             return _by_latency(series, least, limits)
-    most = _longest_unloaded(series, level)
+    most = longest_unloaded(series, level.size_kb)
     guess = replace(load, basis="class", inflation=level.latency_ms / most)
     is_deep = level.busy_depth >= limits.hard_depth
     if is_full and is_deep and guess.inflation > limits.hard_inflation:
@@ -347,19 +350,12 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
     if is_spinning(series) is not True:
         return ""
-    hot = [name for name, util in load.below if util >= limits.full_util / 100]
+    hot = [name for name, util in load.below if util >= HOT]
     if hot:
-        return f"of the disks below, {', '.join(hot)} had no idle time left"
+        return f"of the disks below, {', '.join(hot)} had little idle time left"
     if has_parity(series) and level.direction != "reads" and not load.below:
         return "parity writes cost several disk operations, and the capture lacks the disks below"
     return ""
-
-
-def _longest_unloaded(series: DeviceSeries, level: Level) -> float:
-    """Latency in ms of one request alone on the slowest device that it may be, transfer included."""
-    if is_spinning(series) is False:
-        return SOLID_MS + level.size_kb / SLOW_SOLID_KB_PER_MS
-    return SPINDLE_MS + level.size_kb / SLOW_SPINDLE_KB_PER_MS
 
 
 def _unknown(load: Load) -> str:

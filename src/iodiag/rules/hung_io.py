@@ -56,7 +56,7 @@ def _is_hang(stall: Stall, limits: Limits) -> bool:
     )
     if stall.release is None:
         return holds or (long_enough and is_dense)
-    return long_enough and is_dense and stall.booked_s >= stall.seconds
+    return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
 
 
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
@@ -167,6 +167,12 @@ RULE = Rule(
     thresholds={
         "least_seconds": Threshold(
             5, "s", "shortest stall", "judgement: longer than any retry or internal pause"
+        ),
+        "booked": Threshold(
+            70,
+            "%",
+            "request time that the end books, of the stall's length",
+            "one request that waited through it",
         ),
         "least_samples": Threshold(
             3, "samples", "samples that show it, unless one alone lasts as long", "judgement"

@@ -101,7 +101,7 @@ def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
         text = "{blocked:.1f} tasks were blocked on I/O, while only {depth} requests were in flight"
         yield cite(waiting[0], text, values, worst="blocked")
     some = pressure(view, level.rows, "some")
-    if some is not None and some[1] >= limits.pressure:
+    if some is not None and some[1] >= max(limits.pressure, 200 * level.util):
         text = "some task waited for I/O {some:.0f} % of the time, the device was busy {util:.0f} %"
         yield cite(some[0], text, {"some": some[1], "util": 100 * level.util})
 
@@ -176,7 +176,7 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds={
-        "most_depth": Threshold(1.2, "requests", "depth at the device", "measured 0.3 to 1.07 under io.max"),
+        "most_depth": Threshold(2, "requests", "depth at the device", "measured 0.3 to 1.24 under io.max"),
         "most_util": Threshold(
             70, "%", "util at the device", "judgement: above it the device may be the limit"
         ),

@@ -69,15 +69,15 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
         devices=(series.name,),
         samples=(int(rows["sample"].min()), int(rows["sample"].max())),
         summary=say(
-            "{device} shows {util} % util with {depth} requests in flight: "
-            "it cannot have been busy more than {busy} % of the time.",
+            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more "
+            "than {busy} % of the time.",
             values,
         ),
         evidence=(
             cite(
                 rows,
-                "{count} of {all} samples have a %util above 100 times the requests in flight; "
-                "the worst shows {util} % at {depth} in flight",
+                "{count} of {all} samples have a %util above 100 times the requests in flight; the worst "
+                "shows {util} % at {depth} in flight",
                 values,
                 worst="util_pct",
             ),

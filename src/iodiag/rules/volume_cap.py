@@ -26,9 +26,9 @@ from iodiag.derive.caps import QUANTITIES
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.plateaus import Plateau, likeness, plateau
+from iodiag.derive.plateaus import Plateau, likeness, plateau, queue_range
 from iodiag.derive.queueing import baseline, level_of, levels, prepared
-from iodiag.derive.spindles import cloud_model, is_spinning
+from iodiag.derive.spindles import cloud_model, is_spinning, longest_unloaded
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -62,33 +62,30 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if demand.sum() < limits.least_samples and not is_long:
         return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
     width, least = limits.flat / 100, int(limits.least_flat)
-    found = [
-        top
+    tops = (
+        plateau(frame, quantity, demand, width=width, least=least, while_busy=while_busy)
         for quantity in QUANTITIES
         for while_busy in (False, True)
-        if (top := plateau(frame, quantity, demand, width=width, least=least, while_busy=while_busy))
-    ]
+    )
+    found = [top for top in tops if top is not None]
     if not found:
         return Outcome(RULE.id, "clear", (series.name,), "its rate is not flat while it has a queue")
-    best = max(found, key=lambda top: (bool(top.cap), bool(top.round_rate), len(top.rows), top.other_range))
+    best = max(
+        found, key=lambda top: (_fits(top, limits), bool(top.cap), bool(top.round_rate), len(top.rows))
+    )
     is_deep = weighted.mean(best.rows, "at_once") >= limits.steady_depth
+    level = level_of(best.rows)
+    is_deep &= level.latency_ms >= limits.waits * longest_unloaded(series, level.size_kb)
     is_known = is_spinning(series) is False and bool(best.cap or best.round_rate)
-    if _queue_range(series, best, limits) >= limits.queue_grows or (is_deep and is_known):
+    if queue_range(series, best, limits.flat / 100) >= limits.queue_grows or (is_deep and is_known):
         return best
     return Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
 
 
-def _queue_range(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
-    """How far the queue ranged at the same rate: on the plateau, and in other busy levels of its kind."""
-    depths = list(np.percentile(weighted.values(top.rows, "at_once"), [10, 90]))
-    kinds = set(top.rows["kind"])
-    for kind in levels(series):
-        if kind[0].kind in kinds:
-            for level in kind:
-                rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
-                if abs(rate / top.rate - 1) <= limits.flat / 100 and level.util >= limits.least_util / 100:
-                    depths.append(level.busy_depth)
-    return float(max(depths) / min(depths))
+def _fits(top: Plateau, limits: Limits) -> bool:
+    """Whether a limit of its quantity is the likelier one: of throughput for large requests of one size."""
+    is_large = level_of(top.rows).size_kb >= limits.large
+    return top.other_range >= limits.varies or (top.quantity == "kb_per_s") == is_large
 
 
 _OPEN = (
@@ -101,18 +98,20 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     witnesses = tuple(_witnesses(series, top, limits))
     points = 1 + sum(item.weighs == "for" for item in witnesses) - (is_spinning(series) is None)
     sure = confidence(points, at_most="medium" if is_sustained(top.rows) else "low")
-    latency = level_of(top.rows).latency_ms
-    severity: Severity = "warning" if sure != "low" and latency >= limits.least_harm else "notice"
+    level = level_of(top.rows)
+    severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
+    severity = "info" if sure == "low" and top.cap is None else severity
+    low, high = np.percentile(weighted.values(top.rows, "at_once"), [10, 90])
     values: dict[str, float | str] = {
         "device": series.name,
         "rate": top.shown(top.rate),
         "unit": top.unit,
         "variation": 100 * top.variation,
         "count": len(top.rows),
-        "low": float(np.percentile(weighted.values(top.rows, "at_once"), 10)),
-        "high": float(np.percentile(weighted.values(top.rows, "at_once"), 90)),
-        "size": weighted.ratio(top.rows, "kb_per_s", "ios_per_s"),
-        "latency": latency,
+        "low": float(low),
+        "high": float(high),
+        "size": level.size_kb,
+        "latency": level.latency_ms,
     }
     by = "the ceiling of its link" if top.cap is not None and top.cap.is_link else "a rate limit"
     text = "{rate} {unit} in {count} samples, give or take {variation:.1f} %, with {low} to {high} in flight"
@@ -130,13 +129,12 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
             cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),
             *witnesses,
         ),
-        refutes=("a higher rate under the same kind of load at another time",),
         cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
     )
 
 
 def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
-    depths = _queue_range(series, top, limits)
+    depths = queue_range(series, top, limits.flat / 100)
     if depths >= limits.queue_grows:
         text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
         yield cite(top.rows, text, {"depths": depths})
@@ -174,6 +172,10 @@ RULE = Rule(
             70, "%", "util that goes with it", "judgement: below it see micro-burst-throttle"
         ),
         "steady_depth": Threshold(8, "requests", "depth under which a steady queue is demand", "judgement"),
+        "waits": Threshold(2, "x", "latency over an unloaded device's, under a steady queue", "a real queue"),
+        "large": Threshold(
+            64, "kB", "size from which throughput is the likelier limit", "half the default readahead"
+        ),
         "least_samples": Threshold(8, "samples", "samples with demand", "capacity rules need eight"),
         "long_enough": Threshold(30, "s", "demand that needs fewer samples", "five samples of sar at 6 s"),
         "least_flat": Threshold(5, "samples", "consecutive samples on the flat top", "judgement"),
