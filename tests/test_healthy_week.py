@@ -79,7 +79,7 @@ def week(seed: int) -> Load:
         for name, data in columns.items()
     }
     samples = [dict(zip(rows, pair, strict=True)) for pair in zip(*rows.values(), strict=True)]
-    return Load(samples, step=60, cpu=(31.0, 9.0, 4.0, 56.0), start=0)
+    return Load(samples, step=60, cpus=[(31.0, 9.0, 4.0, 56.0)], start=0)
 
 
 def analyzed(load: Load) -> Report:

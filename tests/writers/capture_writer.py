@@ -51,21 +51,30 @@ class Row:
         return replace(self, **changed)
 
 
+Cpu = tuple[float, float, float, float]
+"""Shares in per cent: user, system, iowait, idle."""
+
+
 @dataclass(frozen=True)
 class Load:
-    """Samples of `step` seconds, each the rows of its devices; `cpu` is the same in all of them.
+    """Samples of `step` seconds, each the rows of its devices, with the CPU of each sample in turn.
 
-    `cpu` has the shares user, system, iowait and idle; `start` is the second of the first day.
+    One entry of `cpus` holds for all samples; `start` is the second of the first day.
     """
 
     samples: Sequence[Mapping[str, Row]]
     step: int = 2
-    cpu: tuple[float, float, float, float] | None = (3.0, 4.0, 0.0, 93.0)
+    cpus: Sequence[Cpu] = ((3.0, 4.0, 0.0, 93.0),)
     start: int = 13 * 3600
+
+    def cpu(self, number: int) -> Cpu:
+        return self.cpus[number % len(self.cpus)]
 
     def part(self, first: int, last: int) -> Load:
         """Samples `first` up to `last`, at their own times."""
-        return replace(self, samples=self.samples[first:last], start=self.start + first * self.step)
+        cpus = [self.cpu(number) for number in range(first, last)]
+        start = self.start + first * self.step
+        return replace(self, samples=self.samples[first:last], cpus=cpus, start=start)
 
     def slowed(self, factor: int) -> Load:
         samples = [{name: row.slowed(factor) for name, row in sample.items()} for sample in self.samples]
@@ -127,12 +136,10 @@ def iostat(load: Load, style: Style | None = None, cpus: int = 2) -> str:
     for number, sample in enumerate(load.samples):
         clock = _DAY + timedelta(seconds=load.start + (number + 1) * load.step)
         parts.append(f"{clock:%m/%d/%y %H:%M:%S}\n")
-        if load.cpu is not None:
-            user, system, iowait, idle = load.cpu
-            shares = (user, 0.0, system, iowait, 0.0, idle)
-            parts.append("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n")
-            cells = " ".join(f"{value:7.2f}" for value in shares)
-            parts.append(f"        {cells}\n\n".replace(".", sign))
+        user, system, iowait, idle = load.cpu(number)
+        parts.append("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n")
+        cells = " ".join(f"{value:7.2f}" for value in (user, 0.0, system, iowait, 0.0, idle))
+        parts.append(f"        {cells}\n\n".replace(".", sign))
         parts.append(_table(sample, style, sign))
     return "".join(parts)
 
@@ -192,7 +199,7 @@ def sar(load: Load, minors: Mapping[str, tuple[int, int]]) -> bytes:
         if number:
             for name, row in load.samples[number - 1].items():
                 _add(totals.setdefault(name, dict.fromkeys(_COUNTERS, 0.0)), row, load.step)
-            shares = load.cpu or (0.0, 0.0, 0.0, 100.0)
+            shares = load.cpu(number - 1)
             busy = [was + 2 * load.step * share for was, share in zip(busy, shares, strict=True)]
         disks = [
             _disk(minors[name], totals.get(name, dict.fromkeys(_COUNTERS, 0.0))) for name in load.samples[0]

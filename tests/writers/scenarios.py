@@ -128,13 +128,13 @@ def _slow_leg() -> Scenario:
 def _commits() -> Scenario:
     """64 sessions that commit one after the other on a disk whose flush takes 160 ms."""
     row = Row(writes=8.2, write_kb=44, write_ms=148, flushes=6.2, flush_ms=160, util=0.98)
-    load = Load(together({"sda": steady(row, 20, 4)}), cpu=(6.0, 9.0, 11.0, 74.0))
+    load = Load(together({"sda": steady(row, 20, 4)}), cpus=[(6.0, 9.0, 11.0, 74.0)])
     return Scenario(load, (lsblk(["sda"], spins=False),), frozenset({"serialized-commit"}))
 
 
 def _fragments() -> Scenario:
     row = Row(reads=108, read_kb=1048, read_ms=9.0, util=0.97)
-    load = Load(together({"sda": steady(row, 14, 5, 0.02)}), cpu=(2.0, 3.0, 46.0, 49.0))
+    load = Load(together({"sda": steady(row, 14, 5, 0.02)}), cpus=[(2.0, 3.0, 46.0, 49.0)])
     return Scenario(load, (lsblk(["sda"], spins=True),), frozenset({"fragmentation-sized-reads"}))
 
 

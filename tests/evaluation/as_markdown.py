@@ -1,0 +1,102 @@
+"""The figures as a page of Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from evaluation.measure import AlarmFigures, OriginFigures, Plateau, RuleFigures
+from evaluation.scores import wilson
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(row) for row in rows)]
+    return "\n".join(f"| {line} |" for line in lines) + "\n"
+
+
+def share(hits: int, total: int) -> str:
+    """A proportion with its interval, as `12/13 (67–99)`, the per cents of Wilson's 95 % interval."""
+    if not total:
+        return "–"
+    low, high = wilson(hits, total)
+    return f"{hits}/{total} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def rules_table(figures: Iterable[RuleFigures]) -> str:
+    rows = []
+    for f in figures:
+        every, sure = f.any_confidence, f.sure
+        if every.right + every.wrong + every.missed + every.silent == 0:
+            continue
+        rows.append(
+            (
+                f"`{f.rule}`",
+                share(every.right, every.right + every.missed),
+                share(sure.right, sure.right + sure.missed),
+                share(sure.right, sure.right + sure.wrong),
+                share(every.right, every.right + every.wrong),
+                share(every.wrong, every.wrong + every.silent),
+                f"{f.wrong_cause}/{f.troubled}",
+                f"{f.abstained}/{f.asked}",
+            )
+        )
+    head = (
+        *("rule", "recall", "recall, medium or surer", "precision, medium or surer"),
+        *("precision", "false where excluded", "wrong cause", "abstained"),
+    )
+    return table(head, rows)
+
+
+def alarms_table(figures: Sequence[AlarmFigures]) -> str:
+    own = figures[0].counts.f1
+    rows = []
+    for f in figures:
+        c = f.counts
+        apart = "" if f is figures[0] else f"{own - c.f1:+.2f}"
+        rows.append(
+            (
+                f.name,
+                share(c.right, c.right + c.missed),
+                share(c.right, c.right + c.wrong),
+                share(c.wrong, c.wrong + c.silent),
+                f"{c.f1:.2f}",
+                apart,
+                f"{c.youden:.2f}",
+            )
+        )
+    head = ("told by", "recall", "precision", "false alarms", "F1", "iodiag above it", "Youden's J")
+    return table(head, rows)
+
+
+def origins_table(figures: Iterable[OriginFigures]) -> str:
+    rows = [
+        (
+            f.origin,
+            f"`{f.route}`",
+            str(f.captures),
+            share(f.found, f.due),
+            share(f.given, f.forbidden),
+            share(f.wrong_cause, f.troubled),
+        )
+        for f in figures
+    ]
+    head = ("origin", "route", "captures", "verdicts found", "excluded verdicts given", "wrong cause")
+    return table(head, rows)
+
+
+def plateaus_table(figures: Sequence[Plateau]) -> str:
+    """The thresholds that move F1 at all, those off a plateau first; the rest is counted."""
+    moved = [f for f in figures if any(change and not math.isnan(change) for change in f.changes)]
+    moved.sort(key=lambda f: -max(abs(change) for change in f.changes))
+    rows = [
+        (
+            f.name,
+            f"{f.default:g} {f.unit}".strip(),
+            f"{f.f1:.2f}",
+            *(f"{change:+.3f}" for change in f.changes),
+            "yes" if f.is_flat else "**no**",
+        )
+        for f in moved
+    ]
+    text = table(("threshold", "default", "F1", "at 0.8 of it", "at 1.2 of it", "plateau"), rows)
+    return f"{text}\n{len(figures) - len(moved)} of {len(figures)} thresholds move nothing at all.\n"
