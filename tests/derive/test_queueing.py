@@ -4,7 +4,7 @@ import io
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iodiag
@@ -224,9 +224,48 @@ def test_a_stall_that_never_ends_is_left_out():
     assert len(bridged(frame)) == 5
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 40), st.floats(0.2, 60), st.floats(50, 3000))
 def test_scaling_util_alone_never_saturates(count, latency, rate):
     text = iostat([{"sda": load(rate, latency, depth=0.3, util=20)}] * count)
     busier = text.replace("   20.00\n", "   99.00\n")
     assert "saturated" not in verdicts(text)
     assert "saturated" not in verdicts(busier)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(5, 5000),
+            st.floats(0.05, 400),
+            st.sampled_from([4, 16, 512]),
+            st.sampled_from([0, 0.5, 1]),
+        ),
+        min_size=1,
+        max_size=25,
+    ),
+    st.sampled_from([None, True, False]),
+    st.booleans(),
+)
+def test_no_sample_has_two_verdicts(loads, spins, is_ticked):
+    rows = [load(rate, wait, size=size, reads=reads) for rate, wait, size, reads in loads]
+    if is_ticked:
+        rows = [row | {"%util": 95.0} for row in rows]
+    context = () if spins is None else (lsblk(("sda", spins)),)
+    view = view_of(iostat([{"sda": row} for row in rows]), *context)
+    found = classify(view, view.devices[0], LIMITS)
+    samples = [sample for one in found for sample in one.level.rows["sample"]]
+    assert len(samples) == len(set(samples))
+    for one in found:
+        assert (one.verdict == "indeterminate") == bool(one.reason)
+        if one.verdict == "false alarm":
+            assert one.legs
+            assert one.spindles != 1
+
+
+def test_idle_devices_beside_it_change_no_verdict():
+    rows = [load(900, 1)] * 10 + [load(1500, 12)] * 10
+    alone = verdicts(iostat([{"sda": row} for row in rows]))
+    crowd = iostat([{"sda": row, "sdb": {}, "loop0": {}} for row in rows])
+    assert verdicts(crowd, device="sda") == alone
