@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import episodes, is_sustained
+from iodiag.derive.episodes import MOST_WINDOWS, episodes, is_sustained, longest
 from iodiag.derive.facts import number, word
 from iodiag.derive.grading import confidence
 from iodiag.derive.host import Convoy, CpuShares, convoy, cpu_all, cpu_shares
@@ -252,7 +253,7 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     enough = np.full(len(frame), LEAVE * limits.occupancy)
     if is_inferred:
         enough = np.maximum(enough, LEAST_SHARE_OF_DEPTH * np.nan_to_num(weighted.values(frame, "depth")))
-    for rows in episodes(frame, np.asarray(occupancy >= enough)):
+    for rows in islice(episodes(frame, np.asarray(occupancy >= enough)), MOST_WINDOWS):
         chain = _measured(series, rows, is_inferred)
         is_full = limits.occupancy <= chain.occupancy <= MOST_OCCUPANCY
         if is_full and _is_log(chain, limits) and _lasts(rows, frame):
@@ -283,9 +284,10 @@ def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
         & (in_flight <= MOST_SERIAL)
         & ~frame["is_idle"].to_numpy(dtype=bool)
     )
-    for rows in episodes(frame, mask):
-        return replace(_measured(series, rows, True), is_signature=True) if _lasts(rows, frame) else None
-    return None
+    rows = longest(frame, mask)
+    if rows is None or not _lasts(rows, frame):
+        return None
+    return replace(_measured(series, rows, True), is_signature=True)
 
 
 def _measured(series: DeviceSeries, rows: pd.DataFrame, is_inferred: bool) -> Chain:

@@ -10,6 +10,9 @@ import pandas as pd
 
 Mask = npt.NDArray[np.bool_]
 
+MOST_WINDOWS = 20
+"""Windows that a search tries, longest first: what none of the longest shows, no shorter one proves."""
+
 LEAST_SAMPLES = 3
 LEAST_SECONDS = 15.0
 """What a window needs before more than `low` confidence: three samples and fifteen seconds."""

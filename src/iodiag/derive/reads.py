@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import episodes
+from iodiag.derive.episodes import MOST_WINDOWS, episodes
 from iodiag.derive.facts import number, word
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -103,7 +104,7 @@ def read_pattern(
         & (sizes >= LEAST_READ_KB)
         & ~frame["is_idle"].to_numpy(dtype=bool)
     )
-    for rows in episodes(frame, mask):
+    for rows in islice(episodes(frame, mask), MOST_WINDOWS):
         pattern = _pattern(rows)
         if pattern.read_share >= read_share and pattern.size_kb <= most_kb and pattern.busy >= busy:
             return pattern
