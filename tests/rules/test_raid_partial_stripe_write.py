@@ -235,3 +235,15 @@ def test_members_that_only_their_rates_tell(report_of):
     assert any(
         item.text.startswith("nothing states") and item.weighs == "against" for item in finding.evidence
     )
+
+
+def test_legs_that_lvm_names_need_no_level(report_of):
+    tree = "NAME               TYPE\n" + "".join(
+        f"{disk}                disk\n`-vg-data_rimage_{n} lvm\n  `-vg-data        lvm\n"
+        for n, disk in enumerate(DISKS)
+    )
+    parent, leg = SMALL["md0"], SMALL["sda"]
+    sample = {"vg-data": parent} | {f"vg-data_rimage_{n}": leg for n in range(4)}
+    (finding,) = findings(report_of(iostat([sample] * 20), tree, rules=[RULE]))
+    assert (finding.confidence, finding.devices) == ("medium", ("vg-data",))
+    assert any("but no level" in item.text for item in finding.evidence)

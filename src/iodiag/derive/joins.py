@@ -8,6 +8,7 @@ over samples of the same reports only, and a ratio is one of sums.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -25,6 +26,7 @@ PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
 
 _SECTOR_KB = 0.5
+_VAGUE_LEVELS = (None, "raid", "lvm", "dm")
 _DEEPEST = 8
 _IMMATERIAL = 0.05
 
@@ -37,7 +39,8 @@ class Array:
     `legs_write_kb_per_s`, `legs_ios_per_s`; `excess_read_kb_per_s`, what the legs read that neither the
     array's reads nor missing members explain; `paged_write_kb_per_s`, what it wrote in whole pages.
     `leg_rows` are the legs' samples, row by row the same reports. `missing` names members without
-    a sample; with any, `rows` is empty. `shared` names legs whose counters hold other traffic too.
+    a sample; with any, `rows` is empty. `shared` names legs whose counters hold other traffic too;
+    `has_images` says that LVM names the members as legs of RAID.
     Where the array has no samples of its own, `is_seen` is false and its own columns are NaN.
     """
 
@@ -49,6 +52,25 @@ class Array:
     missing: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     is_seen: bool = True
+    has_images: bool = False
+
+    @property
+    def level(self) -> str | None:
+        """The level, where it is known more exactly than that it is some RAID."""
+        return None if self.device.level in _VAGUE_LEVELS else self.device.level
+
+    @property
+    def is_level_stated(self) -> bool:
+        """Whether an input says which level it is."""
+        return self.level is not None and not self._origin("level").startswith("inferred")
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether an input says what the members are."""
+        return not self._origin("members").startswith("inferred")
+
+    def _origin(self, name: str) -> str:
+        return self.device.provenance.get(name, "")
 
     @property
     def slots(self) -> int:
@@ -74,17 +96,16 @@ class Array:
     @property
     def has_peers(self) -> bool:
         """Whether the legs carry the same kind of load, so that they can be compared."""
-        level = self.device.level
-        return level in PEER_LEVELS or (level is None and self.device.is_inferred)
+        if self.level is None:
+            return self.has_images or not self.is_stated or self.device.level == "raid"
+        return self.level in PEER_LEVELS
 
     @property
     def layout(self) -> str:
         """What the array is, in words: RAID5, by its traffic RAID5, of unknown level."""
-        level = self.device.level
-        if level is None:
+        if self.level is None:
             return "of unknown level"
-        is_guess = self.device.provenance.get("level", "").startswith("inferred")
-        return ("by its traffic " if is_guess else "") + level.replace("raid", "RAID")
+        return ("" if self.is_level_stated else "by its traffic ") + self.level.replace("raid", "RAID")
 
     def both_layers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The samples of the array and of its legs in some of its `rows`, for evidence to cite."""
@@ -123,12 +144,17 @@ class Account:
     @property
     def amplification(self) -> float:
         """α: kB that the legs wrote per kB written to the array, in whole pages."""
-        return self.legs_write_kb / self.paged_write_kb if self.paged_write_kb > 0 else float("nan")
+        return quotient(self.legs_write_kb, self.paged_write_kb)
 
     @property
     def extra_reads(self) -> float:
         """ρ: kB that the legs read beyond the array's own reads, per kB written to it."""
-        return self.excess_read_kb / self.paged_write_kb if self.paged_write_kb > 0 else float("nan")
+        return quotient(self.excess_read_kb, self.paged_write_kb)
+
+
+def quotient(above: float, below: float) -> float:
+    """A ratio of sums; NaN where there is nothing to divide by."""
+    return above / below if below > 0 else float("nan")
 
 
 def arrays(view: View) -> Iterator[Array]:
@@ -158,6 +184,7 @@ def array_of(view: View, device: Device) -> Array | None:
         missing=missing,
         shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),
         is_seen=series is not None,
+        has_images=all(_is_image(view, member) for member in device.members),
     )
     if len(legs) >= 2 and len(missing) <= array.gone:
         return _with_rows(array, series)
@@ -238,6 +265,13 @@ def _leg(view: View, member: str) -> DeviceSeries | None:
             return None
         member = below[0].name
     return None
+
+
+def _is_image(view: View, member: str) -> bool:
+    """Whether LVM names a device as a leg of a RAID volume: vg-data_rimage_0."""
+    device = view.topology.find(member)
+    names = (member, *((device.name, *device.aliases) if device else ()))
+    return any(re.search(r"_[rm]image_\d+$", name) for name in names)
 
 
 def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:

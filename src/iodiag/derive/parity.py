@@ -105,7 +105,7 @@ class SmallWrites:
 
 def geometries(array: Array) -> list[Geometry]:
     """The parity layouts that an array may have: of a known level one or none, else RAID5 and RAID6."""
-    is_unknown = array.device.level is None and array.has_peers
+    is_unknown = array.level is None and array.has_peers
     levels = (1, 2) if is_unknown else (array.device.parity_members,)
     found = [Geometry(array.slots, parity) for parity in levels]
     return [geometry for geometry in found if geometry.is_possible]

@@ -39,7 +39,7 @@ class Peers:
     @property
     def is_stated(self) -> bool:
         """Whether an input says that they belong together."""
-        return self.array is not None and not self.array.device.is_inferred
+        return self.array is not None and self.array.is_stated
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _comparison(
         latency=latency,
         rate=rate,
         ratios=ratios[slow],
-        slowest_share=float((ratios[slow] == ratios.max(axis=0)).mean()),
+        slowest_share=float(((ratios[slow] == ratios.max(axis=0)) & (ratios[slow] > 1)).mean()),
         load_spread=_load_spread(rows),
         is_equal_load=False,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite
-from iodiag.derive.joins import Array
+from iodiag.derive.joins import Array, quotient
 from iodiag.derive.parity import SmallWrites
 from iodiag.model.finding import Evidence
 
@@ -30,7 +30,7 @@ def numbers(array: Array, found: SmallWrites) -> dict[str, float]:
     return {
         "legs": float(geometry.members),
         "write": paid.write_kb,
-        "write_size": paid.write_kb / weighted.mean(found.rows, "writes_per_s"),
+        "write_size": quotient(paid.write_kb, weighted.mean(found.rows, "writes_per_s")),
         "pages": paid.paged_write_kb,
         "legs_write": paid.legs_write_kb,
         "amplification": paid.amplification,
@@ -43,7 +43,7 @@ def numbers(array: Array, found: SmallWrites) -> dict[str, float]:
         "cost": paid.amplification + paid.extra_reads,
         "mirror": 2.0,
         "resync": RESYNC_KB,
-        "leg_size": (paid.legs_read_kb + paid.legs_write_kb) / paid.legs_ios,
+        "leg_size": quotient(paid.legs_read_kb + paid.legs_write_kb, paid.legs_ios),
         "waiting": float(np.nanmax([*depths, 0.0])),
     }
 
@@ -60,11 +60,14 @@ def evidence(
     yield cite(
         both, _SMALL if is_page_sized else _LARGE, values, weighs="for" if is_page_sized else "against"
     )
-    values = values | {"origin": array.device.provenance.get("members", "the topology")}
-    if array.device.is_inferred:
-        yield cite(None, "nothing states the members of {device}; {origin}", values, weighs="against")
+    said = {name: array.device.provenance.get(name, "the topology") for name in ("members", "level")}
+    if not array.is_stated:
+        text = "nothing states the members of {device}; {members}"
+        yield cite(None, text, {**values, **said}, weighs="against")
+    elif array.is_level_stated:
+        yield cite(None, "{level} states that {device} is {layout} on {legs} members", {**values, **said})
     else:
-        yield cite(None, "{origin} states that {device} is {layout} on {legs} members", values)
+        yield cite(None, "{members} states the {legs} members of {device}, but no level", {**values, **said})
     if array.shared:
         shared: Values = {"shared": ", ".join(array.shared)}
         yield cite(

@@ -68,7 +68,7 @@ def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
         for layer in ("upper", "lower")
     ]
     used = weighted.values(rows, "upper_ios_per_s") >= limits.least_ios
-    used &= counted * lengths >= limits.least_requests
+    used &= (counted * lengths >= limits.least_requests) & (weighted.values(rows, "lower_ios_per_s") > 0)
     used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
     rows = rows[used].reset_index(drop=True)
     if not len(rows):

@@ -25,7 +25,7 @@ from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.facts import number, word
-from iodiag.derive.joins import Account, Array, account, arrays, members_gone
+from iodiag.derive.joins import Account, Array, account, arrays, members_gone, quotient
 from iodiag.derive.resync import spread
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -114,7 +114,7 @@ def _numbers(array: Array, paid: Account) -> Values:
         "members": float(members),
         "read": paid.read_kb,
         "legs_read": paid.legs_read_kb,
-        "ratio": paid.legs_read_kb / paid.read_kb,
+        "ratio": quotient(paid.legs_read_kb, paid.read_kb),
         "expected": 2 - (1 + parity) / members if parity else 1.0,
     }
 

@@ -73,7 +73,7 @@ def _best(array: Array, limits: Limits) -> SmallWrites | None:
     )
     quiet = array.rows[~resyncing(array)]
     candidates = [small_writes(quiet, geometry, traffic) for geometry in geometries(array)]
-    found = [c for c in candidates if c and (array.device.level or _agrees(c, limits))]
+    found = [c for c in candidates if c and (array.level or _agrees(c, limits))]
     return max(found, key=lambda c: (len(c.rows), -c.share.disagreement), default=None)
 
 
@@ -82,18 +82,18 @@ def _agrees(found: SmallWrites, limits: Limits) -> bool:
 
 
 def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
-    is_stated = not array.device.is_inferred
+    is_known = array.is_level_stated
     agrees, counted = _agrees(found, limits), numbers(array, found)
     is_page_sized = counted["leg_size"] <= limits.most_leg_size
-    layout = array.layout if array.device.level else f"by its traffic RAID{4 + found.geometry.parity}"
+    layout = array.layout if array.level else f"by its traffic RAID{4 + found.geometry.parity}"
     unit = "kB of pages touched" if is_paged(found) else "kB written"
     values: dict[str, float | str] = {**counted, "device": array.name, "layout": layout, "unit": unit}
     sustained = is_sustained(found.rows)
-    points = 1 + 2 * agrees + (2 if is_stated else -1)
+    points = 1 + 2 * agrees + 2 * is_known - (not array.is_stated)
     points += is_page_sized + (sustained or found.windows >= 3)
     # a ratio of sums is no sample of anything: one sample that counts enough proves as much as many
     is_enough = sustained or found.paid.requests >= limits.least_requests
-    most: Confidence = "high" if is_stated else "medium"
+    most: Confidence = "high" if is_known else "medium"
     sure = grading.confidence(points, at_most=most if is_enough and not array.shared else "low")
     return RULE.finding(
         limits,

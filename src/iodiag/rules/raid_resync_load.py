@@ -24,7 +24,7 @@ import pandas as pd
 from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
-from iodiag.derive.joins import Account, Array, account, arrays
+from iodiag.derive.joins import Account, Array, account, arrays, quotient
 from iodiag.derive.resync import is_rebuild, spread, suspected, window
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -71,11 +71,10 @@ def _finding(array: Array, rows: pd.DataFrame, limits: Limits) -> Finding:
     is_long_read = abs(size / limits.resync_size - 1) <= 0.05 or size >= 2 * limits.resync_size
     points = 1 + is_idle + is_long_read + 3 * bool(activity) + is_sustained(rows)
     points += float(values["apart"]) <= limits.alike
-    points -= array.device.is_inferred
+    points -= not array.is_stated
     is_enough = is_sustained(rows) or float(values["requests"]) >= limits.least_requests
-    sure = grading.confidence(
-        points, at_most="high" if is_enough and (activity or not array.shared) else "low"
-    )
+    is_own = bool(activity) or not array.shared
+    sure = grading.confidence(points, at_most="high" if is_enough and is_own else "low")
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
     legs = tuple(leg.name for leg in array.legs)
     return RULE.finding(
@@ -111,7 +110,7 @@ def _values(array: Array, rows: pd.DataFrame, paid: Account, limits: Limits) -> 
         "asked": float(np.nan_to_num(paid.read_kb)),
         "asked_share": 100 * float(np.nan_to_num(paid.read_kb)) / paid.legs_read_kb,
         "written": float(np.nan_to_num(paid.write_kb)),
-        "size": moved / ios,
+        "size": quotient(moved, ios),
         "unit": limits.resync_size,
         "requests": ios * float(lengths.sum()),
         "depth": float(np.mean(array.leg_mean(rows, "depth"))),
@@ -134,7 +133,7 @@ def _evidence(array: Array, rows: pd.DataFrame, values: Values, is_long_read: bo
     yield cite(legs, _LONG if is_long_read else _SHORT, values, weighs="for" if is_long_read else "against")
     if values["activity"]:
         yield cite(None, "{origin} says of {device}: {activity}", values)
-    if array.device.is_inferred:
+    if not array.is_stated:
         inferred = {**values, "members": array.device.provenance.get("members", "")}
         yield cite(None, "nothing states the members of {device}; {members}", inferred, weighs="against")
 

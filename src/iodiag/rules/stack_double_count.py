@@ -35,6 +35,9 @@ _NO_DISKS = ("zram", "ram", "sr", "fd", "loop")
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the host, where the sum over all devices is larger than what was asked of it."""
     shown = [series for series in view.devices if not series.name.startswith(_NO_DISKS)]
+    if not shown:
+        yield Outcome(RULE.id, "clear", (), "no disk, and nothing on one, is listed")
+        return
     # a disk's counters hold those of its partitions, and of what lies beside them
     whole = without_parts(shown)
     names = {series.name for series in whole}
