@@ -104,7 +104,7 @@ class Chain:
     is_signature: bool = False
 
     def numbers(self) -> dict[str, float | str]:
-        """What sentences about it name; `groups` is how many groups of commits fit into a second."""
+        """What sentences about it name; those of flushes only where they are counted."""
         numbers: dict[str, float | str] = {
             "device": self.series.name,
             "occupancy": self.occupancy,
@@ -113,11 +113,7 @@ class Chain:
             "write_await": self.write_await_ms,
         }
         if self.flush_await_ms > 0:
-            numbers |= {
-                "flushes": self.flushes_per_s,
-                "flush_await": self.flush_await_ms,
-                "groups": 1000 / self.flush_await_ms,
-            }
+            numbers |= {"flushes": self.flushes_per_s, "flush_await": self.flush_await_ms}
         return numbers
 
 

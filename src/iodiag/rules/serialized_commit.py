@@ -100,7 +100,7 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
     text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: small log writes"
     yield cite(chain.rows, text, values, worst="write_await_ms")
     if chain.flush_await_ms > 0:
-        text = "{device}: one after another, no more than {groups} groups of commits fit into a second"
+        text = "{device}: a commit that needs a flush of its own takes {flush_await} ms at the least"
         yield cite(chain.rows, text, values, weighs="context")
 
 
