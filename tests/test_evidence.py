@@ -99,6 +99,11 @@ def numeric(values: dict[str, float | str]) -> list[float]:
 
 
 @pytest.mark.parametrize("group", GROUPS)
+def test_no_rule_fails(group):
+    assert not [outcome for outcome in analyzed(group).outcomes if outcome.status == "error"]
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_number_of_a_sentence_stands_in_its_values(group):
     report = analyzed(group)
     unknown = [

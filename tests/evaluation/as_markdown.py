@@ -98,5 +98,5 @@ def plateaus_table(figures: Sequence[Plateau]) -> str:
         )
         for f in moved
     ]
-    text = table(("threshold", "default", "F1", "at 0.8 of it", "at 1.2 of it", "plateau"), rows)
+    text = table(("threshold", "default", "F1", "below it", "above it", "plateau"), rows)
     return f"{text}\n{len(figures) - len(moved)} of {len(figures)} thresholds move nothing at all.\n"

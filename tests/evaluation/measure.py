@@ -9,7 +9,7 @@ from evaluation.alerts import ALERTS
 from evaluation.said import Said
 from evaluation.scores import Counts
 from iodiag.model.finding import Finding
-from iodiag.model.rule import Rule
+from iodiag.model.rule import Rule, Threshold
 from iodiag.rules import all_rules
 from iodiag.rules._engine import run
 
@@ -152,24 +152,28 @@ def plateaus(said: Sequence[Said]) -> Iterator[Plateau]:
     """Every threshold of every rule with an expected case. Shared ones move in all rules at once."""
     rules = all_rules()
     labelled = {rule for item in said for rule in item.case.expected_in(item.route)}
-    groups: dict[tuple[str, float], list[str]] = {}
-    shared: dict[str, list[str]] = {}
+    shared: dict[tuple[str, Threshold], list[Rule]] = {}
     for rule in rules.values():
         if rule.id in labelled:
             for name, threshold in rule.thresholds.items():
-                shared.setdefault(f"{name}={threshold.meaning}", []).append(rule.id)
-    for key, owners in shared.items():
-        name = key.partition("=")[0]
-        threshold = rules[owners[0]].thresholds[name]
+                shared.setdefault((name, threshold), []).append(rule)
+    for (name, threshold), owners in shared.items():
         if threshold.default:
-            before = _f1(said, [rules[owner] for owner in owners], {})
-            changes = []
-            for factor in PERTURBED:
-                changed = {owner: {name: threshold.default * factor} for owner in owners}
-                changes.append(_f1(said, [rules[owner] for owner in owners], changed) - before)
-            label = f"{', '.join(owners)}: {name}"
-            yield Plateau(label, threshold.default, threshold.unit, before, (changes[0], changes[1]))
-    del groups
+            before = _f1(said, owners, {})
+            below, above = (
+                _f1(said, owners, {rule.id: {name: value} for rule in owners}) - before
+                for value in perturbed(threshold)
+            )
+            label = f"{', '.join(rule.id for rule in owners)}: {name}"
+            yield Plateau(label, threshold.default, threshold.unit, before, (below, above))
+
+
+def perturbed(threshold: Threshold) -> tuple[float, float]:
+    """0.8 and 1.2 times a threshold; of a share that would pass 100 %, half the way to it."""
+    low, high = (factor * threshold.default for factor in PERTURBED)
+    if threshold.unit == "%" and threshold.default < 100 < high:
+        high = (threshold.default + 100) / 2
+    return low, high
 
 
 def _f1(said: Sequence[Said], rules: Sequence[Rule], changed: Mapping[str, Mapping[str, float]]) -> float:
