@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from iodiag.comparison import compare
     from iodiag.errors import (
         ConfigError,
         FormatError,
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "analyze": "iodiag.pipeline",
+    "compare": "iodiag.comparison",
     "read": "iodiag.pipeline",
     "read_many": "iodiag.pipeline",
     "Capture": "iodiag.model.capture",
@@ -53,6 +55,7 @@ __all__ = [
     "UnknownFormat",
     "__version__",
     "analyze",
+    "compare",
     "read",
     "read_many",
 ]

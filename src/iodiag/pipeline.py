@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -18,6 +17,7 @@ from iodiag.derive.headline import headline
 from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
+from iodiag.derive.view import View
 from iodiag.errors import ConfigError, FormatError, IodiagError, SourceError, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats._clock import parse_time
@@ -26,9 +26,8 @@ from iodiag.formats._types import Item
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
-from iodiag.model.rule import Rule
 from iodiag.model.topology import Device, merge
-from iodiag.rules import all_rules
+from iodiag.rules._choice import changed_limits, chosen_rules
 from iodiag.rules._engine import run
 from iodiag.sources.archives import Contents, HostName, find
 
@@ -355,11 +354,25 @@ def analyze(
     `limits` maps `rule.threshold` to a value. `since` and `until` take a date and time, or a time
     of day. Raises ConfigError for an unknown rule, threshold, time or zone.
     """
-    zone = _zone(tz)
-    joined = join([captures] if isinstance(captures, Capture) else captures, zone)
+    joined, all_views = prepared(
+        captures, devices=devices, since=since, until=until, tz=tz, cpus=cpus, interval=interval
+    )
+    return judged(joined, all_views, limits=limits, rules=rules, skip_rules=skip_rules, tz=tz)
+
+
+def prepared(
+    captures: Capture | Iterable[Capture],
+    *,
+    devices: Iterable[str],
+    since: str | pd.Timestamp | None,
+    until: str | pd.Timestamp | None,
+    tz: str | None,
+    cpus: int | None,
+    interval: float | None,
+) -> tuple[Capture, list[View]]:
+    """Captures joined by host, and what rules see of each host, by the options of `analyze`."""
+    joined = join([captures] if isinstance(captures, Capture) else captures, _zone(tz))
     _pair_counters(joined, interval)
-    chosen = _chosen_rules(rules, skip_rules)
-    changed = _changed_limits(limits or {})
     selection = Selection(
         devices=tuple(devices),
         since=_bound(since, "since"),
@@ -367,13 +380,28 @@ def analyze(
         cpus=cpus,
         interval_s=interval,
     )
-    all_views = views(joined, selection)
+    return joined, views(joined, selection)
+
+
+def judged(
+    capture: Capture,
+    hosts: Iterable[View],
+    *,
+    limits: Mapping[str, float] | None,
+    rules: Iterable[str] | None,
+    skip_rules: Iterable[str],
+    tz: str | None,
+) -> Report:
+    """The report on what `prepared` made, by the options of `analyze`."""
+    chosen = chosen_rules(rules, skip_rules)
+    changed = changed_limits(limits or {})
     findings: list[Finding] = []
     outcomes: list[Outcome] = []
     summaries: list[DeviceSummary] = []
     series: list[Series] = []
-    for view in all_views:
-        found, others = run(chosen.values(), view, changed, joined.sources)
+    hosts = list(hosts)
+    for view in hosts:
+        found, others = run(chosen.values(), view, changed, capture.sources)
         findings += found
         outcomes += others
         summaries += device_summaries(view)
@@ -381,43 +409,15 @@ def analyze(
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        headline=headline(findings, outcomes, all_views),
-        sources=_source_summaries(joined),
+        headline=headline(findings, outcomes, hosts),
+        sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),
         outcomes=tuple(outcomes),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         series=tuple(series),
-        timezone=zone,
+        timezone=tz,
     )
-
-
-def _chosen_rules(wanted: Iterable[str] | None, skipped: Iterable[str]) -> dict[str, Rule]:
-    known = all_rules()
-    skipped = list(skipped)
-    names = list(wanted) if wanted else list(known)
-    for name in [*names, *skipped]:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules` lists them"
-            raise ConfigError(f"no rule is called {name!r}{hint}")
-    return {name: known[name] for name in known if name in names and name not in skipped}
-
-
-def _changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """`rule.threshold` → value, checked, grouped by rule."""
-    known = all_rules()
-    changed: dict[str, dict[str, float]] = {}
-    for name, value in limits.items():
-        rule, _, threshold = name.partition(".")
-        if rule not in known or threshold not in known[rule].thresholds:
-            of_rule = [f"{rule}.{t}" for t in known[rule].thresholds] if rule in known else []
-            names = of_rule or [f"{r}.{t}" for r, entry in known.items() for t in entry.thresholds]
-            near = get_close_matches(name, names, 1)
-            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules RULE` lists them"
-            raise ConfigError(f"no threshold is called {name!r}{hint}")
-        changed.setdefault(rule, {})[threshold] = float(value)
-    return changed
 
 
 def _bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:

@@ -2,166 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from iodiag.cli._common import (
-    EXIT_FAIL_ON,
-    load_config,
-    read_inputs,
-    thresholds,
-    user_errors,
-    write_whole,
-)
-from iodiag.errors import ConfigError
-
-if TYPE_CHECKING:
-    from iodiag.model.report import Report
-
-_ENDINGS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+from iodiag.cli._common import read_inputs, user_errors
+from iodiag.cli._options import analysis_options, deliver, formats_of, report_options
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Write the report here; the ending (.md, .html, .json) picks the format. Repeatable.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["md", "html", "json"]),
-    help="Format on standard output, or of an -o without a known ending.",
-)
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="NAME",
-    help="Look at this device only, by any of its names.",
-)
-@click.option(
-    "--since", metavar="TIME", help="Leave out samples before this time (14:30, or 2026-11-20T14:30)."
-)
-@click.option("--until", metavar="TIME", help="Leave out samples after this time.")
-@click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the report's times.")
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="Run this rule only. Repeatable.")
-@click.option(
-    "--skip-rule", "skip_rules", multiple=True, metavar="ID", help="Do not run this rule. Repeatable."
-)
-@click.option(
-    "--set", "settings", multiple=True, metavar="RULE.THRESHOLD=VALUE", help="Change a threshold. Repeatable."
-)
-@click.option("--config", metavar="FILE", help="TOML file with thresholds, rules and skip-rules.")
-@click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
-@click.option(
-    "--cpus", type=click.IntRange(min=1), metavar="N", help="Number of CPUs, where the capture does not say."
-)
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Sample length, where the capture does not say.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["critical", "warning", "notice"]),
-    help="Exit with 1 on a finding this severe or worse.",
-)
-@click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
-@click.option("--quiet", is_flag=True, help="No notes on standard error.")
-@click.option("--no-color", is_flag=True, help="No colour on a terminal.")
+@report_options
 @user_errors
-def analyze(
-    inputs: tuple[str, ...],
-    outputs: tuple[str, ...],
-    format_: str | None,
-    devices: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    tz: str | None,
-    rules: tuple[str, ...],
-    skip_rules: tuple[str, ...],
-    settings: tuple[str, ...],
-    config: str | None,
-    columns: str | None,
-    cpus: int | None,
-    interval: float | None,
-    fail_on: str | None,
-    strict: bool,
-    quiet: bool,
-    no_color: bool,
-) -> None:
+def analyze(inputs: tuple[str, ...], **options: Any) -> None:
     """Read captures and context, run the rules, and write one report.
 
     INPUT is a capture of iostat, sar, vmstat or sadc, context such as lsblk or /proc/mdstat, a directory
     or an archive of them (a sosreport goes in whole), an address such as s3://bucket/file, or - for
     standard input; what each holds is found from its content.
     """
-    formats = {path: _format_of(path, format_) for path in outputs}
-    configured = load_config(config)
-    changed = thresholds(configured, settings)
-    captures = read_inputs(inputs, strict, columns, quiet)
+    formats = formats_of(options["outputs"], options["format_"])
+    chosen = analysis_options(options)
+    captures = read_inputs(inputs, options["strict"], options["columns"], options["quiet"])
     from iodiag.pipeline import analyze as run
 
-    report = run(
-        captures,
-        limits=changed,
-        rules=rules or configured.get("rules"),
-        skip_rules=(*skip_rules, *configured.get("skip-rules", ())),
-        devices=devices,
-        since=since,
-        until=until,
-        tz=tz,
-        cpus=cpus,
-        interval=interval,
-    )
-    for path, chosen in formats.items():
-        write_whole(Path(path), _render(report, chosen))
-        if not quiet:
-            click.echo(f"iodiag: wrote {path}", err=True)
-    if not outputs:
-        _print(report, format_, no_color)
-    if fail_on is not None and _is_met(report, fail_on):
-        sys.exit(EXIT_FAIL_ON)
-
-
-def _format_of(path: str, stated: str | None) -> str:
-    ending = _ENDINGS.get(Path(path).suffix.lower(), stated)
-    if ending is None:
-        raise ConfigError(f"-o {path}: the ending picks no format; use .md, .html or .json, or give --format")
-    if not Path(path).parent.is_dir() or Path(path).is_dir():
-        raise ConfigError(f"-o {path}: cannot be written there; give a file in a directory that exists")
-    return ending
-
-
-def _render(report: Report, chosen: str) -> str:
-    if chosen == "html":
-        return report.to_html()
-    return report.to_json() if chosen == "json" else report.to_markdown()
-
-
-def _print(report: Report, format_: str | None, no_color: bool) -> None:
-    if format_ is None and sys.stdout.isatty():
-        from iodiag.report.as_terminal import console, show
-
-        show(report, console(sys.stdout, no_color=True if no_color else None))
-        return
-    text = _render(report, format_ or "md")
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-    sys.stdout.buffer.write(b"" if text.endswith("\n") else b"\n")
-    sys.stdout.buffer.flush()
-
-
-def _is_met(report: Report, level: str) -> bool:
-    from iodiag.model.finding import SEVERITIES
-
-    order = [str(severity) for severity in SEVERITIES]
-    return any(order.index(finding.severity) >= order.index(level) for finding in report.findings)
+    deliver(run(captures, **chosen), formats, options)

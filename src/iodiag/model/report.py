@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iodiag.model.capture import Section
 from iodiag.model.finding import SEVERITIES, Finding, Outcome
+
+if TYPE_CHECKING:
+    from iodiag.model.comparison import Comparison
 
 SCHEMA = "iodiag-report/1"
 
@@ -78,7 +81,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a report shows. `headline` is one sentence: what holds this host back."""
+    """Everything a report shows. `headline` is one sentence: what holds this host back.
+
+    With a `comparison` it is the analysis of the later side, and the headline says what moved.
+    """
 
     iodiag: str
     generated: str
@@ -91,6 +97,7 @@ class Report:
     series: tuple[Series, ...] = ()
     timezone: str | None = None
     schema: str = SCHEMA
+    comparison: Comparison | None = None
 
     @property
     def hosts(self) -> list[str]:

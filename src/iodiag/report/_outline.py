@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from iodiag.model.comparison import Comparison
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
 from iodiag.model.report import Report
 from iodiag.report import _text
@@ -60,8 +61,13 @@ def title(report: Report) -> Spans:
     """The heading of the report: whose it is and which time it covers."""
     hosts = report.hosts
     whose = _text.names(hosts, 3) if hosts else (Span("host not stated"),)
-    when = _text.time_span(*covered(report), report.timezone) or "no clock in the captures"
-    return (Span("Storage report: "), *whose, Span(f", {when}"))
+    if report.comparison is not None:
+        return (Span("Storage before and after: "), *whose)
+    return (Span("Storage report: "), *whose, Span(f", {_when(report)}"))
+
+
+def _when(report: Report) -> str:
+    return _text.time_span(*covered(report), report.timezone) or "no clock in the captures"
 
 
 def covered(report: Report) -> tuple[str | None, str | None]:
@@ -102,15 +108,37 @@ def tally(report: Report) -> str:
 
 def overview(report: Report) -> list[tuple[str, Spans]]:
     """Label and value of what stands at the top: captures, time, findings, who wrote it."""
-    sections = [summary.section for summary in report.sources if not summary.section.is_context]
-    captures = list(dict.fromkeys(section.source for section in sections))
-    facts = [("Read", _text.names(captures, 6) or (Span("no capture"),))]
-    length = _text.elapsed(*covered(report))
-    if length:
-        facts.append(("Covers", (Span(length),)))
-    facts.append(("Result", (Span(tally(report)),)))
+    if report.comparison is not None:
+        facts = _sides(report, report.comparison)
+    else:
+        facts = [("Read", _captures(report))]
+        length = _text.elapsed(*covered(report))
+        if length:
+            facts.append(("Covers", (Span(length),)))
+        facts.append(("Result", (Span(tally(report)),)))
     written = f"iodiag {report.iodiag}, {_text.time_span(report.generated, None) or 'no date'}"
     return [*facts, ("Written by", (Span(_text.visible(written, _text.NAME_LIMIT)),))]
+
+
+def _captures(report: Report) -> Spans:
+    sections = [summary.section for summary in report.sources if not summary.section.is_context]
+    names = list(dict.fromkeys(section.source for section in sections))
+    return _text.names(names, 6) or (Span("no capture"),)
+
+
+def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
+    """What was read on each side, how sure the verdict is, and how many findings went and came."""
+    facts: list[tuple[str, Spans]] = []
+    for label, side in (("Before", comparison.before), ("After", report)):
+        length = _text.elapsed(*covered(side))
+        when = f", {_when(side)}" + (f" ({length})" if length else "")
+        facts.append((label, (*_captures(side), Span(when))))
+    facts.append(
+        ("How sure", (Span(f"{comparison.confidence} ({_text.CONFIDENCE_MEANING[comparison.confidence]})"),))
+    )
+    words = (("went", "gone"), ("came", "new"), ("stayed", "still there"))
+    counted = [f"{sum(one.fate == fate for one in comparison.findings)} {word}" for fate, word in words]
+    return [*facts, ("Findings", (Span(", ".join(counted)),))]
 
 
 def parts(report: Report) -> list[Part]:
@@ -146,7 +174,7 @@ def _part(
 ) -> Part:
     evidence = []
     for heading, weighs in (("Evidence", "for"), ("Against it", "against"), ("Context", "context")):
-        points = tuple(_point(e, e.source in in_bytes) for e in finding.evidence if e.weighs == weighs)
+        points = tuple(point(e, e.source in in_bytes) for e in finding.evidence if e.weighs == weighs)
         if points:
             evidence.append((heading, points))
     remarks = (
@@ -210,7 +238,8 @@ def _window(finding: Finding, total: int | None, timezone: str | None) -> str:
     return ", ".join(words)
 
 
-def _point(evidence: Evidence, is_binary: bool) -> Point:
+def point(evidence: Evidence, is_binary: bool) -> Point:
+    """One piece of evidence, ready to draw; a binary file is addressed by bytes."""
     quotes = evidence.quotes[:QUOTES_SHOWN]
     is_elsewhere = any(quote.source != evidence.source for quote in quotes)
     width = max((len(str(quote.line)) for quote in quotes), default=0)

@@ -79,7 +79,24 @@ class Ladder:
     outside: tuple[Line, ...]
 
 
-Picture = Timeline | Bars | Ladder
+@dataclass(frozen=True)
+class Intervals:
+    """Ratios with their intervals, one below the other; NaN where there is no interval.
+
+    `band` is the range of ratios that count as no change.
+    """
+
+    caption: str
+    description: str
+    labels: tuple[str, ...]
+    ratios: tuple[float, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+    band: tuple[float, float] | None
+    x_label: str
+
+
+Picture = Timeline | Bars | Ladder | Intervals
 
 
 def pictures(report: Report, finding: Finding) -> list[Picture]:
@@ -184,7 +201,7 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]], is_host:
     room = min(POINTS_PER_LINE, POINTS_IN_TIMELINE // (4 * len(shown)))
     if is_host:
         for title, columns in _HOST_PANELS:
-            found.append(_panel(title, _lines_of_one(shown[0], axes[0], columns, room)))
+            found.append(panel(title, _lines_of_one(shown[0], axes[0], columns, room)))
     else:
         for title, directions, total in _DEVICE_PANELS:
             columns = directions if set(directions) & set(shown[0].columns) else {total: ""}
@@ -193,11 +210,11 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]], is_host:
             else:
                 totals = [_total(one, total, directions) for one in shown]
                 lines = [
-                    _line(_label(one.name), x, y, at, room)
+                    line(_label(one.name), x, y, at, room)
                     for at, (one, x, y) in enumerate(zip(shown, axes, totals, strict=True))
                     if y
                 ]
-            found.append(_panel(title, lines))
+            found.append(panel(title, lines))
     panels = [panel for panel in found if panel.lines]
     # requests per second stand in for throughput only where that is unknown
     has_throughput = any(panel.title.startswith("Throughput") for panel in panels)
@@ -206,7 +223,7 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]], is_host:
 
 def _lines_of_one(series: Series, x: tuple[float, ...], columns: Mapping[str, str], room: int) -> list[Line]:
     return [
-        _line(label, x, series.columns[column], at, room)
+        line(label, x, series.columns[column], at, room)
         for at, (column, label) in enumerate(columns.items())
         if column in series.columns
     ]
@@ -220,14 +237,14 @@ def _total(series: Series, total: str, directions: Mapping[str, str]) -> tuple[f
     if not parts:
         return ()
     if total == "await_ms":
-        return tuple(max(filter(_is_drawable, row), default=math.nan) for row in zip(*parts, strict=False))
+        return tuple(max(filter(is_drawable, row), default=math.nan) for row in zip(*parts, strict=False))
     return tuple(sum(row) for row in zip(*parts, strict=False))
 
 
-def _panel(title: str, lines: Iterable[Line]) -> Panel:
+def panel(title: str, lines: Iterable[Line]) -> Panel:
     """A panel of the lines that hold a number; kB/s become MB/s where they are many."""
-    drawn = [line for line in lines if any(map(_is_drawable, line.y))]
-    top = max((value for line in drawn for value in line.y if _is_drawable(value)), default=0.0)
+    drawn = [line for line in lines if any(map(is_drawable, line.y))]
+    top = max((value for line in drawn for value in line.y if is_drawable(value)), default=0.0)
     if title.endswith("kB/s") and top >= 10 * 1024:
         drawn = [Line(o.label, o.x, tuple(v / 1024 for v in o.y), o.colour) for o in drawn]
         title = title.replace("kB/s", "MB/s (1 MB = 1,024 kB)")
@@ -235,7 +252,7 @@ def _panel(title: str, lines: Iterable[Line]) -> Panel:
     return Panel(title, tuple(drawn), 100.0 if title.endswith("%") and len(drawn) and top > 50 else 0.0)
 
 
-def _line(label: str, x: Sequence[float], y: Sequence[float], colour: int, room: int) -> Line:
+def line(label: str, x: Sequence[float], y: Sequence[float], colour: int, room: int) -> Line:
     """A line of at most about `room` points, broken where samples are missing."""
     count = min(len(x), len(y))
     kept = _thinned(y[:count], room)
@@ -249,7 +266,7 @@ def _line(label: str, x: Sequence[float], y: Sequence[float], colour: int, room:
             xs.append(xs[-1])
             ys.append(math.nan)
         xs.append(x[at])
-        ys.append(y[at] if _is_drawable(y[at]) else math.nan)
+        ys.append(y[at] if is_drawable(y[at]) else math.nan)
     return Line(label, tuple(xs), tuple(ys), colour)
 
 
@@ -260,7 +277,7 @@ def _thinned(values: Sequence[float], room: int) -> list[int]:
     size = math.ceil(2 * len(values) / room)
     kept: list[int] = []
     for start in range(0, len(values), size):
-        stretch = [at for at in range(start, min(start + size, len(values))) if _is_drawable(values[at])]
+        stretch = [at for at in range(start, min(start + size, len(values))) if is_drawable(values[at])]
         if stretch:
             ends = {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
             kept.extend(sorted(ends))
@@ -297,12 +314,13 @@ def _inside(series: Series, finding: Finding) -> list[bool]:
     return [finding.samples[0] <= at <= finding.samples[1] for at in series.position]
 
 
-def _is_drawable(value: float) -> bool:
+def is_drawable(value: float) -> bool:
+    """Whether a number is known and no broken counter."""
     return abs(value) < LARGEST  # false for NaN too
 
 
 def _median(values: Iterable[float]) -> float:
-    known = [value for value in values if _is_drawable(value)]
+    known = [value for value in values if is_drawable(value)]
     return statistics.median(known) if known else math.nan
 
 
@@ -331,8 +349,8 @@ def _told(finding: Finding, shown: Sequence[Series]) -> str:
             pairs = list(zip(series.columns[column], inside, strict=False))
             within = _median(value for value, is_in in pairs if is_in)
             without = _median(value for value, is_in in pairs if not is_in)
-            if _is_drawable(within):
-                other = f" (otherwise {_text.number(without)})" if _is_drawable(without) else ""
+            if is_drawable(within):
+                other = f" (otherwise {_text.number(without)})" if is_drawable(without) else ""
                 facts.append(f"{_text.column_label(column)} {_text.number(within)}{other}")
         if facts:
             sentences.append(f"{_label(series.name)}: {', '.join(facts)}.")
@@ -348,7 +366,7 @@ def bars(report: Report, finding: Finding) -> Bars | None:
     groups = []
     for column, legend in (("read_await_ms", "read"), ("write_await_ms", "write"), ("await_ms", "await")):
         values = tuple(_await(report, finding, by_name.get(name), name, column) for name in peers)
-        if sum(map(_is_drawable, values)) >= 2:
+        if sum(map(is_drawable, values)) >= 2:
             groups.append((legend, values))
     if not groups:
         return None
@@ -401,7 +419,7 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
     for at, one in enumerate(shown):
         ios = _total(one, "ios_per_s", {"reads_per_s": "", "writes_per_s": ""})
         rows = zip(one.columns.get("queue_depth", ()), ios, _inside(one, finding), strict=False)
-        points = [(x, y, is_in) for x, y, is_in in rows if _is_drawable(x) and _is_drawable(y) and x > 0]
+        points = [(x, y, is_in) for x, y, is_in in rows if is_drawable(x) and is_drawable(y) and x > 0]
         for wanted, into in ((True, inside), (False, outside)):
             chosen = [(x, y) for x, y, is_in in points if is_in is wanted]
             step = max(1, math.ceil(len(points) * len(shown) / POINTS_IN_LADDER))

@@ -7,12 +7,13 @@ the only markup that is put in as it is, and matplotlib has escaped the text in 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import _account, _outline, _text
+from iodiag.report import _account, _comparison, _outline, _text
 from iodiag.report._outline import Part
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from iodiag.report._picture import Picture
 
+Key = tuple[str, int]
 PAGE_BYTES = 5_000_000
 SVG_BYTES = 300_000
 CHARTS_SHOWN = 40
@@ -57,7 +59,19 @@ def render(report: Report, with_charts: bool = True) -> str:
     if not with_charts:
         return page
     room = PAGE_BYTES - len(page.encode())
-    return _page(template, report, parts, _draw(report, parts, room))
+    return _page(template, report, parts, _draw(_drawable(report, parts), room))
+
+
+def _drawable(report: Report, parts: list[Part]) -> Iterator[tuple[Key, list[Picture]]]:
+    """What gets charts: the sections of a comparison, then the findings, each with its key in the page."""
+    from iodiag.report import _comparison_picture, _picture
+
+    if report.comparison is not None:
+        for section in _comparison.sections(report, report.comparison):
+            found = _comparison_picture.pictures(report, report.comparison, section.subject)
+            yield ("moved", section.number), found
+    for part in parts:
+        yield ("finding", part.number), _picture.pictures(report, part.finding)
 
 
 def _template() -> Template:
@@ -69,8 +83,9 @@ def _template() -> Template:
     return environment.from_string(files("iodiag.report").joinpath("page.html").read_text("utf-8"))
 
 
-def _page(template: Template, report: Report, parts: list[Part], drawn: dict[int, Drawn]) -> str:
+def _page(template: Template, report: Report, parts: list[Part], drawn: dict[Key, Drawn]) -> str:
     return template.render(
+        **_compared(report),
         css=files("iodiag.report").joinpath("page.css").read_text("utf-8"),
         title=_outline.title(report),
         plain=_text.plain,
@@ -95,19 +110,38 @@ def _page(template: Template, report: Report, parts: list[Part], drawn: dict[int
     )
 
 
-def _draw(report: Report, parts: list[Part], room: int) -> dict[int, Drawn]:
-    """The charts by the number of their finding; the same picture is drawn once."""
-    from iodiag.report._picture import pictures
+def _compared(report: Report) -> dict[str, Any]:
+    """What the page says of a comparison; nothing where there is none."""
+    compared = report.comparison
+    if compared is None:
+        return {"compared": None}
+    return {
+        "compared": compared,
+        "moved": _comparison.sections(report, compared),
+        "others": _comparison.others(compared),
+        "uncompared": _comparison.uncompared(compared),
+        "fates": _comparison.fates(report, compared),
+        "gone": _comparison.gone(report, compared),
+        "method": list(_comparison.method(compared)),
+        "devices_before": _account.stacked(_account.devices(compared.before)),
+        "sources_before": _account.sources(compared.before),
+        "ledgers_before": _account.ledgers(compared.before),
+        "unread_before": _account.unread(compared.before),
+        "notes_before": _account.notes(compared.before),
+    }
 
-    drawn: dict[int, Drawn] = {}
-    first_shown: dict[Picture, int] = {}
+
+def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, Drawn]:
+    """The charts by their key; the same picture is drawn once."""
+    drawn: dict[Key, Drawn] = {}
+    first_shown: dict[Picture, Key] = {}
     total = 0
-    for part in parts:
+    for key, pictures in wanted:
         charts: list[Chart] = []
         remarks: list[str] = []
-        for picture in pictures(report, part.finding):
+        for picture in pictures:
             if picture in first_shown:
-                remarks.append(f"The chart is the same as that of finding {first_shown[picture]}.")
+                remarks.append(f"The chart is the same as that of finding {first_shown[picture][1]}.")
                 continue
             chart = _chart(picture, f"chart-{total}") if room > 0 and total < CHARTS_SHOWN else None
             if chart is None or chart.size > room:
@@ -117,9 +151,9 @@ def _draw(report: Report, parts: list[Part], room: int) -> dict[int, Drawn]:
                 continue
             room -= chart.size
             total += 1
-            first_shown[picture] = part.number
+            first_shown[picture] = key
             charts.append(chart)
-        drawn[part.number] = Drawn(tuple(charts), " ".join(dict.fromkeys(remarks)))
+        drawn[key] = Drawn(tuple(charts), " ".join(dict.fromkeys(remarks)))
     return drawn
 
 

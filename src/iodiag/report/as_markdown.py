@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import _account, _outline, _text
+from iodiag.report import _account, _comparison, _outline, _text
 from iodiag.report._account import Remark, Table
+from iodiag.report._comparison import Section
 from iodiag.report._outline import Part, Point
 from iodiag.report._text import Span, Spans
 
@@ -29,11 +31,15 @@ def render(report: Report) -> str:
         f"**{inline(_outline.headline(report))}**",
         "",
         *(f"- **{label}:** {inline(value)}" for label, value in _outline.overview(report)),
+        *(_compared(report, report.comparison) if report.comparison else ()),
         *_findings(report),
         *_clear(report),
         *_unjudged(report),
         *_devices(report),
+        *(_devices(report.comparison.before, " before") if report.comparison else ()),
         *_read(report),
+        *(_read(report.comparison.before, " before") if report.comparison else ()),
+        *(_method(report.comparison) if report.comparison else ()),
         *_thresholds(report),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -103,8 +109,52 @@ def _table(table: Table) -> Iterator[str]:
         yield from ("", _block(_text.prose(table.left_out)))
 
 
+def _compared(report: Report, comparison: Comparison) -> Iterator[str]:
+    """What moved, and what became of the findings; the analysis of after follows."""
+    yield from ("", "## What moved")
+    sections = _comparison.sections(report, comparison)
+    if not sections:
+        yield from ("", "Nothing could be compared.")
+    for section in sections:
+        yield from _section(section)
+    others = _comparison.others(comparison)
+    if others.rows:
+        yield from ("", "### Other devices", "", *_table(others))
+    told = _comparison.uncompared(comparison)
+    if told:
+        yield from ("", "### Not compared", "", *(f"- {_block(words)}" for words in told))
+    yield from ("", "## Findings before and after", "")
+    fates = _comparison.fates(report, comparison)
+    if fates.rows:
+        yield from _table(fates)
+    else:
+        yield "No rule found anything on either side."
+    for part in _comparison.gone(report, comparison):
+        yield from _finding(part, "Gone")
+
+
+def _method(comparison: Comparison) -> Iterator[str]:
+    method = list(_comparison.method(comparison))
+    if method:
+        yield from ("", "## How this was compared", "", *(f"- {_block(words)}" for words in method))
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield from ("", f"### {inline(section.heading)}", "")
+    if section.reading:
+        yield from (_block(section.reading), "")
+    yield from (f"- **{label}:** {inline(value)}" for label, value in section.facts)
+    yield from (f"- {_block(remark)}" for remark in section.remarks)
+    yield from ("", *_table(section.changes))
+    if section.loads.rows:
+        yield from ("", "#### Latency at matched load, before → after", "", *_table(section.loads))
+    yield from ("", "#### What this rests on", "")
+    for point in section.points:
+        yield from _point(point)
+
+
 def _findings(report: Report) -> Iterator[str]:
-    yield from ("", "## Findings")
+    yield from ("", "## Findings after" if report.comparison else "## Findings")
     parts = _outline.parts(report)
     if not parts:
         yield from ("", _outline.nothing_found(report))
@@ -114,8 +164,9 @@ def _findings(report: Report) -> Iterator[str]:
         yield from _finding(part)
 
 
-def _finding(part: Part) -> Iterator[str]:
-    yield from ("", f"### {part.number}. {part.severity.capitalize()}: {inline(part.title)}", "")
+def _finding(part: Part, fate: str = "") -> Iterator[str]:
+    lead = fate or f"{part.number}. {part.severity.capitalize()}"
+    yield from ("", f"### {lead}: {inline(part.title)}", "")
     yield from (_block(part.summary), "")
     for label, value in part.facts:
         yield f"- **{label}:** {inline(value)}"
@@ -164,14 +215,16 @@ def _unjudged(report: Report) -> Iterator[str]:
         yield from (*(("",) if at else ()), f"### {heading}", "", *_table(table))
 
 
-def _devices(report: Report) -> Iterator[str]:
+def _devices(report: Report, side: str = "") -> Iterator[str]:
     table = _account.devices(report)
     if table.rows or table.left_out:
-        yield from ("", "## Devices", "", _text.SUMMARY_NOTE, "", *_table(table))
+        side = side or (" after" if report.comparison else "")
+        yield from ("", f"## Devices{side}", "", _text.SUMMARY_NOTE, "", *_table(table))
 
 
-def _read(report: Report) -> Iterator[str]:
-    yield from ("", "## What was read", "", *_table(_account.sources(report)))
+def _read(report: Report, side: str = "") -> Iterator[str]:
+    side = side or (" after" if report.comparison else "")
+    yield from ("", f"## What was read{side}", "", *_table(_account.sources(report)))
     ledgers = _account.ledgers(report)
     if ledgers:
         yield from ("", *(f"- {inline((source,))}: {_escaped(words, False)}" for source, words in ledgers))

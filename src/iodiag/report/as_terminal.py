@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
+from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import _account, _outline, _text
+from iodiag.report import _account, _comparison, _outline, _text
 from iodiag.report._account import Remark, Table
 from iodiag.report._outline import Part, Point
-from iodiag.report._text import Spans
+from iodiag.report._text import Span, Spans
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -53,6 +54,8 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
     yield _words(_outline.title(report))
     yield Panel(headline, border_style=style)
     yield from _facts(_outline.overview(report))
+    if report.comparison is not None:
+        yield from _compared(report, report.comparison)
     parts = _outline.parts(report)
     if len(parts) > 1:
         yield ""
@@ -64,9 +67,31 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
     yield from _section("Devices", [("", _account.stacked(_account.devices(report)))])
     if report.devices:
         yield Text(_text.SUMMARY_NOTE, "dim")
+    if report.comparison is not None:
+        yield from _section(
+            "What was read before", [("", _short(_account.sources(report.comparison.before)))]
+        )
     yield from _section("What was read", [("", _short(_account.sources(report)))])
     yield from _remarks("Lines not understood", _account.unread(report))
     yield from _remarks("Notes on reading", _account.notes(report))
+
+
+def _compared(report: Report, comparison: Comparison) -> Iterator[RenderableType]:
+    """What moved, and what became of the findings; the analysis of after follows."""
+    for section in _comparison.sections(report, comparison):
+        yield from _rule(_words(section.heading, "bold"))
+        if section.reading:
+            yield _words(section.reading)
+        for remark in section.remarks:
+            yield _item("•", _words(remark))
+        yield from _grid(section.changes)
+        yield from _grid(section.loads)
+        for point in section.points:
+            yield _item("•", _words((*point.words, Span(" ("), *point.address, Span(")"))))
+    yield from _section("Other devices", [("", _comparison.others(comparison))])
+    for words in _comparison.uncompared(comparison):
+        yield _item("•", _words(words))
+    yield from _section("Findings before and after", [("", _comparison.fates(report, comparison))])
 
 
 def _words(spans: Spans, style: str = "") -> Text:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from iodiag.report import _text
-from iodiag.report._picture import Bars, Ladder, Line, Picture, Timeline
+from iodiag.report._picture import Bars, Intervals, Ladder, Line, Picture, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,6 +112,8 @@ def _draw(picture: Picture, palette: Palette) -> Figure:
         return _timeline(picture, palette)
     if isinstance(picture, Bars):
         return _bars(picture, palette)
+    if isinstance(picture, Intervals):
+        return _intervals(picture, palette)
     return _ladder(picture, palette)
 
 
@@ -259,6 +261,39 @@ def _bars(picture: Bars, palette: Palette) -> Figure:
     if has_legend:
         _legend(figure, handles, [legend for legend, _ in picture.groups], palette)
     return figure
+
+
+def _intervals(picture: Intervals, palette: Palette) -> Figure:
+    count = len(picture.labels)
+    figure, (axis,) = _figure(1, palette, 0.27 * count, WIDTH_IN, has_legend=False)
+    _title(axis, picture.x_label, palette)
+    axis.set_xscale("log")
+    axis.grid(visible=False, axis="y")
+    if picture.band:
+        axis.axvspan(*picture.band, color=palette[_SHADE], linewidth=0, zorder=0)
+    axis.axvline(1.0, color=palette[_MUTED], linewidth=0.9, zorder=1)
+    known = [v for v in (*picture.ratios, *picture.lows, *picture.highs) if math.isfinite(v)]
+    for place, (ratio, low, high) in enumerate(zip(picture.ratios, picture.lows, picture.highs, strict=True)):
+        is_far = not 1 - 1e-9 <= ratio <= 1 + 1e-9 and (low > 1 or high < 1)
+        colour = palette.line(1 if is_far else 0)
+        axis.plot((low, high), (place, place), color=colour, linewidth=2.2, solid_capstyle="butt")
+        _dots(axis, (ratio,), (place,), colour, math.isfinite(low))
+    axis.set_xlim(min(0.7, 0.85 * min(known)), max(1.4, 1.18 * max(known)))
+    axis.set_ylim(count - 0.5, -0.5)
+    axis.set_yticks(range(count), picture.labels)
+    axis.tick_params(axis="y", labelcolor=palette[_INK], labelsize=9)
+    _ratio_ticks(axis)
+    longest = max(map(len, picture.labels))
+    figure.subplots_adjust(left=(0.2 + 0.078 * longest) / WIDTH_IN)
+    return figure
+
+
+def _ratio_ticks(axis: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"×{_text.number(float(value))}"))
 
 
 def _ladder(picture: Ladder, palette: Palette) -> Figure:

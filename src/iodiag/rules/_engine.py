@@ -44,7 +44,7 @@ def run(
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     kept.sort(key=_harm)
-    kept = [replace(f, host=f.host or view.host, evidence=_quoted(f.evidence, sources)) for f in kept]
+    kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
     return kept, _merged([replace(o, host=o.host or view.host) for o in outcomes])
 
 
@@ -117,7 +117,7 @@ def _relatives(view: View) -> dict[str, frozenset[str]]:
     return {name: frozenset(others) for name, others in result.items()}
 
 
-def _quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
+def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
     """Evidence with its quotes filled in, word for word; a binary file has none."""
     result = []
     for item in evidence:

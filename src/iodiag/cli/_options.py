@@ -1,0 +1,153 @@
+"""The options that commands with a report share, and what becomes of the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import click
+
+from iodiag.cli._common import EXIT_FAIL_ON, load_config, thresholds, write_whole
+from iodiag.errors import ConfigError
+
+if TYPE_CHECKING:
+    from iodiag.model.report import Report
+
+Params = ParamSpec("Params")
+Command = Callable[Params, None]
+
+_ENDINGS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+
+_OPTIONS = (
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        metavar="FILE",
+        help="Write the report here; the ending (.md, .html, .json) picks the format. Repeatable.",
+    ),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["md", "html", "json"]),
+        help="Format on standard output, or of an -o without a known ending.",
+    ),
+    click.option(
+        "--device",
+        "devices",
+        multiple=True,
+        metavar="NAME",
+        help="Look at this device only, by any of its names.",
+    ),
+    click.option(
+        "--since", metavar="TIME", help="Leave out samples before this time (14:30, or 2026-11-20T14:30)."
+    ),
+    click.option("--until", metavar="TIME", help="Leave out samples after this time."),
+    click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the report's times."),
+    click.option("--rule", "rules", multiple=True, metavar="ID", help="Run this rule only. Repeatable."),
+    click.option(
+        "--skip-rule", "skip_rules", multiple=True, metavar="ID", help="Do not run this rule. Repeatable."
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="RULE.THRESHOLD=VALUE",
+        help="Change a threshold. Repeatable.",
+    ),
+    click.option("--config", metavar="FILE", help="TOML file with thresholds, rules and skip-rules."),
+    click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one."),
+    click.option(
+        "--cpus",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of CPUs, where the capture does not say.",
+    ),
+    click.option(
+        "--interval",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Sample length, where the capture does not say.",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["critical", "warning", "notice"]),
+        help="Exit with 1 on a finding this severe or worse (of AFTER, where two sides are compared).",
+    ),
+    click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood."),
+    click.option("--quiet", is_flag=True, help="No notes on standard error."),
+    click.option("--no-color", is_flag=True, help="No colour on a terminal."),
+)
+
+
+def report_options(command: Command[Params]) -> Command[Params]:
+    """Give a command every option of a report; its function takes them as keywords."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def formats_of(outputs: tuple[str, ...], stated: str | None) -> dict[str, str]:
+    """The format of each -o, by its ending; an error before anything is read."""
+    return {path: _format_of(path, stated) for path in outputs}
+
+
+def analysis_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of `iodiag.analyze` and `iodiag.compare` that some options make."""
+    configured = load_config(options["config"])
+    passed = ("devices", "since", "until", "tz", "cpus", "interval")
+    return {
+        "limits": thresholds(configured, options["settings"]),
+        "rules": options["rules"] or configured.get("rules"),
+        "skip_rules": (*options["skip_rules"], *configured.get("skip-rules", ())),
+        **{name: options[name] for name in passed},
+    }
+
+
+def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) -> None:
+    """Write the report where it was asked for, else to standard output; exit 1 on --fail-on."""
+    for path, chosen in formats.items():
+        write_whole(Path(path), _render(report, chosen))
+        if not options["quiet"]:
+            click.echo(f"iodiag: wrote {path}", err=True)
+    if not formats:
+        _print(report, options["format_"], options["no_color"])
+    if options["fail_on"] is not None and _is_met(report, options["fail_on"]):
+        sys.exit(EXIT_FAIL_ON)
+
+
+def _format_of(path: str, stated: str | None) -> str:
+    ending = _ENDINGS.get(Path(path).suffix.lower(), stated)
+    if ending is None:
+        raise ConfigError(f"-o {path}: the ending picks no format; use .md, .html or .json, or give --format")
+    if not Path(path).parent.is_dir() or Path(path).is_dir():
+        raise ConfigError(f"-o {path}: cannot be written there; give a file in a directory that exists")
+    return ending
+
+
+def _render(report: Report, chosen: str) -> str:
+    if chosen == "html":
+        return report.to_html()
+    return report.to_json() if chosen == "json" else report.to_markdown()
+
+
+def _print(report: Report, format_: str | None, no_color: bool) -> None:
+    if format_ is None and sys.stdout.isatty():
+        from iodiag.report.as_terminal import console, show
+
+        show(report, console(sys.stdout, no_color=True if no_color else None))
+        return
+    text = _render(report, format_ or "md")
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.write(b"" if text.endswith("\n") else b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _is_met(report: Report, level: str) -> bool:
+    from iodiag.model.finding import SEVERITIES
+
+    order = [str(severity) for severity in SEVERITIES]
+    return any(order.index(finding.severity) >= order.index(level) for finding in report.findings)

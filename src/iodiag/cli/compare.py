@@ -1,0 +1,35 @@
+"""`iodiag compare`: the same work before and after a change, and what moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from iodiag.cli._common import read_inputs, user_errors
+from iodiag.cli._options import analysis_options, deliver, formats_of, report_options
+from iodiag.errors import ConfigError
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@report_options
+@user_errors
+def compare(before: str, after: str, **options: Any) -> None:
+    """Say what a change moved, by how much, how sure that is, and which findings went away or came.
+
+    BEFORE and AFTER are each a capture, or a directory or an archive of captures and context, of the same
+    work before and after the change; one of them may be - for standard input. The options apply to both.
+    """
+    if before == after == "-":
+        raise ConfigError("both sides are -: standard input can be only one; give a file for the other")
+    formats = formats_of(options["outputs"], options["format_"])
+    chosen = analysis_options(options)
+    sides = [
+        read_inputs((side,), options["strict"], options["columns"], options["quiet"])
+        for side in (before, after)
+    ]
+    from iodiag.comparison import compare as run
+
+    deliver(run(*sides, **chosen), formats, options)

@@ -1,0 +1,39 @@
+"""Which rules run, and with which thresholds, from what the user asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from iodiag.errors import ConfigError
+from iodiag.model.rule import Rule
+from iodiag.rules import all_rules
+
+
+def chosen_rules(wanted: Iterable[str] | None, skipped: Iterable[str]) -> dict[str, Rule]:
+    """The rules to run, by id; all of them where none are wanted by name."""
+    known = all_rules()
+    skipped = list(skipped)
+    names = list(wanted) if wanted else list(known)
+    for name in [*names, *skipped]:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules` lists them"
+            raise ConfigError(f"no rule is called {name!r}{hint}")
+    return {name: known[name] for name in known if name in names and name not in skipped}
+
+
+def changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """`rule.threshold` → value, checked, grouped by rule."""
+    known = all_rules()
+    changed: dict[str, dict[str, float]] = {}
+    for name, value in limits.items():
+        rule, _, threshold = name.partition(".")
+        if rule not in known or threshold not in known[rule].thresholds:
+            of_rule = [f"{rule}.{t}" for t in known[rule].thresholds] if rule in known else []
+            names = of_rule or [f"{r}.{t}" for r, entry in known.items() for t in entry.thresholds]
+            near = get_close_matches(name, names, 1)
+            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules RULE` lists them"
+            raise ConfigError(f"no threshold is called {name!r}{hint}")
+        changed.setdefault(rule, {})[threshold] = float(value)
+    return changed
