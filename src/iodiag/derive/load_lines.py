@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from iodiag.derive.episodes import is_sustained
+import pandas as pd
+
 from iodiag.derive.evidence import cite, cite_fact
 from iodiag.derive.facts import number
-from iodiag.derive.queueing import Level, gain_left, overlapped
+from iodiag.derive.queueing import Level, gain_left
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
@@ -38,10 +39,10 @@ def numbers(series: DeviceSeries, load: Load) -> Values:
         values |= {"inflation": load.inflation, "gain": 100 * gain_left(load.inflation)}
     if unloaded is not None:
         values |= {"unloaded": unloaded.latency_ms, "unloaded_depth": unloaded.depth}
-        values["overlap"] = overlapped(level, unloaded)
-    values |= {"elasticity": load.elasticity, "servers": load.servers}
+    values |= {"elasticity": load.elasticity, "servers": load.servers, "at_best": load.at_best}
+    values |= {"origin": series.rotational_origin, "spread_over": series.disks or 0}
     if load.spindles is not None:
-        values |= {"disks": load.spindles, "origin": series.rotational_origin}
+        values["disks"] = load.spindles
     return {name: value for name, value in values.items() if value == value}
 
 
@@ -117,18 +118,18 @@ def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
 def disks_below(load: Load) -> Iterator[Evidence]:
     """What the disks under a spread device did in the same reports."""
     if load.below:
-        busiest = max(load.below, key=lambda disk: disk[1])
+        busiest = max(load.below, key=lambda disk: disk.util)
         values: Values = {
             "count": len(load.below),
-            "mean": 100 * sum(util for _, util in load.below) / len(load.below),
-            "busiest": busiest[0],
-            "most": 100 * busiest[1],
+            "mean": 100 * sum(disk.util for disk in load.below) / len(load.below),
+            "busiest": busiest.name,
+            "most": 100 * busiest.util,
         }
         text = (
-            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} most: "
-            "{most:.0f} %"
+            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
+            "most: {most:.0f} %"
         )
-        yield cite(None, text, values, weighs="context")
+        yield cite(pd.concat([disk.rows for disk in load.below]), text, values, weighs="context")
 
 
 def waiters(view: View, load: Load) -> Iterator[Evidence]:
@@ -168,7 +169,7 @@ def felt(view: View, load: Load) -> Iterator[Evidence]:
         "from {few:g} to {many:g} threads the application's response time rose from {short} to {long} ms, "
         "{times:.1f}x; the device's {device_times:.1f}x"
     )
-    yield cite_fact(replace(queued, values={**queued.values, **values}), text)
+    yield cite_fact(replace(queued, values=dict(queued.values) | values), text)
 
 
 def _with_threads(facts: Iterable[Fact], depth: float) -> Fact | None:
@@ -182,8 +183,3 @@ AGREES = 1.5
 
 LEAST_PRESSURE = 20.0
 """Share of time in % that some task waits for I/O from which it hurts; judgement."""
-
-
-def holds_long(load: Load) -> bool:
-    """Whether the level lasts long enough by itself for more than `low` confidence."""
-    return is_sustained(load.level.rows)

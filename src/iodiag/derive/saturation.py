@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -127,6 +127,14 @@ THRESHOLDS = {
 }
 
 
+class Disk(NamedTuple):
+    """A disk below an array, its samples in the reports of a level, and their mean util (0..1)."""
+
+    name: str
+    util: float
+    rows: pd.DataFrame
+
+
 @dataclass(frozen=True)
 class Load:
     """A busy level with its verdict, and everything that the verdict rests on.
@@ -134,8 +142,9 @@ class Load:
     `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
     what a device of the class takes at the longest. `lower` and `higher` are the comparable levels
     below and above, `elasticity` is against `lower`, `servers` the fan-out estimate between the
-    lightest comparable level and the next. `below` are the disks under a spread device with their
-    mean util in the same reports. `reason` says of an indeterminate level what would settle it.
+    lightest comparable level and the next. `parallel` says what shows that several requests are
+    served at once, with `at_best` of them at the least where rates tell. `below` are the disks
+    under a spread device. `reason` says of an indeterminate level what would settle it.
     """
 
     level: Level
@@ -149,8 +158,9 @@ class Load:
     servers: float = float("nan")
     spindles: float | None = None
     parallel: str = ""
+    at_best: float = float("nan")
     legs: tuple[Leg, ...] = ()
-    below: tuple[tuple[str, float], ...] = ()
+    below: tuple[Disk, ...] = ()
     reason: str = ""
 
 
@@ -204,6 +214,7 @@ def _facts(
         and other.latency_ms >= SLOWER_THAN_ALONE * level.latency_ms
     ]
     lower = max(below, key=lambda other: other.busy_depth, default=None)
+    at_best = _at_best(steady, unloaded)
     return Load(
         level=level,
         unloaded=unloaded,
@@ -212,33 +223,40 @@ def _facts(
         elasticity=elasticity(lower, level) if lower else float("nan"),
         servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
         spindles=spindles(series, writes=level.direction == "writes"),
-        parallel=_parallel(series, level, steady, unloaded),
+        parallel=_parallel(series, level, at_best),
+        at_best=at_best,
         below=_disks_below(view, series, level),
     )
 
 
-def _parallel(series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None) -> str:
-    """What shows that the device serves several requests at once; empty where nothing does."""
+def _parallel(series: DeviceSeries, level: Level, at_best: float) -> str:
+    """What shows that the device serves several requests at once; empty where nothing does.
+
+    A sentence with the names of values that load_lines.numbers has.
+    """
     if spindles(series, writes=False) == 1:
         return ""
     if is_spinning(series) is False:
-        return f"it is no spinning disk (from {series.rotational_origin})"
+        return "it is no spinning disk (from {origin})"
     if is_spread(series) and series.disks and series.disks >= 2:
-        return f"it spreads its requests over {series.disks} disks"
-    if unloaded is not None and unloaded.is_measured:
-        grown = [
-            overlapped(other, unloaded)
-            for other in steady
-            if other.latency_ms >= SLOWER_THAN_ALONE * unloaded.latency_ms
-        ]
-        if grown and max(grown) >= LEAST_OVERLAP:
-            return f"at its best it served at least {max(grown):.1f} requests at once"
+        return "it spreads its requests over {spread_over:g} disks"
+    if at_best >= LEAST_OVERLAP:
+        return "at its best it served at least {at_best:.1f} requests at once"
     if level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS:
-        return "no spinning disk answers that fast at that rate"
+        return "no spinning disk answers within {latency} ms at {rate} requests/s"
     return ""
 
 
-def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[tuple[str, float], ...]:
+def _at_best(steady: Sequence[Level], unloaded: Baseline | None) -> float:
+    """The most requests that it must have served at once, X·R1, over the levels that R1 holds for."""
+    if unloaded is None or not unloaded.is_measured:
+        return float("nan")
+    least_ms = SLOWER_THAN_ALONE * unloaded.latency_ms
+    grown = [overlapped(other, unloaded) for other in steady if other.latency_ms >= least_ms]
+    return max(grown, default=float("nan"))
+
+
+def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, ...]:
     """The disks that a spread device stands on, with their mean util in the reports of a level."""
     if not is_spread(series):
         return ()
@@ -247,10 +265,10 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[tuple[
     for leaf in series.leaves:
         own = view.series(leaf.name)
         if own is not None:
-            same = np.isin(_report_keys(own.frame), reports)
-            util = weighted.mean(own.frame[same], "util_pct")
+            same = own.frame[np.isin(_report_keys(own.frame), reports)]
+            util = weighted.mean(same, "util_pct")
             if not np.isnan(util):
-                found.append((own.name, util / 100))
+                found.append(Disk(own.name, util / 100, same))
     return tuple(found)
 
 
@@ -350,7 +368,7 @@ def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
             return "its latency is low, but a deeper queue moved no more: it is at its knee"
     if is_spinning(series) is not True:
         return ""
-    hot = [name for name, util in load.below if util >= HOT]
+    hot = [disk.name for disk in load.below if disk.util >= HOT]
     if hot:
         return f"of the disks below, {', '.join(hot)} had little idle time left"
     if has_parity(series) and level.direction != "reads" and not load.below:
@@ -365,6 +383,9 @@ def _unknown(load: Load) -> str:
         "no baseline: no sample of this kind of request has about one in flight, so nothing says what a "
         "request costs unloaded; a capture at low load, or lsblk and the disks below, would settle it"
     )
+
+
+_TICKED = "util exceeds the {depth} in flight: it was counted in ticks"
 
 
 def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
@@ -384,4 +405,4 @@ def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
     latency = weighted.values(rows, "latency_ms")
     busy = np.maximum(weighted.values(rows, "depth"), HALF_DIGIT)
     rows = rows.assign(busy=busy, at_once=1.0, cost_ms=latency, kind=5.0, span=weighted.lengths(rows))
-    return Load(level_of(rows), "false alarm", legs=("ticks",), parallel="util was counted in ticks")
+    return Load(level_of(rows), "false alarm", legs=("ticks",), parallel=_TICKED)

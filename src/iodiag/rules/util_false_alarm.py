@@ -72,11 +72,11 @@ def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY[lead.legs[0]], values | {"parallel": lead.parallel}),
+        summary=say(_SUMMARY[lead.legs[0]], values),
         evidence=(
             *(state(series, load) for load in told),
             *_headroom(series, told),
-            cite(lead.level.rows, "{parallel}", {"parallel": lead.parallel}),
+            cite(lead.level.rows, lead.parallel, values),
             *parallelism(series, lead),
             *disks_below(lead),
             *_against(series, lead),

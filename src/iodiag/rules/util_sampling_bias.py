@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
@@ -27,21 +29,28 @@ from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
+MOST_TOLD = 5
+"""Devices whose numbers are told; the others are named."""
+
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per device with samples in which %util cannot be true."""
+    """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
+    found: list[tuple[DeviceSeries, pd.DataFrame]] = []
     clear: list[str] = []
     for series in view.devices:
-        finding = _judge(series, limits)
-        if finding is None:
+        rows = _inflated(series, limits)
+        if rows is None:
             clear.append(series.name)
         else:
-            yield finding
+            found.append((series, rows))
+    if found:
+        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), limits)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
 
 
-def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
+def _inflated(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
+    """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
     frame = series.frame
     util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
     wait, length = weighted.values(frame, "await_ms"), weighted.values(frame, "interval_s")
@@ -51,39 +60,47 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
     inflated &= (weighted.values(frame, "ios_per_s") > 0) & (util <= limits.most_util / 100)
     rows = frame[inflated]
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
-    if len(rows) < limits.least_samples and not by_far:
-        return None
-    worst = rows.iloc[int((rows["util"] - rows["depth"]).to_numpy().argmax())]
-    values: dict[str, float | str] = {
+    return rows if len(rows) >= limits.least_samples or by_far else None
+
+
+def _excess(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
+    return weighted.values(rows, "util") - weighted.values(rows, "depth")
+
+
+def _finding(found: list[tuple[DeviceSeries, pd.DataFrame]], limits: Limits) -> Finding:
+    text = (
+        "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
+        "shows {util} % at {depth} in flight, which is {busy} % at the most"
+    )
+    first, rows = found[0]
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high",
+        devices=tuple(series.name for series, _ in found),
+        samples=(int(rows["sample"].min()), int(rows["sample"].max())),
+        summary=say(
+            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more "
+            "than {busy} % of the time.",
+            _values(first, rows),
+        ),
+        evidence=tuple(
+            cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]
+        ),
+        refutes=("a kernel older than v5.0 or from v6.10 on, whose %util is exact",),
+    )
+
+
+def _values(series: DeviceSeries, rows: pd.DataFrame) -> dict[str, float | str]:
+    worst = rows.iloc[int(_excess(rows).argmax())]
+    return {
         "device": series.name,
         "util": float(worst["util_pct"]),
         "depth": float(worst["depth"]),
         "busy": 100 * float(worst["depth"]),
         "count": len(rows),
-        "all": len(frame),
+        "all": len(series.frame),
     }
-    return RULE.finding(
-        limits,
-        severity="info",
-        confidence="high",
-        devices=(series.name,),
-        samples=(int(rows["sample"].min()), int(rows["sample"].max())),
-        summary=say(
-            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more "
-            "than {busy} % of the time.",
-            values,
-        ),
-        evidence=(
-            cite(
-                rows,
-                "{count} of {all} samples have a %util above 100 times the requests in flight; the worst "
-                "shows {util} % at {depth} in flight",
-                values,
-                worst="util_pct",
-            ),
-        ),
-        refutes=("a kernel older than 5.0 or from 6.10 on, whose %util is exact",),
-    )
 
 
 RULE = Rule(
