@@ -6,6 +6,7 @@ for a limit or for damage is said in a line, and what came before is kept.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,7 +172,7 @@ def find(place: str | Path | BinaryIO, is_known: IsKnown, name: str | None = Non
             shown = shown_address(place).rstrip("/")
             yield from _directory(_closing(listed), f"{shown}/", shown, is_known)
             return
-    elif isinstance(place, (str, Path)) and str(place) != "-" and Path(place).is_dir():
+    elif isinstance(place, (str, Path)) and str(place) != "-" and os.path.isdir(place):
         top = Path(place)
         files = ((path.relative_to(top).as_posix(), ByteStream(_file(path))) for path in expand(top))
         prefix = "" if str(top) == "." else f"{str(top).rstrip('/')}/"
@@ -306,6 +307,8 @@ def _capture(stream: ByteStream, body: ByteStream, path: str, here: _Container) 
     """A member as a Source; None when nothing in its beginning is known or it cannot be had."""
     label = here.prefix + path
     start = stream.peek(SMALL_BYTES + 1)
+    if not start and stream.damage is None:
+        return None
     head = decoded(start[:HEAD_BYTES])
     if len(start) > SMALL_BYTES and not is_supportconfig(head) and not here.is_known(head):
         here.tally.passed.append(label)

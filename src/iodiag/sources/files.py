@@ -50,7 +50,7 @@ def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened
         label, stream = open_remote(source)
         return Opened(name or label, stream, folder=label.rpartition("/")[0])
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise SourceError(f"{path}: is a directory; give the files in it, or the directory to `analyze`")
     try:
         handle = path.open("rb")
