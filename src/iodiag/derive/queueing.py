@@ -151,7 +151,8 @@ def _prepared(samples: pd.DataFrame) -> pd.DataFrame:
     is_near = np.minimum(util, 1) <= depth * (1.1 + slack)
     busy = np.where(is_near, np.minimum(np.minimum(util, 1), np.maximum(depth, HALF_DIGIT)), np.nan)
     kept = (busy >= 0.05) & (ios > 0) & ~frame["is_idle"].to_numpy(dtype=bool) & (latency > 0)
-    frame = frame.assign(busy=busy, at_once=depth / busy, cost_ms=latency, kind=kind)
+    at_once = depth / np.where(busy > 0, busy, np.nan)
+    frame = frame.assign(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
     loaded: pd.DataFrame = frame[kept & ~np.isnan(kind)]
     return loaded
 
