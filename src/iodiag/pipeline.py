@@ -244,7 +244,7 @@ def _stated_host(found: HostName) -> Capture:
     section = Section(
         source=source.name,
         format=STATEMENT,
-        layout=f"by its {found.origin}",
+        layout=f"{found.host}, by its {found.origin}",
         host=found.host,
         rows=1,
         first_line=1,
@@ -255,7 +255,7 @@ def _stated_host(found: HostName) -> Capture:
 
 def _account(contents: Contents, problems: Iterable[IodiagError]) -> list[Capture]:
     """What an archive holds and what of it could not be read, as an entry of the list of sources."""
-    reasons = [str(problem) for problem in problems]
+    reasons = [str(problem).removeprefix(f"{contents.name}: ") for problem in problems]
     if contents.passed:
         names = ", ".join(contents.passed[:3]) + (", …" if len(contents.passed) > 3 else "")
         count = len(contents.passed)

@@ -338,7 +338,7 @@ def test_of_an_archive_that_is_cut_off_what_is_whole_is_read(tmp_path, cut):
     notes = [
         n["reason"] for s in json.loads(done.stdout)["sources"] for n in s["notes"] if s["name"] == place
     ]
-    assert notes == [line]
+    assert notes == [line.removeprefix(f"{place}: ")]
     assert run("analyze", place, "--strict").returncode == 3
 
 

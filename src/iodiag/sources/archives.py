@@ -251,7 +251,7 @@ def _search(members: Iterator[Member], here: _Container) -> Iterator[Source | Ho
             yield from _look(member, here)
     except DamageError as damage:
         where = here.prefix.rstrip(":/") or "."
-        looked_at = f"{here.tally.files - before:,} files before that were looked at"
+        looked_at = f"the {here.tally.files - before:,} files before that were looked at, the rest is lost"
         here.tally.lose(f"{where}: {damage.reason}; {looked_at}")
     for root, text in here.trees.value_texts():
         folder = here.prefix + root
