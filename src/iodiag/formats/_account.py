@@ -125,7 +125,7 @@ def _solid_lines(data: bytes) -> int:
     """How many lines hold more than blanks."""
     if not data:
         return 0
-    array = np.frombuffer(data, dtype=np.uint8)
+    array = np.frombuffer(data if b"\n" in data else data.replace(b"\r", b"\n"), dtype=np.uint8)
     is_solid = np.ones(256, dtype=np.uint8)
     is_solid[[0, 9, 10, 13, 32]] = 0
     starts = np.concatenate(([0], np.flatnonzero(array == 10) + 1))

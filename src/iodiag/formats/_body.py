@@ -23,7 +23,7 @@ _WIDEST = 18  # digits that a float64 product of ten still holds well enough; wi
 _POWERS = 10.0 ** np.arange(_WIDEST + 1)
 _POINT, _COMMA = 46, 44
 _MOST_COMMA_DECIMALS = 2  # sysstat prints no more; three digits behind a comma may be thousands
-_ODD = re.compile(r"([-+]?)(\d{0,40})([.,]?)(\d{0,40})([sBkKMGTP%]?)(?:i?B)?(?:/s)?")
+_ODD = re.compile(r"([-+]?)(\d{0,40})(?:([.,])(\d{1,40}))?([sBkKMGTP%]?)(?:i?B)?(?:/s)?")
 _NO_VALUE = ("nan", "inf", "infinity", "n/a", "-", "--")
 
 
@@ -31,13 +31,14 @@ class Numbers(NamedTuple):
     """The values of tokens, each array of the shape that was asked for.
 
     `suffix` is the factor from a printed size suffix to bytes (NaN without one), `is_bad` marks what is
-    no number, `has_comma` and `has_point` what decimal sign was printed, `decimals` how many digits stand
-    behind it.
+    no number and `is_plain` what is digits with at most one decimal sign, `has_comma` and `has_point`
+    tell which sign, `decimals` how many digits stand behind it.
     """
 
     values: Floats
     suffix: Floats
     is_bad: Bools
+    is_plain: Bools
     has_comma: Bools
     has_point: Bools
     decimals: Ints
@@ -105,6 +106,7 @@ class Tokens:
             values=values.reshape(shape),
             suffix=suffix.reshape(shape),
             is_bad=bad.reshape(shape),
+            is_plain=~odd.reshape(shape),
             has_comma=comma.reshape(shape),
             has_point=point.reshape(shape),
             decimals=decimals.reshape(shape),
@@ -132,7 +134,12 @@ def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Float
         signs += is_sign
         comma |= is_comma
         odd |= inside & ~is_digit & ~is_sign
-    odd |= (signs > 1) | (widths <= signs) | (comma & (decimals > _MOST_COMMA_DECIMALS))
+    odd |= (
+        (signs > 1)
+        | (widths <= signs)
+        | ((signs == 1) & (decimals == 0))
+        | (comma & (decimals > _MOST_COMMA_DECIMALS))
+    )
     values: Floats = mantissa / _POWERS[np.minimum(decimals, _WIDEST)]
     return values, odd, comma, (signs > 0) & ~comma, decimals
 
@@ -145,7 +152,7 @@ def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
     if not match or not (match[2] or match[4]):
         return math.nan, math.nan, True
     sign, whole, mark, fraction, suffix = match.groups()
-    if mark == "," and (not decimal_comma or len(fraction) > _MOST_COMMA_DECIMALS):
+    if mark == "," and fraction and (not decimal_comma or len(fraction) > _MOST_COMMA_DECIMALS):
         return math.nan, math.nan, True
     value = float(f"{sign}{whole or 0}.{fraction or 0}")
     return value, HUMAN_BYTES.get(suffix, math.nan), False

@@ -21,7 +21,7 @@ _ANCHOR = re.compile(
     r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"
     rf"|{_BANNER.pattern}"
 )
-_START = re.compile(r"(?<=[\s:|>\]})])[^\s:|>\]})]")
+_START = re.compile(r"(?<=[\s:|>\]})+#*;-])[^\s:|>\]})+#*;-]")
 _LONGEST_PREFIX = 160
 _LONGEST_LINE = 4000
 _MOST_PREFIXES = 16
@@ -31,6 +31,7 @@ _STRONG = re.compile(r"[^\W\d_]|\d:\d\d")
 _BORDERS = (re.compile(r"[|│┃║¦]"), re.compile(r";"), re.compile(r","))
 _FEWEST_BORDERS = 3
 _CUT_MARK = re.compile(r"\S*[>…$]$")
+_HEADING = re.compile(r"/s\b|%[a-z]|-sz\b|\bswpd\b|\bkb[a-z]")
 _FEWEST_CUT = 3
 _NARROWEST = 40
 
@@ -179,21 +180,18 @@ def unbroken(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _broken_header(pieces: Sequence[Piece], at: int) -> int:
-    """The number of words of the header that begins on a line and is broken inside a word; 0 for none."""
+    """The number of words of the header that begins on a line and goes on, unspaced, on the next; else 0."""
     text = pieces[at].text
-    if not _NARROWEST <= len(text) <= _LONGEST_LINE or not _ANCHOR.search(text):
+    if not _NARROWEST <= len(text) <= _LONGEST_LINE or not _HEADING.search(text):
         return 0
-    header = find_header(text.split())
-    if header is None or not (header.layout.is_cut or header.layout.unknown):
-        return 0
+    alone = find_header(text.split())
     whole = text
     for piece in pieces[at + 1 : at + 4]:
         whole += piece.text
         found = find_header(whole.split())
-        if found is None:
-            return 0
-        if not (found.layout.is_cut or found.layout.unknown):
-            return len(whole.split())
+        if found is not None and not (found.layout.is_cut or found.layout.unknown):
+            is_longer = alone is None or len(found.layout.columns) > len(alone.layout.columns)
+            return len(whole.split()) if is_longer else 0
         if len(piece.text) != len(text):
             return 0
     return 0
@@ -206,7 +204,9 @@ def _whole_row(pieces: Sequence[Piece], at: int, width: int, tokens: int) -> int
         if at + used > len(pieces):
             return 1
         whole += pieces[at + used - 1].text
-        if len(whole.split()) == tokens:
+        missing = tokens - len(whole.split())
+        # below a clock of two words (12:24:01 PM) an average has one word less
+        if not missing or (missing == 1 and not whole.lstrip()[:1].isdigit()):
             return used
         if len(pieces[at + used - 1].text) != width:
             return 1

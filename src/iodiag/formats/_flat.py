@@ -12,7 +12,7 @@ from iodiag.formats._lines import Piece
 _SHORTEST_LINE = 300
 _MOST_HEADER_WORDS = 40
 _MOST_ATTEMPTS = 5000
-_FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r"))
+_FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r", "tps", "r/s", "w/s", "d/s", "f/s", "aqu-sz"))
 _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S)")
 
 

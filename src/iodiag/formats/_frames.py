@@ -11,7 +11,7 @@ import pandas as pd
 from iodiag.formats._found import Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._row import is_kernel_name
-from iodiag.formats._rows import Rows
+from iodiag.formats._rows import Rows, Words
 from iodiag.formats._times import Timing
 from iodiag.formats.iostat_text import is_part
 from iodiag.model.capture import SampleTable
@@ -31,6 +31,15 @@ _BASE = (
 )
 
 
+class _Front(NamedTuple):
+    """What the columns in front of all tables need: the input and its lines; hosts, indents by block."""
+
+    name: str
+    numbers: Ints
+    hosts: Words
+    indents: Ints
+
+
 class _Frame(NamedTuple):
     """The rows of one Rows in one table."""
 
@@ -41,6 +50,13 @@ class _Frame(NamedTuple):
 
 def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[SampleTable]:
     """The tables of a text, samples and averages apart."""
+    banners = (block.origin.banner for block in found.blocks)
+    front = _Front(
+        name=found.name,
+        numbers=found.text.numbers,
+        hosts=np.array([banner.host if banner else "" for banner in banners], dtype=object),
+        indents=np.array([block.indent for block in found.blocks], dtype=np.int64),
+    )
     for is_average in (False, True):
         pairs = [
             (r, t) for r, t in zip(all_rows, all_timings, strict=True) if (r.is_average == is_average).any()
@@ -49,7 +65,7 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
         frames = [
             frame
             for rows, timing in pairs
-            for frame in _frames(found, rows, timing, np.flatnonzero(rows.is_average == is_average), aware)
+            for frame in _frames(front, rows, timing, np.flatnonzero(rows.is_average == is_average), aware)
         ]
         for family in dict.fromkeys(frame.family for frame in frames):
             mine = [frame for frame in frames if frame.family == family]
@@ -73,19 +89,20 @@ def _families(rows: Rows) -> list[str]:
     return list(dict.fromkeys(column.family or rows.layout.family for column in rows.layout.columns))
 
 
-def _frames(found: Walk, rows: Rows, timing: Timing, places: Ints, aware: frozenset[str]) -> Iterator[_Frame]:
+def _frames(
+    front: _Front, rows: Rows, timing: Timing, places: Ints, aware: frozenset[str]
+) -> Iterator[_Frame]:
     """One frame per family that the layout's columns belong to."""
     layout = rows.layout
-    hosts = np.array([b.origin.banner.host if b.origin.banner else "" for b in found.blocks], dtype=object)
     size = len(places)
     frames: dict[str, pd.DataFrame] = {}
     for family in _families(rows):
         data: dict[str, object] = {
             "source": pd.Categorical.from_codes(
-                np.zeros(size, dtype=np.int64), categories=pd.Index([found.name])
+                np.zeros(size, dtype=np.int64), categories=pd.Index([front.name])
             ),
-            "line": found.text.numbers[rows.lines[places]],
-            "host": pd.Categorical(hosts[rows.block[places]]),
+            "line": front.numbers[rows.lines[places]],
+            "host": pd.Categorical(front.hosts[rows.block[places]]),
             "time": _time(timing, places, family in aware),
             "interval_s": timing.interval[places],
             "segment": timing.segment[places],
@@ -97,7 +114,7 @@ def _frames(found: Walk, rows: Rows, timing: Timing, places: Ints, aware: frozen
         elif family == "cpu":
             data["cpu"] = pd.Categorical(["all"] * size)
         if family == "disk" and layout.format == "iostat":
-            data["is_group"] = _is_group(found, rows)[places]
+            data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
             data |= {name: pd.Categorical(cells[places]) for name, cells in rows.labels.items()}
         for number, column in enumerate(layout.columns):
@@ -117,7 +134,7 @@ def _time(timing: Timing, places: Ints, is_aware: bool) -> pd.Series[pd.Timestam
     return times.dt.tz_localize("UTC") if is_aware else times
 
 
-def _is_group(found: Walk, rows: Rows) -> Bools:
+def _is_group(indents: Ints, rows: Rows) -> Bools:
     """The group lines of iostat -g: their names begin with a blank.
 
     In a paste whose rows stand one blank further in than the header, the disks do so as well: then the
@@ -126,7 +143,6 @@ def _is_group(found: Walk, rows: Rows) -> Bools:
     if rows.layout.key_at == "last":
         is_inset = (rows.gaps == 2) & bool((rows.gaps == 1).any())
     else:
-        indents = np.array([block.indent for block in found.blocks], dtype=np.int64)
         is_inset = rows.gaps == indents[rows.block] + 1
     inset_names = set(rows.keys[is_inset].tolist())
     result: Bools = is_inset & (not any(map(is_kernel_name, inset_names)))

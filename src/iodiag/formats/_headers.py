@@ -62,12 +62,10 @@ def label_sizes(words: Sequence[str]) -> list[int]:
 
 
 def _without_marks(words: Sequence[str]) -> tuple[str, ...]:
-    """The words without what marks a line or its cut end: `*`, `->`, `…`, `|`."""
-    first, last = 0, len(words)
-    while first < last and not any(map(str.isalnum, words[first])):
-        first += 1
-    while last > first and not any(map(str.isalnum, words[last - 1])):
-        last -= 1
+    """The words without what marks a line, and without a comment behind them: `*`, `->`, `<-- here`, `…`."""
+    is_word = [any(map(str.isalnum, word)) for word in words[:_MOST_WORDS]]
+    first = next((n for n, is_known in enumerate(is_word) if is_known), len(is_word))
+    last = next((n for n in range(first, len(is_word)) if not is_word[n]), len(words))
     return tuple(words[first:last])
 
 

@@ -23,12 +23,17 @@ from iodiag.formats._types import Line
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# what a line can be dressed with; a text without any is taken as it is
-_MARKS = (
-    *(b"<", b">", b"\\", b"&", b"**", b"```", b"=\n", b"\x08", b"\x0b", b"\x0c", b"\r"),
-    *(b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]", b"{noformat", b"{code", b"{panel"),
-    *(b"\xe2\x80", b"\xe2\x81\xa0", b"\xe2\x88\x92", b"\xef\xbb\xbf"),
-)
+# what a line can be dressed with, by its first byte; a text without any is taken as it is
+_MARKS: dict[bytes, tuple[bytes, ...]] = {
+    **{byte: (byte,) for byte in (b"<", b">", b"\\", b"&", b"\x08", b"\x0b", b"\x0c", b"\r")},
+    b"*": (b"**",),
+    b"`": (b"```",),
+    b"=": (b"=\n",),
+    b"[": (b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]"),
+    b"{": (b"{noformat", b"{code", b"{panel"),
+    b"\xe2": (b"\xe2\x80", b"\xe2\x81\xa0", b"\xe2\x88\x92"),
+    b"\xef": (b"\xef\xbb\xbf",),
+}
 # no-break, figure, thin, narrow no-break and ideographic space
 _SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe3\x80\x80")
 _COLOUR = re.compile(
@@ -142,7 +147,7 @@ class Text:
 def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
     """The text without what its way here added. Rewrites run where they find something to do in its head."""
     data = _plain_bytes(data)
-    if not any(mark in data for mark in _MARKS):
+    if not any(byte in data and any(mark in data for mark in marks) for byte, marks in _MARKS.items()):
         head: Sequence[Piece] = _split(data[:_HEAD])
         needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
         if not needed:

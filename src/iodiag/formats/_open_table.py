@@ -58,10 +58,13 @@ class State:
 
 def open_header(found: Walk, state: State, index: int, line: str, words: tuple[str, ...]) -> int:
     """Open a block when the line is a header; the number of lines that the header takes, or 0."""
-    header = find_header(words) or _unknown_section(found, state, index, words)
-    if header is None:
+    header = find_header(words)
+    joined = _assembled(found.text, index, words, header) if header or _may_head(words) else None
+    if joined is None and (unknown := _unknown_section(found, state, index, words)):
+        joined = unknown, words[unknown.lead_tokens :], 1
+    if joined is None:
         return int(_second_half(found, state, index, words))
-    whole, header_words, used = _assembled(found.text, index, words, header)
+    whole, header_words, used = joined
     layout = whole.layout
     close(found, state, index)
     found.has_half |= whole.clock is not None and whole.clock.has_half
@@ -76,22 +79,32 @@ def open_header(found: Walk, state: State, index: int, line: str, words: tuple[s
     return used
 
 
+def _may_head(words: Sequence[str]) -> bool:
+    """Whether a line may be the first part of a header that is one only as a whole (Device or DEV last)."""
+    technical = sum(1 for word in words[:_MOST_HEADER_WORDS] if "/s" in word or "%" in word or "-sz" in word)
+    return technical >= 2 and 3 * technical >= len(words)
+
+
 def _assembled(
-    text: Text, index: int, words: tuple[str, ...], header: Header
-) -> tuple[Header, tuple[str, ...], int]:
+    text: Text, index: int, words: tuple[str, ...], header: Header | None
+) -> tuple[Header, tuple[str, ...], int] | None:
     """A header with the lines that it was wrapped onto, its words without what leads them, its lines."""
-    used = 1
+    used = known = 1
+    joined = words
     while used < 4 and index + used < len(text):
         more = tuple(text.line(index + used).split())
-        if not more or len(more) > _MOST_HEADER_WORDS or numeric_share(more) or find_header(more) is not None:
+        if not more or len(more) > _MOST_HEADER_WORDS or numeric_share(more):
             break
-        whole = find_header((*words, *more))
-        if whole is None or len(whole.layout.columns) != len(header.layout.columns) + len(more):
+        joined, used = (*joined, *more), used + 1
+        whole = find_header(joined)
+        if whole is None or whole.layout.is_cut:
+            continue
+        if header and len(whole.layout.columns) != len(header.layout.columns) + len(joined) - len(words):
             break
-        if len(whole.layout.unknown) > len(header.layout.unknown) or whole.layout.is_cut:
+        if len(whole.layout.unknown) > (len(header.layout.unknown) if header else 0):
             break
-        words, header, used = (*words, *more), whole, used + 1
-    return header, words[header.lead_tokens :], used
+        words, header, known = joined, whole, used
+    return (header, words[header.lead_tokens :], known) if header else None
 
 
 def _second_half(found: Walk, state: State, index: int, words: tuple[str, ...]) -> bool:

@@ -11,7 +11,7 @@ from iodiag.formats import _clock
 from iodiag.formats._body import is_figure, is_value
 from iodiag.formats._checks import obeys
 from iodiag.formats._found import CLASS, Block, Walk
-from iodiag.formats._headers import Header
+from iodiag.formats._headers import Header, label_sizes
 from iodiag.formats._row import OneRow, is_item, parse_row
 from iodiag.formats._types import Layout
 
@@ -122,10 +122,11 @@ def _begins(block: Block, words: list[str]) -> bool:
     width = len(layout.columns) + (layout.key is not None)
     if len(words) >= width + 2 or any(column.is_label for column in layout.columns):
         return False
+    if layout.clock == "row":
+        is_labelled = not words[0][0].isdigit() and bool(label_sizes(words))
+        return len(words) >= 3 and (is_labelled or _clock.leading_time(words)[0] is not None)
     if layout.key is None or layout.key_at == "last":
         return len(words) >= 2 and all(map(is_value, words))
-    if layout.clock == "row":
-        return _clock.leading_time(words)[0] is not None and len(words) >= 3
     return is_item(layout, words[0]) and not is_value(words[0]) and all(map(is_value, words[1:]))
 
 

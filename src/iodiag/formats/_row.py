@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from iodiag.formats import _clock
 from iodiag.formats._body import is_figure, is_value, mixes_decimal_signs, odd_number
 from iodiag.formats._headers import Header
-from iodiag.formats._types import Layout
+from iodiag.formats._types import Layout, LayoutColumn
 from iodiag.model.units import KB_PER_BYTE
 
 _MOST_EXTRA_WORDS = 12
@@ -54,6 +54,9 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
     layout = header.layout
     if not words or len(words) > _MOST_WORDS + len(layout.columns) or mixes_decimal_signs(words):
         return None
+    size = len(layout.columns) + (layout.key is not None)
+    while len(words) > size and not any(map(str.isalnum, words[0])):
+        words = words[1:]
     for taken, seconds, label in _leads(header, words):
         if layout.has_spaced_key or any(column.is_label for column in layout.columns):
             found = _worded(layout, words[taken:], line, header_line)
@@ -116,6 +119,8 @@ def is_item(layout: Layout, word: str) -> bool:
 
 
 def _values(layout: Layout, cells: Sequence[str]) -> tuple[float, ...] | None:
+    if is_fraction(layout.columns[-1]) and is_cut_off(cells):
+        return None
     values = []
     for column, cell in zip(layout.columns, cells, strict=True):
         value, suffix, is_bad = odd_number(cell, True)
@@ -123,6 +128,22 @@ def _values(layout: Layout, cells: Sequence[str]) -> tuple[float, ...] | None:
             return None
         values.append(value * column.factor if math.isnan(suffix) else value * suffix * KB_PER_BYTE)
     return tuple(values)
+
+
+def is_fraction(column: LayoutColumn) -> bool:
+    """Whether a column has decimals wherever its tool prints any; counts have none."""
+    return bool(column.column) and str(column.column).endswith(("_pct", "_per_s", "_ms"))
+
+
+def is_cut_off(cells: Sequence[str]) -> bool:
+    """Whether the last number has lost digits: all others have the same number of decimals, it has fewer."""
+    decimals = [
+        len(cell) - cell.replace(",", ".").find(".") - 1 if "." in cell or "," in cell else 0
+        for cell in cells
+    ]
+    others = set(decimals[:-1])
+    has_suffix = not cells[-1][-1:].isdigit()
+    return len(decimals) > 2 and len(others) == 1 and decimals[-1] < others.pop() and not has_suffix
 
 
 def _worded(layout: Layout, rest: list[str], line: str, header_line: str) -> OneRow | None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats import _clock
-from iodiag.formats._body import Floats, Tokens
+from iodiag.formats._body import Floats, Numbers, Tokens
 from iodiag.formats._found import CLASS, UNSEEN, Block, Walk
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow, repaired
-from iodiag.formats._row import is_item
+from iodiag.formats._row import is_fraction, is_item
 from iodiag.formats._types import Layout
 from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
 from iodiag.model.units import KB_PER_BYTE
 
 Words = npt.NDArray[np.object_]
+
+_MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 
 
 @dataclass
@@ -44,25 +47,50 @@ class Rows:
 
 
 def rows_of(found: Walk, order: str) -> list[Rows]:
-    """All rows of a text, a Rows per distinct (layout, clock width, part); classes are filled in.
+    """All rows of a text, a Rows per distinct layout; classes are filled in.
 
     `order` of day and month is for rows that hold a whole date.
     """
-    groups: dict[tuple[int, int, bool, int], list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     for number, block in enumerate(found.blocks):
-        key = (id(block.layout), block.clock_tokens, block.is_label, block.part)
-        groups.setdefault(key, []).append(number)
+        groups.setdefault(_kind(block), []).append(number)
     whole: list[Rows] = []
     halves: list[Rows] = []
-    for (*_, part), numbers in groups.items():
+    for place, numbers in enumerate(groups.values()):
+        if place >= _MOST_LAYOUTS:
+            _refuse(found, numbers)
+            continue
         rows = _group(found, numbers, order)
         if len(rows.lines):
-            (halves if part else whole).append(rows)
+            (halves if found.blocks[numbers[0]].part else whole).append(rows)
     for rows in halves:
         _complete(whole, rows, found)
     for rows in whole:
-        _scale_memory(found, rows)
+        if rows.layout.format == "vmstat":
+            _scale_memory(found, rows)
     return whole
+
+
+def _refuse(found: Walk, numbers: list[int]) -> None:
+    """Leave the lines of blocks unread."""
+    lines = np.concatenate([np.arange(found.blocks[n].first, found.blocks[n].last) for n in numbers])
+    found.classes[lines[(found.classes[lines] == UNSEEN) & ~found.text.is_blank[lines]]] = CLASS["unread"]
+
+
+def _kind(block: Block) -> Hashable:
+    """What blocks must have in common to be read as one: their columns' meaning, and what leads them."""
+    layout = block.layout
+    meanings = tuple((c.column, c.factor, c.family, c.is_size, c.is_label) for c in layout.columns)
+    shape = (
+        layout.format,
+        layout.family,
+        layout.key,
+        layout.key_at,
+        layout.clock,
+        layout.note,
+        layout.is_cut,
+    )
+    return shape, layout.finish, meanings, block.clock_tokens, block.is_label, block.part
 
 
 def _group(found: Walk, numbers: list[int], order: str) -> Rows:
@@ -105,7 +133,7 @@ def _plain_rows(found: Walk, first: Block, lines: Ints, block: Ints, has_above: 
     printed = tokens.printed(matrix[:, begin : begin + size])
     values, is_refused = _to_canonical(layout, printed.values, printed.suffix)
     is_mixed = printed.has_comma.any(axis=1) & printed.has_point.any(axis=1)
-    is_good = ~((printed.is_bad | is_refused).any(axis=1) | is_mixed)
+    is_good = ~((printed.is_bad | is_refused).any(axis=1) | is_mixed | _is_cut_off(layout, printed, block))
     seconds, epoch = np.full(len(lines), np.nan), np.full(len(lines), np.nan)
     if ahead:
         seconds = _row_clocks(text, tokens, matrix[:, :ahead])
@@ -133,6 +161,26 @@ def _plain_rows(found: Walk, first: Block, lines: Ints, block: Ints, has_above: 
         is_fine=(printed.decimals == 2).any(axis=1)[is_good],
     )
     return rows, begins[is_good]
+
+
+def _is_cut_off(layout: Layout, printed: Numbers, block: Ints) -> Bools:
+    """Rows whose last number has lost digits at a right margin.
+
+    It has fewer decimals than the column's others in its block, or, being no count, than all other
+    columns of its row.
+    """
+    decimals = printed.decimals
+    if not decimals.size:
+        return np.zeros(len(decimals), dtype=np.bool_)
+    others, last = decimals[:, :-1], decimals[:, -1]
+    usual = np.zeros(int(block.max()) + 1, dtype=np.int64)
+    np.maximum.at(usual, block, last)
+    least = usual[block]
+    if decimals.shape[1] > 2 and is_fraction(layout.columns[-1]):
+        alike = np.where((others == others[:, :1]).all(axis=1), others[:, 0], 0)
+        least = np.maximum(least, alike)
+    result: Bools = (last < least) & printed.is_plain[:, -1]
+    return result
 
 
 def _to_canonical(layout: Layout, raw: Floats, suffix: Floats) -> tuple[Floats, Bools]:
@@ -238,8 +286,6 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
 
 def _scale_memory(found: Walk, rows: Rows) -> None:
     """Bring the memory of a vmstat that was started with -S to kB."""
-    if rows.layout.format != "vmstat":
-        return
     commands = [block.origin.command for block in found.blocks]
     units = [memory_unit_kb(c.words) if c and c.tool == "vmstat" else None for c in commands]
     factors = np.array([1.0 if unit is None else unit for unit in units])[rows.block]

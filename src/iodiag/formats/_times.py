@@ -43,11 +43,15 @@ class Timing:
 def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     """One Timing per Rows, reports counted the same way across all tables of a segment."""
     segment_of = np.array([block.origin.index for block in found.blocks], dtype=np.int64)
+    calendar_of = _calendars(found.blocks)
+    gap_of = np.cumsum([block.is_resumed for block in found.blocks])
     result = []
     for rows in all_rows:
         timing = _empty(segment_of[rows.block])
         if rows.layout.clock == "row":
-            _by_row(found, rows, timing, order)
+            # rows below something else begin a new stretch: nothing is known of the time between
+            stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
+            _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
         elif rows.layout.clock == "tail":
             _by_tail(rows, timing)
         else:
@@ -96,11 +100,12 @@ def _runs(numbers: Ints) -> Iterator[slice]:
         yield slice(first, last)
 
 
-def _by_row(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
+def _by_row(
+    blocks: Sequence[Block], rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints
+) -> None:
     """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
     samples = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
-    blocks = found.blocks
-    for run in _runs(_calendars(found)[rows.block[samples]]):
+    for run in _runs(calendar[samples]):
         here = samples[run]
         seconds = _clock.unroll_midnight(rows.seconds[here])
         first = blocks[rows.block[here[0]]]
@@ -111,26 +116,19 @@ def _by_row(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
         timing.absolute[here] = seconds + (0.0 if np.isnan(base) else base)
         timing.is_dated[here] = not np.isnan(base)
     timing.local = timing.absolute.copy()
-    for run in _runs(_stretches(found, timing.segment, rows)[samples]):
+    for run in _runs(stretch[samples]):
         here = samples[run]
         timing.interval[here] = _row_intervals(blocks[rows.block[here[0]]], timing.absolute[here])
 
 
-def _calendars(found: Walk) -> Ints:
+def _calendars(blocks: Sequence[Block]) -> Ints:
     """Number of the banner that each block stands under: a RESTART does not turn the calendar back."""
-    is_new = [
-        block.origin.index != before.origin.index and not block.origin.is_restart
-        for before, block in zip(found.blocks[:1] + found.blocks, found.blocks, strict=False)
-    ]
-    result: Ints = np.cumsum(is_new)
-    return result
-
-
-def _stretches(found: Walk, segment: Ints, rows: Rows) -> Ints:
-    """Number of the stretch of samples without a gap that each row belongs to."""
-    resumed = np.cumsum([block.is_resumed for block in found.blocks])
-    result: Ints = segment * (len(found.blocks) + 1) + resumed[rows.block]
-    return result
+    number, index, numbers = 0, 0, []
+    for block in blocks:
+        number += block.origin.index != index and not block.origin.is_restart
+        index = block.origin.index
+        numbers.append(number)
+    return np.array(numbers, dtype=np.int64)
 
 
 def _row_intervals(first: Block, absolute: Floats) -> Floats:

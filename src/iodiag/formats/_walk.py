@@ -38,9 +38,9 @@ __all__ = ["CLASS", "UNSEEN", "walk"]
 _CONTEXT_LINES = 20_000
 _LONGEST_LINE = 10_000
 _LONGEST_DECORATION = 300
-_CLOCK = r"\s*\d{1,2}[:.]\d\d[:.]\d\d(?: [AaPp]\.?\s?[Mm]\.?)?\s+"
-_RESTART = re.compile(rf"(?:{_CLOCK}|\s*\d\S{{0,30}}\s+)LINUX RESTART\b")
-_COMMENT = re.compile(rf"(?:{_CLOCK}|\s*\d\S{{0,30}}\s+)COM\s")
+_CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,30})\s+"
+_RESTART = re.compile(_CLOCK + r"LINUX\s{1,9}RESTART\b")
+_COMMENT = re.compile(_CLOCK + r"COM\s")
 _DECORATION = re.compile(
     r"(?=.*--|.*procs\b)[\s-]*(?:(?:procs|disk|memory|swap|io|IO|reads|writes|system|cpu|timestamp)(?:[\s-]+|$))+"
 )
