@@ -288,9 +288,7 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         return _by_latency(series, load, limits)
     is_full = level.util >= limits.full_util / 100
     if load.spindles is not None and is_full:
-        load = replace(
-            load, basis="spindles", inflation=(level.busy_depth + load.spindles - 1) / load.spindles
-        )
+        load = replace(load, basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
         if load.inflation >= limits.inflation:
             return replace(load, verdict="saturated")
         if load.inflation >= limits.calm_inflation:
