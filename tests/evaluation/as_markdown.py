@@ -93,10 +93,10 @@ def plateaus_table(figures: Sequence[Plateau]) -> str:
             f.name,
             f"{f.default:g} {f.unit}".strip(),
             f"{f.f1:.2f}",
-            *(f"{change:+.3f}" for change in f.changes),
+            *(f"{change:+.3f} ({cases})" for change, cases in zip(f.changes, f.cases, strict=True)),
             "yes" if f.is_flat else "**no**",
         )
         for f in moved
     ]
-    text = table(("threshold", "default", "F1", "below it", "above it", "plateau"), rows)
+    text = table(("threshold", "default", "F1", "below it (cases)", "above it (cases)", "plateau"), rows)
     return f"{text}\n{len(figures) - len(moved)} of {len(figures)} thresholds move nothing at all.\n"

@@ -80,7 +80,7 @@ class AlarmFigures:
 
 
 def alarm_figures(said: Sequence[Said]) -> Iterator[AlarmFigures]:
-    """iodiag (a finding of at least a warning), every usual alert, and any of the alerts."""
+    """iodiag, every usual alert, any of the alerts, and who always says trouble, for comparison."""
     tellers: dict[str, Callable[[Said], bool]] = {
         "iodiag names a trouble": lambda item: item.names_trouble,
         "iodiag warns of one": lambda item: item.is_warned,
@@ -88,6 +88,7 @@ def alarm_figures(said: Sequence[Said]) -> Iterator[AlarmFigures]:
     for name in ALERTS:
         tellers[name] = lambda item, name=name: item.alarms[name]  # type: ignore[misc]
     tellers["any of the four alerts"] = lambda item: any(item.alarms.values())
+    tellers["saying so always"] = lambda item: True
     for name, tells in tellers.items():
         total = Counts()
         for routes in by_case(said).values():
@@ -135,13 +136,17 @@ def origin_figures(said: Sequence[Said]) -> Iterator[OriginFigures]:
 
 @dataclass(frozen=True)
 class Plateau:
-    """How F1 of the rules that share a threshold moves with 0.8 and 1.2 times of it."""
+    """How F1 of the rules that share a threshold moves with less and more of it.
+
+    `cases` counts the verdicts on cases that change with it.
+    """
 
     name: str
     default: float
     unit: str
     f1: float
     changes: tuple[float, float]
+    cases: tuple[int, int]
 
     @property
     def is_flat(self) -> bool:
@@ -159,13 +164,19 @@ def plateaus(said: Sequence[Said]) -> Iterator[Plateau]:
                 shared.setdefault((name, threshold), []).append(rule)
     for (name, threshold), owners in shared.items():
         if threshold.default:
-            before = _f1(said, owners, {})
-            below, above = (
-                _f1(said, owners, {rule.id: {name: value} for rule in owners}) - before
+            before = _again(said, owners, {})
+            low, high = (
+                _again(said, owners, {rule.id: {name: value} for rule in owners})
                 for value in perturbed(threshold)
             )
-            label = f"{', '.join(rule.id for rule in owners)}: {name}"
-            yield Plateau(label, threshold.default, threshold.unit, before, (below, above))
+            yield Plateau(
+                name=f"{', '.join(rule.id for rule in owners)}: {name}",
+                default=threshold.default,
+                unit=threshold.unit,
+                f1=before.f1,
+                changes=(low.f1 - before.f1, high.f1 - before.f1),
+                cases=(low.apart(before), high.apart(before)),
+            )
 
 
 def perturbed(threshold: Threshold) -> tuple[float, float]:
@@ -176,8 +187,8 @@ def perturbed(threshold: Threshold) -> tuple[float, float]:
     return low, high
 
 
-def _f1(said: Sequence[Said], rules: Sequence[Rule], changed: Mapping[str, Mapping[str, float]]) -> float:
-    """F1 of some rules together, run by themselves with other thresholds."""
+def _again(said: Sequence[Said], rules: Sequence[Rule], changed: Mapping[str, Mapping[str, float]]) -> Counts:
+    """Counts of some rules together, run by themselves with other thresholds."""
     ids = {rule.id for rule in rules}
     again = []
     for item in said:
@@ -189,4 +200,4 @@ def _f1(said: Sequence[Said], rules: Sequence[Rule], changed: Mapping[str, Mappi
     total = Counts()
     for rule in sorted(ids):
         total += rule_counts(again, rule, "low")
-    return total.f1
+    return total

@@ -41,6 +41,10 @@ class Counts:
         total = 2 * self.right + self.wrong + self.missed
         return 2 * self.right / total if total else math.nan
 
+    def apart(self, other: Counts) -> int:
+        """How many trials at least came out otherwise."""
+        return abs(self.right - other.right) + abs(self.wrong - other.wrong)
+
     @property
     def youden(self) -> float:
         """Recall less the share of false alarms (W. J. Youden, 1950): whatever the mix of cases is."""
