@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from iodiag.derive._bootstrap import DRAWS, LEAST_SAMPLES
 from iodiag.derive.changes import AFTER, BEFORE, LEAST_CHANGE_PCT, LEAST_POINTS, SURE_SAMPLES
 from iodiag.derive.comparing import subjects
+from iodiag.derive.differences import differences
 from iodiag.derive.moved import verdict
 from iodiag.derive.queueing import LEAST_REQUESTS
 from iodiag.derive.summary import series_for
 from iodiag.derive.view import View
 from iodiag.model.capture import Capture, Source
 from iodiag.model.comparison import Comparison, Fate, FindingChange, Subject
-from iodiag.model.finding import SEVERITIES, Finding, Outcome
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
 from iodiag.model.report import Report, Series
 from iodiag.pipeline import judged, prepared
 from iodiag.rules._engine import quoted
@@ -77,10 +78,12 @@ def compare(
 def _compared(before: _Side, after: _Side) -> Report:
     found: list[Subject] = []
     told: list[str] = []
+    stated: list[Evidence] = []
     for one, other in _hosts(before.views, after.views, told):
         compared, uncompared = subjects(one, other)
         found += [_quoted(subject, before.sources, after.sources) for subject in compared]
         told += uncompared
+        stated += differences(one, other)
     fates = list(_fates(before.report, after.report, found))
     sentence, confidence = verdict(found, fates, told)
     comparison = Comparison(
@@ -89,6 +92,7 @@ def _compared(before: _Side, after: _Side) -> Report:
         findings=tuple(fates),
         confidence=confidence,
         verdict=sentence,
+        settings=tuple(stated),
         uncompared=tuple(told),
         limits=LIMITS,
     )

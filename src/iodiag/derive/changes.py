@@ -38,6 +38,9 @@ POWER = 0.84
 CHANCE = 0.05
 """What an interval of 95 % leaves to chance."""
 
+SURE_WIDTH, VAGUE_WIDTH = 2.0, 10.0
+"""An interval that spans more than these factors is not known surely, or hardly at all (judgement)."""
+
 SURE_SAMPLES = 20
 """Samples on each side from which on confidence can be high (judgement)."""
 
@@ -49,6 +52,9 @@ _RATIOS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "write_merges_pct": (("write_merges_per_s",), ("write_merges_per_s", "writes_per_s")),
 }
 """Quantities that are a ratio of the sums of other columns."""
+
+ROUNDING = 0.005
+"""Means of printed numbers that differ by less are one number."""
 
 _NEGLIGIBLE = {"requests/s": 0.1, "flushes/s": 0.1, "kB/s": 1.0, "%": 1.0, "requests": 0.05}
 """By unit: below this on both sides a quantity is not worth a word (judgement)."""
@@ -115,11 +121,15 @@ def change(quantity: str, before: pd.DataFrame, after: pd.DataFrame, family: str
     sides = sums(before, quantity, family), sums(after, quantity, family)
     if math.isnan(sides[BEFORE].value) or math.isnan(sides[AFTER].value):
         return None
-    return judged(quantity, *sides, unit=unit_of(quantity, family))
+    is_whole = min(len(before), len(after)) == 1
+    return judged(quantity, *sides, unit=unit_of(quantity, family), is_whole=is_whole)
 
 
-def judged(quantity: str, before: Sums, after: Sums, unit: str = "") -> Change:
-    """The verdict on a quantity that both sides know."""
+def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: bool = True) -> Change:
+    """The verdict on a quantity that both sides know.
+
+    `is_whole` says that a single sample is all there is on its side, and not one of many.
+    """
     estimates = (
         estimate(before.above, before.below, BEFORE),
         estimate(after.above, after.below, AFTER),
@@ -135,7 +145,7 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "") -> Change:
         return replace(found, verdict="negligible")
     if min(before.value, after.value) <= 0:
         is_sure = min(found.samples) >= LEAST_SAMPLES
-        if not (is_sure or are_apart(before.each, after.each)):
+        if not (is_sure or are_apart(before.each, after.each, is_whole)):
             return found
         verdict: Verdict = "appeared" if before.value <= 0 else "ceased"
         return replace(found, verdict=verdict, confidence="medium" if is_sure else "low")
@@ -143,7 +153,7 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "") -> Change:
     if unit == "%":
         is_large = is_large and abs(after.value - before.value) >= LEAST_POINTS
     if math.isnan(found.low):
-        is_told = is_large and are_apart(before.each, after.each)
+        is_told = is_large and are_apart(before.each, after.each, is_whole)
         return replace(found, verdict="indicated" if is_told else "unclear")
     if found.verdict == "changed" and not is_large:
         return replace(found, verdict="minor")
@@ -166,7 +176,8 @@ def from_estimates(
     low, high = ratio * math.exp(-reach), ratio * math.exp(reach)
     least = math.log(1 + LEAST_CHANGE_PCT / 100)
     detectable = 100 * math.expm1(min(max(reach, least) + POWER * error, _MOST_LOG))
-    verdict: Verdict = "unchanged" if low <= 1 <= high else "changed" if counts(before, after) else "minor"
+    is_same = low <= 1 <= high or abs(ratio - 1) < ROUNDING
+    verdict: Verdict = "unchanged" if is_same else "changed" if counts(before, after) else "minor"
     return Change(
         quantity=quantity,
         before=before,
@@ -188,7 +199,7 @@ def counts(before: float, after: float) -> bool:
     return more >= less * (1 + share) if after >= before else less <= more * (1 - share)
 
 
-def are_apart(before: Floats, after: Floats, is_whole: bool = True) -> bool:
+def are_apart(before: Floats, after: Floats, is_whole: bool) -> bool:
     """Whether no value of one side is among those of the other, and hardly by chance.
 
     By chance, all orders of the samples being alike, it has the probability 2 / C(m + n, n). A single
@@ -207,7 +218,10 @@ def _confidence(
     is_long = min(samples) >= SURE_SAMPLES
     share = LEAST_CHANGE_PCT / 100
     if verdict == "changed":
-        return "high" if is_long and (low >= 1 + share or high <= 1 - share) else "medium"
+        is_far = low >= 1 + share or high <= 1 - share
+        if high > VAGUE_WIDTH * low:
+            return "low"
+        return "high" if is_long and is_far and high <= SURE_WIDTH * low else "medium"
     within = 1 - share < low and high < 1 + share
     if within and is_long:
         return "high"

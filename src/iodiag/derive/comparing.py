@@ -17,7 +17,7 @@ from iodiag.derive.host import cpu_all
 from iodiag.derive.matched import MIXED, at_matched_load
 from iodiag.derive.pairing import HARDLY, LEAST_SHARE, Pair, pair
 from iodiag.derive.queueing import LEAST_REQUESTS
-from iodiag.derive.shifts import Mix, is_other_workload, mix_of, reading, shift, sign
+from iodiag.derive.shifts import Mix, by_matched_load, is_other_workload, mix_of, reading, shift, sign
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, MatchedLoad, Subject
@@ -60,6 +60,12 @@ CPU_QUANTITIES = (
 )
 """What is compared of a host's processors; available is idle and iowait, which is idle time as well."""
 
+HOST_QUANTITIES = {
+    "paging": ("pgpgin_kb_per_s", "pgpgout_kb_per_s"),
+    "queue": ("run_queue", "blocked"),
+}
+"""What is compared of a host without any device: vmstat's bi, bo, r and b."""
+
 MEMBER_COST = "member_kb_per_kb"
 """What the members of an array read and write for each kB that is read from or written to it."""
 
@@ -72,12 +78,13 @@ def subjects(before: View, after: View) -> tuple[list[Subject], list[str]]:
     """Everything of two views that can be compared, and in sentences what cannot.
 
     Applications come first, since they say what a change was worth; then devices, the busiest first
-    and parts of others last; then the processors.
+    and parts of others last; then the processors. Tasks and paging stand in for missing devices.
     """
     paired = pair(before, after)
     devices = [_device(entry, before, after) for entry in paired.pairs]
-    cpu = _cpu(before, after, paired.pairs)
-    return [*applications(before, after), *devices, *([cpu] if cpu else [])], list(paired.uncompared)
+    host = None if devices else _host(before, after)
+    others = [subject for subject in (host, _cpu(before, after, paired.pairs)) if subject is not None]
+    return [*applications(before, after), *devices, *others], list(paired.uncompared)
 
 
 def _device(entry: Pair, before: View, after: View) -> Subject:
@@ -105,6 +112,8 @@ def _device(entry: Pair, before: View, after: View) -> Subject:
         sign(latency),
         is_other_workload(found, mix),
     )
+    main = latency.quantity if latency is not None else ""
+    kind = by_matched_load(kind, next((one for one in matched if one.quantity == main), None))
     return Subject(
         kind="device",
         before=entry.before.name,
@@ -120,6 +129,7 @@ def _device(entry: Pair, before: View, after: View) -> Subject:
         evidence=(_rows_of(entry.before, "Before"), _rows_of(entry.after, "After")),
         remarks=(*_differences(entry), *remarks),
         is_part=entry.is_part,
+        share=entry.share,
     )
 
 
@@ -317,6 +327,37 @@ def _cpu(before: View, after: View, pairs: Iterable[Pair]) -> Subject | None:
         evidence=(_cpu_evidence(rows[BEFORE], "Before"), _cpu_evidence(rows[AFTER], "After")),
         remarks=tuple(remarks),
     )
+
+
+def _host(before: View, after: View) -> Subject | None:
+    """Runnable and blocked tasks, and what the host reads and writes in all: what vmstat has of disks."""
+    changes: list[Change] = []
+    evidence: list[Evidence] = []
+    for family, quantities in HOST_QUANTITIES.items():
+        rows = before.table(family), after.table(family)
+        if rows[BEFORE] is None or rows[AFTER] is None:
+            continue
+        found = [change(quantity, rows[BEFORE], rows[AFTER], family) for quantity in quantities]
+        low = bool({family} & (before.fallback | after.fallback))
+        changes += [replace(one, confidence="low") if low else one for one in found if one is not None]
+        evidence = evidence or [_rows_evidence(rows[BEFORE], "Before"), _rows_evidence(rows[AFTER], "After")]
+    if not changes:
+        return None
+    return Subject(
+        kind="host",
+        before="host",
+        after="host",
+        basis="the whole host over the whole capture",
+        changes=tuple(changes),
+        host_before=before.host,
+        host_after=after.host,
+        evidence=tuple(evidence),
+    )
+
+
+def _rows_evidence(rows: pd.DataFrame, when: str) -> Evidence:
+    text = f"{when}: {{samples}} sample{'s' if len(rows) > 1 else ''}"
+    return cite(rows, text, {"samples": float(len(rows))})
 
 
 def _cpu_evidence(rows: pd.DataFrame, when: str) -> Evidence:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from iodiag.derive.changes import AFTER
 from iodiag.derive.evidence import say
+from iodiag.derive.shifts import BLIND_PCT
 from iodiag.model.comparison import Change, FindingChange, Subject
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Confidence, Evidence
 from iodiag.model.units import KB_PER_MB
@@ -28,6 +29,9 @@ ABOUT_NUMBERS = frozenset(
     }
 )
 """Rules that say how to read numbers, not what ails the host: no change is about them."""
+
+LEAST_SHARE = 0.1
+"""A device with less of its host's work is not what a change was about (judgement)."""
 
 Values = dict[str, float | str]
 
@@ -57,6 +61,8 @@ _AMOUNTS = {
     "write_kb_per_s": _Wording("{subject} writes", "kB/s"),
     "kb_per_s": _Wording("{subject} moves", "kB/s"),
     "ios_per_s": _REQUESTS,
+    "pgpgin_kb_per_s": _Wording("{subject} reads", "kB/s"),
+    "pgpgout_kb_per_s": _Wording("{subject} writes", "kB/s"),
 }
 """Quantities of work done, the most telling first."""
 
@@ -90,38 +96,53 @@ def verdict(
         reason = uncompared[0] if uncompared else "the two sides hold no samples of the same kind"
         return Evidence(f"Nothing could be compared: {reason}. {told}".strip()), "low"
     clauses = _chosen(subjects)
-    if not clauses:
-        return _nothing(subjects, told)
-    values: Values = {}
-    texts = []
-    for at, clause in enumerate(clauses):
-        texts.append(say(clause.template, clause.values))
-        numbers = {name: value for name, value in clause.values.items() if isinstance(value, float)}
-        values |= {f"{name}_{at}": value for name, value in numbers.items() if not math.isnan(value)}
-    doubt = "" if any(not math.isnan(clause.change.low) for clause in clauses) else _doubt(clauses[0].change)
-    text = " ".join(filter(None, (f"{_capital('; '.join(texts))}.", doubt, told)))
-    rows = clauses[0].subject.evidence[AFTER]
-    best = max((clause.change.confidence for clause in clauses), key=CONFIDENCES.index)
-    return Evidence(text, values, rows.source, rows.lines, rows.rows), best
+    shares = [clause for subject in subjects if subject.kind == "cpu" for clause in _cpu(subject)]
+    if not clauses and any(subject.kind in ("device", "host") for subject in subjects):
+        return _nothing(subjects, shares[:1], told)
+    has_device = any(clause.subject.kind in ("device", "host") for clause in clauses)
+    said = clauses if has_device else [*clauses, *shares[: 1 if clauses else 2]]
+    if not said:
+        return _nothing(subjects, [], told)
+    doubt = "" if any(not math.isnan(clause.change.low) for clause in said) else _doubt(said[0].change)
+    text = " ".join(filter(None, (f"{_sentence(said)}.", doubt, told)))
+    rows = said[0].subject.evidence[AFTER]
+    best = max((clause.change.confidence for clause in said), key=CONFIDENCES.index)
+    return Evidence(text, _numbers(said), rows.source, rows.lines, rows.rows), best
+
+
+def _sentence(clauses: Sequence[_Clause]) -> str:
+    return _capital("; ".join(say(clause.template, clause.values) for clause in clauses))
+
+
+def _numbers(clauses: Sequence[_Clause]) -> Values:
+    """The numbers of all clauses, each name with the number of its clause."""
+    return {
+        f"{name}_{at}": value
+        for at, clause in enumerate(clauses)
+        for name, value in clause.values.items()
+        if isinstance(value, float) and not math.isnan(value)
+    }
 
 
 def _chosen(subjects: Sequence[Subject]) -> list[_Clause]:
-    """What the application did, then the first device with a change, else the processors.
+    """What the application did, and the first device with a change that carries enough of the work.
 
     Of all but the busiest device only changes with an interval count: where many are looked at, some
     differ by chance.
     """
     work = next((c for s in subjects if s.kind == "application" and (c := _work(s)) is not None), None)
     told = [work] if work else []
-    devices = [subject for subject in subjects if subject.kind == "device"]
-    for subject in sorted(devices, key=lambda one: one.is_part):
+    devices = [subject for subject in subjects if subject.kind in ("device", "host")]
+    # parts speak only where there is no whole
+    for subject in [one for one in devices if not one.is_part] or devices:
+        if subject.share < LEAST_SHARE:  # false for what has no share
+            continue
         found = [None if work else _work(subject), _wait(subject)]
         is_busiest = subject is devices[0]
         clauses = [c for c in found if c is not None and (is_busiest or not math.isnan(c.change.low))]
         if clauses:
             return [*told, *clauses]
-    shares = [clause for s in subjects if s.kind == "cpu" for clause in _cpu(s)]
-    return [*told, *shares[: 1 if told else 2]]
+    return told
 
 
 def _work(subject: Subject) -> _Clause | None:
@@ -137,7 +158,12 @@ def _work(subject: Subject) -> _Clause | None:
     else:
         text = f"{words.does} {_by(change, words.more, words.less, words.times)}"
         text += f": {{after}} {{unit_after}} against {{before}} {{unit_before}} before{_interval(change)}"
-    return _Clause(text, _values(subject, change, words.unit), change, subject)
+    values = _values(subject, change, words.unit)
+    size = subject.change(change.quantity.replace("kb_per_s", "request_size_kb"))
+    if size is not None and size is not change and size.is_change:
+        text += ", in requests of {size_after} kB instead of {size_before} kB"
+        values |= {"size_before": size.before, "size_after": size.after}
+    return _Clause(text, values, change, subject)
 
 
 def _is_telling(change: Change, subject: Subject) -> bool:
@@ -149,18 +175,21 @@ def _is_telling(change: Change, subject: Subject) -> bool:
 
 
 def _wait(subject: Subject) -> _Clause | None:
-    """By how much longer or shorter requests wait: at matched load where there is one."""
-    matched = [one for one in subject.at_matched_load if one.is_change]
-    if not matched and (subject.at_matched_load or subject.shift == "workload"):
-        return None
-    every = matched or [c for q in _WAITS if (c := subject.change(q)) and c.is_change]
-    if not every:
-        return None
-    change = max(every, key=lambda one: min(one.samples))
-    where = " at the same load" if matched else ""
-    text = f"{_WAITS[change.quantity]} {_by(change, 'more time', 'less time', 'times as long')}{where}"
-    text += f": {{after}} ms against {{before}} ms{_interval(change)}"
-    return _Clause(text, _values(subject, change, "ms"), change, subject)
+    """By how much longer or shorter requests wait: at matched load where that is known well."""
+    matched = list(subject.at_matched_load)
+    overall = [c for q in _WAITS if (c := subject.change(q))] if subject.shift != "workload" else []
+    sure = [one for one in matched if not math.isnan(one.low)]
+    for every in (sure,) if sure else ([c for c in overall if not math.isnan(c.low)], matched, overall):
+        changed = [change for change in every if change.is_change]
+        if changed:
+            change = max(changed, key=lambda one: min(one.samples))
+            where = " at the same load" if change in matched else ""
+            text = (
+                f"{_WAITS[change.quantity]} {_by(change, 'more time', 'less time', 'times as long')}{where}"
+            )
+            text += f": {{after}} ms against {{before}} ms{_interval(change)}"
+            return _Clause(text, _values(subject, change, "ms"), change, subject)
+    return None
 
 
 def _cpu(subject: Subject) -> list[_Clause]:
@@ -173,6 +202,8 @@ def _cpu(subject: Subject) -> list[_Clause]:
 
 
 def _name(subject: Subject) -> str:
+    if subject.kind in ("cpu", "host"):
+        return "the processors" if subject.kind == "cpu" else "the host"
     if subject.before == subject.after:
         return f"`{subject.after}`"
     return f"`{subject.after}` (before: `{subject.before}`)"
@@ -222,9 +253,11 @@ def _doubt(change: Change) -> str:
     return f"With {before} and {after} samples there is no interval: this is possible, not proven."
 
 
-def _nothing(subjects: Sequence[Subject], told: str) -> tuple[Evidence, Confidence]:
-    """Nothing moved: what would have shown, or that too little is there to tell."""
-    subject = next((s for s in subjects if s.kind == "device" and not s.is_part), subjects[0])
+def _nothing(
+    subjects: Sequence[Subject], shares: Sequence[_Clause], told: str
+) -> tuple[Evidence, Confidence]:
+    """No device moved: what would have shown, or that too little is there to tell; then the CPU."""
+    subject = next((s for s in subjects if s.kind in ("device", "host") and not s.is_part), subjects[0])
     judged = [c for c in subject.changes if c.verdict in ("unchanged", "minor", "bunched")]
     kinds = (
         ("work", "the work done", [c for c in judged if c.quantity in _AMOUNTS]),
@@ -238,34 +271,44 @@ def _nothing(subjects: Sequence[Subject], told: str) -> tuple[Evidence, Confiden
         known = [change for change in changes if change.detectable_pct > 0]
         if known:
             surest = min(known, key=lambda change: change.detectable_pct)
-            values[name] = surest.detectable_pct
+            is_factor = surest.detectable_pct > BLIND_PCT
+            values[name] = 1 + surest.detectable_pct / 100 if is_factor else surest.detectable_pct
             sureness.append(surest.confidence)
-            parts.append(f"one of {{{name}:.0f}} % in {noun}")
+            size = f"by a factor of {{{name}:.1f}}" if is_factor else f"of {{{name}:.0f}} %"
+            parts.append(f"one {size} in {noun}")
+    also = f"{_sentence(shares)}." if shares else ""
     if not parts:
         text = "No change could be told from chance: too few samples, or too little load."
-        return Evidence(f"{text} {told}".strip()), "low"
+        return Evidence(" ".join(filter(None, (text, also, told)))), "low"
     text = say(f"No detectable change on {{subject}}; {' or '.join(parts)} would have shown.", values)
-    return Evidence(f"{text} {told}".strip(), values), min(sureness, key=CONFIDENCES.index)
+    numbers = {name: value for name, value in values.items() if name != "subject"} | _numbers(shares)
+    text = " ".join(filter(None, (text, also, told)))
+    return Evidence(text, numbers), min(sureness, key=CONFIDENCES.index)
 
 
 def _findings(findings: Sequence[FindingChange]) -> str:
     """Which findings that matter went and came, and which of them the other side could not judge."""
-    parts = (
-        ("Gone", _rules(findings, "went", is_judged=True)),
-        ("No longer found, but not judged after", _rules(findings, "went", is_judged=False)),
-        ("New", _rules(findings, "came", is_judged=True)),
-        ("Found after, but not judged before", _rules(findings, "came", is_judged=False)),
+    went, came = (
+        {one.rule: one.is_judged for one in findings if one.fate == fate and is_of_note(one)}
+        for fate in ("went", "came")
     )
-    return " ".join(f"{label}: {rules}." for label, rules in parts if rules)
-
-
-def _rules(findings: Sequence[FindingChange], fate: str, is_judged: bool) -> str:
-    found = [
-        f"`{one.rule}`"
-        for one in findings
-        if (one.fate, one.is_judged) == (fate, is_judged) and is_of_note(one)
-    ]
-    return ", ".join(dict.fromkeys(found))
+    elsewhere = [rule for rule in went if rule in came]
+    parts = (
+        ("Gone", [rule for rule, is_judged in went.items() if is_judged and rule not in came]),
+        (
+            "No longer found, but not judged after",
+            [rule for rule, is_judged in went.items() if not is_judged and rule not in came],
+        ),
+        ("New", [rule for rule, is_judged in came.items() if is_judged and rule not in went]),
+        (
+            "Found after, but not judged before",
+            [rule for rule, is_judged in came.items() if not is_judged and rule not in went],
+        ),
+        ("Now on other devices", elsewhere),
+    )
+    return " ".join(
+        f"{label}: {', '.join(f'`{rule}`' for rule in rules)}." for label, rules in parts if rules
+    )
 
 
 def is_of_note(finding: FindingChange) -> bool:

@@ -14,7 +14,10 @@ from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.topology import device_names
 
 LEAST_SHARE = 0.05
-"""A device with less of its host's work, of requests and of bytes, is not what keeps the host busy."""
+"""A device with less of its host's work is not what keeps the host busy (judgement)."""
+
+MOST = 0.5
+"""With more than this share a device is what its host's work is about."""
 
 HARDLY = 0.01
 """With less on both sides a device is passed over."""
@@ -24,14 +27,13 @@ HARDLY = 0.01
 class Pair:
     """One device on both sides, and why the two are taken for one.
 
-    `requests` are those of both sides together, `share` the larger share of its host's work; `is_part`
-    says that it stands below another device that works.
+    `share` is the larger of its shares of its host's work; `is_part` says that it stands below
+    another device that works.
     """
 
     before: DeviceSeries
     after: DeviceSeries
     basis: str
-    requests: float
     share: float
     is_part: bool
 
@@ -53,20 +55,24 @@ class _Side:
 
     view: View
     shares: dict[str, float]
-    requests: dict[str, float]
     tops: tuple[str, ...]
 
     def is_busy(self, series: DeviceSeries) -> bool:
         """Whether a device carries the work, and no other busy device stands on it."""
         return series.name in self.tops and self.shares[series.name] >= LEAST_SHARE
 
+    def leader(self) -> DeviceSeries | None:
+        """The device that carries most of the work, if one does."""
+        leading = (s for s in self.view.devices if s.name in self.tops and self.shares[s.name] > MOST)
+        return next(leading, None)
+
 
 def pair(before: View, after: View) -> Pairing:
     """The devices of two views as pairs.
 
-    Devices are one by a name that is theirs on both sides, unless the only busy one fell idle and the
-    only other one began to work: then the work moved. Of what is left, devices are one by the
-    mount point, by being the only one that works, and by being the only array of its level.
+    Devices are one by a name that is theirs on both sides, unless the one that did most of the work fell
+    idle and one that was idle does it: then the work moved. Of what is left, devices are one by
+    the mount point, by being the only one that works, and by being the only array of its level.
     """
     sides = _side(before), _side(after)
     found = _by_name(before.devices, after.devices)
@@ -80,19 +86,29 @@ def pair(before: View, after: View) -> Pairing:
 
 
 def _side(view: View) -> _Side:
-    requests = {series.name: _work(series, "ios_per_s") for series in view.devices}
-    moved = {series.name: _work(series, "kb_per_s") for series in view.devices}
     tops = topmost(view, [series.name for series in view.devices if len(series.loaded)])
-    shares = dict.fromkeys(requests, 0.0)
-    for work in (requests, moved):
+    shares = dict.fromkeys((series.name for series in view.devices), 0.0)
+    for column in _work_columns(view):
+        work = {series.name: _work(series, column) for series in view.devices}
         total = sum(work[name] for name in tops)
         for name in shares:
             shares[name] = max(shares[name], work[name] / total if total > 0 else 0.0)
-    return _Side(view, shares, requests, tuple(tops))
+    return _Side(view, shares, tuple(tops))
+
+
+def _work_columns(view: View) -> tuple[str, ...]:
+    """What a device's work is counted in: the time that requests spend in it, which somebody waits for.
+
+    Where a busy device does not tell that (md before Linux 6.6), in requests and in bytes.
+    """
+    is_timed = all(
+        _work(series, "queue_depth") > 0 for series in view.devices if _work(series, "ios_per_s") > 0
+    )
+    return ("queue_depth",) if is_timed else ("ios_per_s", "kb_per_s")
 
 
 def _work(series: DeviceSeries, column: str) -> float:
-    """How much a device did while it was not idle: the rate times the length of the samples."""
+    """How much a device did while it was not idle: the column times the length of the samples."""
     rows = series.loaded
     if not len(rows):
         return 0.0
@@ -136,14 +152,16 @@ def _by_name(before: Sequence[DeviceSeries], after: Sequence[DeviceSeries]) -> l
     return found
 
 
-def _moved(sides: tuple[_Side, _Side], found: Iterable[Match]) -> Match | None:
-    """The device whose work all went to another one, with that one."""
-    busy = [[s for s in side.view.devices if side.is_busy(s)] for side in sides]
-    if len(busy[0]) != 1 or len(busy[1]) != 1:
+def _moved(sides: tuple[_Side, _Side], found: Sequence[Match]) -> Match | None:
+    """The device that did most of the work before, with the one that does it after, and not before."""
+    one, other = sides[0].leader(), sides[1].leader()
+    if one is None or other is None:
         return None
-    one, other = busy[0][0], busy[1][0]
-    is_same = any(match[0] is one and match[1] is other for match in found)
-    return None if is_same else (one, other, "each is the only busy device on its side")
+    partner = next((match[1] for match in found if match[0] is one), None)
+    former = next((match[0] for match in found if match[1] is other), None)
+    is_kept = partner is not None and sides[1].is_busy(partner)
+    was_busy = former is not None and sides[0].is_busy(former)
+    return None if is_kept or was_busy else (one, other, "each carries most of the work of its side")
 
 
 def _left(
@@ -203,10 +221,9 @@ def _ordered(sides: tuple[_Side, _Side], found: Iterable[Match]) -> Pairing:
         if max(shares) < HARDLY:
             passed.append(one.name)
             continue
-        requests = sides[0].requests[one.name] + sides[1].requests[other.name]
         is_part = one.name not in sides[0].tops and other.name not in sides[1].tops
-        pairs.append(Pair(one, other, basis, requests, max(shares), is_part))
-    pairs.sort(key=lambda entry: (entry.is_part, -entry.requests))
+        pairs.append(Pair(one, other, basis, max(shares), is_part))
+    pairs.sort(key=lambda entry: (entry.is_part, -entry.share))
     told = [f"hardly any work on either side: {', '.join(passed)}"] if passed else []
     for rest, side, when in zip(_left(sides, found), sides, ("before", "after"), strict=True):
         busy = [series.name for series in rest if side.shares[series.name] >= HARDLY]

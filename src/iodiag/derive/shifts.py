@@ -99,9 +99,25 @@ def shift(rate: int | None, depth: int | None, latency: int | None, is_workload:
     return "mixed"
 
 
+def by_matched_load(found: Shift, matched: Change | None) -> Shift:
+    """What a shift is once the latency at matched load is known.
+
+    On a device that is full, more requests in flight raise the latency and not the rate, as if it were
+    slower; where both sides show the same depth, the latency there tells.
+    """
+    if matched is None or math.isnan(matched.low):
+        return found
+    way = sign(matched)
+    if found in ("slower", "capacity_loss") and way in (0, -1):
+        return "more_load"
+    if found == "faster" and way in (0, 1):
+        return "less_load"
+    return found
+
+
 _LEADS: Mapping[Shift, str] = {
     "faster": "{device} answers faster",
-    "slower": "{device} answers more slowly, and not for more work",
+    "slower": "{device} answers more slowly, and does no more",
     "capacity_loss": "{device} does less while more requests wait: it lost capacity",
     "more_load": "{device} was given more work",
     "less_load": "{device} was given less work",
@@ -136,6 +152,11 @@ def reading(
     if found == "unchanged" and known:
         values["detectable"] = max(known)
         text += "; in each of these a change of {detectable:.0f} % would have shown"
+    if found == "slower" and sign(changes.get("queue_depth")) == 1 and not matched:
+        text += (
+            "; either it became slower, or it was full and more requests were sent to it: "
+            "no depth is on both sides that would tell"
+        )
     for change in matched if found != "unchanged" else ():
         if sign(change) is not None and not math.isnan(change.low):
             what = "request" if change.quantity == "await_ms" else change.quantity.removesuffix("_await_ms")

@@ -42,7 +42,7 @@ depth, or against the rate; `workload` says that the requests themselves are of 
 direction; `mixed` that the three tell no single story, `unknown` that one of them is missing.
 """
 
-Kind = Literal["device", "cpu", "application"]
+Kind = Literal["device", "cpu", "host", "application"]
 Fate = Literal["went", "came", "stayed"]
 
 
@@ -95,10 +95,13 @@ class MatchedLoad:
 class Subject:
     """One thing that both sides show: a device, a host's processors, an application's own measure.
 
+    Where no device can be compared, `host` stands for its tasks and paging.
+
     `basis` says why the two were taken for one. `reading` says in one sentence what the numbers
     mean together; `evidence` has the rows that they rest on, before and after. `at_matched_load`
     combines the `matched` loads of each direction. `is_part` says that it stands
-    below another device that works.
+    below another device that works, `share` which part of its host's work it carries, the larger of
+    the two sides.
     """
 
     kind: Kind
@@ -115,6 +118,7 @@ class Subject:
     evidence: tuple[Evidence, ...] = ()
     remarks: tuple[str, ...] = ()
     is_part: bool = False
+    share: float = float("nan")
 
     def change(self, quantity: str) -> Change | None:
         """The change of a quantity, or None where it was not compared."""
@@ -146,9 +150,10 @@ class FindingChange:
 class Comparison:
     """What differs between two analyses. The report that carries it is the analysis of after.
 
-    `before` is the whole analysis of the other side. `subjects` come with the most telling first;
-    `uncompared` says in sentences what stands on one side alone. `limits` are the numbers that
-    decided what counts as a change.
+    `before` is the whole analysis of the other side, `verdict` the headline with its numbers and
+    `confidence` that of the surest change in it. `subjects` come with the most telling first.
+    `settings` are those that the two sides state differently; `uncompared` says in sentences what
+    stands on one side alone. `limits` are the numbers that decided what counts as a change.
     """
 
     before: Report
@@ -156,5 +161,6 @@ class Comparison:
     findings: tuple[FindingChange, ...] = ()
     confidence: Confidence = "low"
     verdict: Evidence = field(default_factory=lambda: Evidence(""))
+    settings: tuple[Evidence, ...] = ()
     uncompared: tuple[str, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)

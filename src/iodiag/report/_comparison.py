@@ -37,6 +37,10 @@ _LABELS = {
     "steal_pct": "steal CPU %",
     "idle_pct": "idle CPU %",
     "available_pct": "available CPU % (idle and iowait)",
+    "pgpgin_kb_per_s": "read by the host, kB/s",
+    "pgpgout_kb_per_s": "written by the host, kB/s",
+    "run_queue": "runnable tasks",
+    "blocked": "tasks blocked on I/O",
     "transactions_per_s": "transactions/s",
     "iops": "requests/s",
     "latency_ms": "latency ms",
@@ -124,8 +128,8 @@ def _heading(subject: Subject, report: Report, comparison: Comparison) -> Spans:
     host: Spans = ()
     if len({s.host_after for s in comparison.subjects}) > 1 and subject.host_after:
         host = (Span(" on "), _text.name(subject.host_after))
-    if subject.kind == "cpu":
-        return (Span("Processors"), *host)
+    if subject.kind in ("cpu", "host"):
+        return (Span("Processors" if subject.kind == "cpu" else "Tasks and paging"), *host)
     kind = "Device " if subject.kind == "device" else "Application: "
     if subject.before == subject.after:
         return (Span(kind), _text.name(subject.after), *host)
@@ -175,7 +179,7 @@ def by(ratio: float) -> str:
     if math.isnan(ratio):
         return _text.UNKNOWN
     if ratio >= 2:
-        return f"×{_text.number(ratio)}"
+        return times(ratio)
     percent = 100 * (ratio - 1)
     if abs(percent) < 0.05:
         return "±0 %"
@@ -183,12 +187,17 @@ def by(ratio: float) -> str:
     return f"{sign}{_text.number(round(abs(percent), 1))} %"
 
 
+def times(ratio: float) -> str:
+    """A ratio with three digits: ×24.9."""
+    return f"×{_text.number(float(f'{ratio:.3g}'))}"
+
+
 def interval(change: Change) -> str:
     """The interval in the terms of the change itself."""
     if math.isnan(change.low):
         return _text.UNKNOWN
     if change.ratio >= 2:
-        return f"×{_text.number(change.low)} to ×{_text.number(change.high)}"
+        return f"{times(change.low)} to {times(change.high)}"
     return f"{by(change.low)} to {by(change.high)}"
 
 
@@ -199,7 +208,7 @@ def verdict(change: Change) -> str:
         return f"the same in other portions: {over} over the whole time"
     if change.verdict == "unchanged":
         if change.detectable_pct > 100:
-            return f"not told: only ×{_text.number(1 + change.detectable_pct / 100)} would show"
+            return f"not told: only {times(1 + change.detectable_pct / 100)} would show"
         return f"no detectable change; {_text.number(math.ceil(change.detectable_pct))} % would show"
     before, after = (_text.count(number) for number in change.samples)
     words = {
@@ -320,6 +329,12 @@ def gone(report: Report, comparison: Comparison) -> list[Part]:
         if (part.finding.rule, part.finding.devices) in wanted and part.severity != "info"
     ]
     return [replace(part, remedy=(), confirm=(), references=(), remarks=()) for part in parts]
+
+
+def settings(report: Report, comparison: Comparison) -> list[Point]:
+    """The settings that the two sides state differently."""
+    in_bytes = _in_bytes(report)
+    return [_outline.point(item, item.source in in_bytes) for item in comparison.settings]
 
 
 def uncompared(comparison: Comparison) -> list[Spans]:

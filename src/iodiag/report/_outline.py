@@ -120,6 +120,13 @@ def overview(report: Report) -> list[tuple[str, Spans]]:
     return [*facts, ("Written by", (Span(_text.visible(written, _text.NAME_LIMIT)),))]
 
 
+_SURENESS = {
+    "high": "many samples, and a narrow interval far from no change, or around it",
+    "medium": "beyond chance, yet from few samples or within a wide interval",
+    "low": "too few samples, or too much scatter; compare longer captures before acting on it",
+}
+
+
 def _captures(report: Report) -> Spans:
     sections = [summary.section for summary in report.sources if not summary.section.is_context]
     names = list(dict.fromkeys(section.source for section in sections))
@@ -133,9 +140,7 @@ def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
         length = _text.elapsed(*covered(side))
         when = f", {_when(side)}" + (f" ({length})" if length else "")
         facts.append((label, (*_captures(side), Span(when))))
-    facts.append(
-        ("How sure", (Span(f"{comparison.confidence} ({_text.CONFIDENCE_MEANING[comparison.confidence]})"),))
-    )
+    facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))
     words = (("went", "gone"), ("came", "new"), ("stayed", "still there"))
     counted = [f"{sum(one.fate == fate for one in comparison.findings)} {word}" for fate, word in words]
     return [*facts, ("Findings", (Span(", ".join(counted)),))]

@@ -117,6 +117,7 @@ def _compared(report: Report) -> dict[str, Any]:
         return {"compared": None}
     return {
         "compared": compared,
+        "settings": _comparison.settings(report, compared),
         "moved": _comparison.sections(report, compared),
         "others": _comparison.others(compared),
         "uncompared": _comparison.uncompared(compared),

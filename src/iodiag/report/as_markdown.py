@@ -112,6 +112,11 @@ def _table(table: Table) -> Iterator[str]:
 def _compared(report: Report, comparison: Comparison) -> Iterator[str]:
     """What moved, and what became of the findings; the analysis of after follows."""
     yield from ("", "## What moved")
+    settings = _comparison.settings(report, comparison)
+    if settings:
+        yield from ("", "### Settings that differ", "")
+        for point in settings:
+            yield from _point(point)
     sections = _comparison.sections(report, comparison)
     if not sections:
         yield from ("", "Nothing could be compared.")

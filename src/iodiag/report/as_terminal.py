@@ -78,6 +78,11 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
 
 def _compared(report: Report, comparison: Comparison) -> Iterator[RenderableType]:
     """What moved, and what became of the findings; the analysis of after follows."""
+    settings = _comparison.settings(report, comparison)
+    if settings:
+        yield from _rule("Settings that differ")
+    for point in settings:
+        yield from _point(point)
     for section in _comparison.sections(report, comparison):
         yield from _rule(_words(section.heading, "bold"))
         if section.reading:
