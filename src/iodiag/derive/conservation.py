@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from iodiag.derive.evidence import number
 from iodiag.derive.parity import Geometry, small_share
 
 Floats = npt.NDArray[np.float64]
@@ -46,14 +45,10 @@ class Law:
     is_mixture: bool = False
 
     def sentence(self, name: str, legs: Sequence[str]) -> str:
-        """The sums in words."""
-        together = ", ".join(legs) if len(legs) <= 4 else f"{len(legs)} devices from {legs[0]} to {legs[-1]}"
-        values = (self.sums.legs_read, self.sums.legs_write, self.sums.read, self.sums.write)
-        legs_read, legs_write, read, write = (number(value) for value in values)
-        return (
-            f"{together} read {legs_read} and write {legs_write} kB/s together, "
-            f"{name} reads {read} and writes {write} kB/s{' in whole pages' if self.is_mixture else ''}"
-        )
+        """The law in words. The sums themselves are evidence where a rule uses them, not provenance."""
+        together = ", ".join(legs) if len(legs) <= 4 else f"the devices from {legs[0]} to {legs[-1]}"
+        pages = ", counted in whole pages" if self.is_mixture else ""
+        return f"the bytes of {together} add up to what {name} was asked for{pages}"
 
 
 @dataclass(frozen=True)

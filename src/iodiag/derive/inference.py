@@ -19,7 +19,6 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
-from iodiag.derive.evidence import number
 from iodiag.derive.joins import least_writes
 from iodiag.derive.siblings import MOST_DEVICES, clusters, is_md, is_part, is_physical
 from iodiag.model.topology import Device, DeviceTopology
@@ -301,8 +300,8 @@ def _in_order(part: pd.DataFrame, legs: Sequence[str], disks: Sequence[str]) -> 
             above[n] for n in beside if _are_tied(waits, above[n], leg) or _are_tied(waits, below[n], disk)
         ]
         why = (
-            f"inferred: the disks move what the legs do, and {leg} takes {number(waits[leg])} ms, "
-            f"number {place + 1} of {len(above)} as {disk} with {number(waits[disk])} ms"
+            f"inferred: the disks move what the legs do, and by latency {leg} stands among the legs "
+            f"where {disk} stands among the disks"
         )
         why += f"; {' and '.join(tied)} may be the one instead" if tied else ""
         yield Device(leg, members=(disk,), provenance={"members": why})

@@ -115,10 +115,12 @@ def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterat
     `reasons` says of unread lines (0-based) what is wrong with them.
     """
     counts = _counts(source, classes)
-    is_open = classes == UNSEEN
+    lines = source.data.split(b"\n")
+    # a last line that is nothing but quoting has no class of its own
+    is_open = np.ones(len(lines), dtype=np.bool_)
+    is_open[: len(classes)] = classes == UNSEEN
     if is_open.any():
-        lines = source.data.split(b"\n")
-        rest = b"\n".join(line if is_open[i] else b"" for i, line in enumerate(lines[: len(classes)]))
+        rest = b"\n".join(line if is_open[i] else b"" for i, line in enumerate(lines))
         if rest.strip(b" \t\r\n\0"):
             for item in read_text(Source.of(source.name, rest + b"\n", source.folder)):
                 if isinstance(item, Ledger):

@@ -1,9 +1,8 @@
 """Reads are small and unmerged, so the disk seeks more than it streams.
 
 What it detects: a busy device whose reads are at most 32 kB and hardly merge, so that it moves a
-small share of what its medium streams. Three variants: reads of the size of a database page,
-reads of one memory page, and reads of no page's size, which is what fragments look like. The first
-is how a database reads at random and is no finding unless the disk is known to spin.
+small share of what its medium streams. Reads of the size of a database page are random by design and
+no finding unless the disk is known to spin; reads of no page's size are what fragments look like.
 
 Why it matters: a spinning disk delivers a hundred times less in small reads than in large ones.
 
@@ -85,6 +84,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     one_by_one = pattern.depth <= 1.5 and pattern.per_read_ms >= limits.seek_ms
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
+    if not spins and pattern.page_kb and pattern.per_read_ms < limits.seek_ms:
+        return outcome("single pages, too quick for one disk that seeks: see lsblk -o ROTA", "undetermined")
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)

@@ -104,11 +104,17 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: 
         evidence=(
             *_evidence(low),
             *_evidence(high),
+            *([cite(_both(low, high), _APART, values)] if spans else []),
             *(cite_fact(fact) for fact in capped),
             *(item for extreme in between[:MOST_BETWEEN] for item in _evidence(extreme, weighs="context")),
         ),
         refutes=("limits that are given in bytes per second or in device time, not in requests",),
     )
+
+
+def _both(low: Extreme, high: Extreme) -> pd.DataFrame:
+    """The samples that both extremes rest on."""
+    return pd.concat([pair.samples(rows) for _, pair, rows in (low, high)], ignore_index=True)
 
 
 def _evidence(extreme: Extreme, weighs: Weighs = "for") -> Iterator[Evidence]:
@@ -142,6 +148,8 @@ _CAPPED = (
     "A limit in requests per second is stated, but requests change their number on the way down, {low} to "
     "{high} each: it does not bound what the disks do."
 )
+
+_APART = "{low} requests below for one above here, {high} there: {span} times as many"
 
 RULE = Rule(
     id="layer-iops-mismatch",
