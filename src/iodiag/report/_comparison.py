@@ -29,7 +29,7 @@ _LABELS = {
     "discard_await_ms": "discard await ms",
     "flush_await_ms": "flush await ms",
     "queue_depth": "requests in flight",
-    "member_kb_per_kb": "kB moved by the members per kB",
+    "member_kb_per_kb": "member kB per kB asked for",
     "user_pct": "user CPU %",
     "nice_pct": "nice CPU %",
     "system_pct": "system CPU %",
@@ -203,9 +203,9 @@ def interval(change: Change) -> str:
 
 def verdict(change: Change) -> str:
     """What is said of a change, in words."""
-    if change.verdict == "bunched" and change.overall is not None:
-        over = " and ".join(map(_text.number, change.overall))
-        return f"the same in other portions: {over} over the whole time"
+    if change.verdict == "bunched":
+        over = " and ".join(map(_text.number, change.overall or ()))
+        return "the same in other portions" + (f": {over} over the whole time" if over else "")
     if change.verdict == "unchanged":
         if change.detectable_pct > 100:
             return f"not told: only {times(1 + change.detectable_pct / 100)} would show"

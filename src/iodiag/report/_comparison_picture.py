@@ -19,6 +19,7 @@ from iodiag.report._picture import (
     Picture,
     Timeline,
     is_drawable,
+    label_of,
     line,
     panel,
 )
@@ -77,7 +78,7 @@ def _intervals(subject: Subject, comparison: Comparison) -> Intervals | None:
         caption="After as a multiple of before, with 95 % intervals. Shaded: changes too small to count. A "
         "hollow point has too few samples for an interval.",
         description=f"Changes: {told}.",
-        labels=tuple(name for name, _ in kept),
+        labels=tuple(label_of(name) for name, _ in kept),
         ratios=tuple(change.ratio for _, change in kept),
         lows=tuple(change.low for _, change in kept),
         highs=tuple(change.high for _, change in kept),
@@ -162,7 +163,7 @@ def _shares(subject: Subject) -> Bars | None:
     return Bars(
         caption="How the processors spent their time, means over the samples.",
         description=f"Before and after: {told}.",
-        labels=names,
+        labels=tuple(map(label_of, names)),
         groups=(
             ("before", tuple(change.before for change in shown)),
             ("after", tuple(change.after for change in shown)),

@@ -152,7 +152,7 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
     panels = _panels(shown, axes, is_host=not finding.devices)
     if not panels:
         return None
-    names = ", ".join(_label(one.name) for one in shown) if finding.devices else "The host"
+    names = ", ".join(label_of(one.name) for one in shown) if finding.devices else "The host"
     rest = len(series) - len(shown)
     more = f" and {_text.plural(rest, 'more device')} not drawn" if rest > 0 else ""
     window = _window(finding, shown[0], axes[0])
@@ -210,7 +210,7 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]], is_host:
             else:
                 totals = [_total(one, total, directions) for one in shown]
                 lines = [
-                    line(_label(one.name), x, y, at, room)
+                    line(label_of(one.name), x, y, at, room)
                     for at, (one, x, y) in enumerate(zip(shown, axes, totals, strict=True))
                     if y
                 ]
@@ -353,7 +353,7 @@ def _told(finding: Finding, shown: Sequence[Series]) -> str:
                 other = f" (otherwise {_text.number(without)})" if is_drawable(without) else ""
                 facts.append(f"{_text.column_label(column)} {_text.number(within)}{other}")
         if facts:
-            sentences.append(f"{_label(series.name)}: {', '.join(facts)}.")
+            sentences.append(f"{label_of(series.name)}: {', '.join(facts)}.")
     return f"Medians over {_samples(finding)}. {' '.join(sentences)}"
 
 
@@ -372,14 +372,15 @@ def bars(report: Report, finding: Finding) -> Bars | None:
         return None
     drawn = groups[:2] if groups[0][0] != "await" else groups[:1]
     told = "; ".join(
-        f"{_label(name)} " + ", ".join(f"{legend} {_text.number(values[at])} ms" for legend, values in drawn)
+        f"{label_of(name)} "
+        + ", ".join(f"{legend} {_text.number(values[at])} ms" for legend, values in drawn)
         for at, name in enumerate(peers)
     )
     return Bars(
         caption=f"Latency of {_text.count(len(peers))} devices of the same role: median of the sample "
         f"means, {_samples(finding)}.",
         description=f"{told}.",
-        labels=tuple(map(_label, peers)),
+        labels=tuple(map(label_of, peers)),
         groups=tuple(drawn),
         x_label="Latency (await), ms",
     )
@@ -425,7 +426,7 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
             step = max(1, math.ceil(len(points) * len(shown) / POINTS_IN_LADDER))
             if chosen:
                 xs, ys = zip(*chosen[::step], strict=True)
-                into.append(Line(_label(one.name), xs, ys, at))
+                into.append(Line(label_of(one.name), xs, ys, at))
     levels = {(x, y) for line in (*inside, *outside) for x, y in zip(line.x, line.y, strict=True)}
     if len(levels) < 2:
         return None
@@ -441,7 +442,7 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
     )
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     """A name as text of a chart: characters that the chart's font may lack are spelled out."""
     shown = "".join(char if char < "\u0250" else f"‹U+{ord(char):04X}›" for char in name[:LABEL_LIMIT])
     return _text.visible(shown) + ("…" if len(name) > LABEL_LIMIT else "") or "(empty)"
