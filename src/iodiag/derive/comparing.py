@@ -154,8 +154,8 @@ def _below(view: View, series: DeviceSeries, rows: pd.DataFrame) -> Sums | None:
 def _only_averages(family: str, before: View, after: View) -> str:
     sides = [when for when, view in (("before", before), ("after", after)) if family in view.fallback]
     return (
-        f"{' and '.join(sides)} there is nothing but an average since boot or over the whole capture, "
-        "which proves little"
+        f"the values {' and '.join(sides)} are averages since boot or over the whole capture, "
+        "which prove little"
     )
 
 

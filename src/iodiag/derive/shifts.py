@@ -121,7 +121,7 @@ _LEADS: Mapping[Shift, str] = {
     "capacity_loss": "{device} does less while more requests wait: it lost capacity",
     "more_load": "{device} was given more work",
     "less_load": "{device} was given less work",
-    "workload": "The work of {device} is of another kind",
+    "workload": "The requests to {device} are of another kind",
     "unchanged": "{device} did the same work in the same way",
     "mixed": "Rate, requests in flight and latency of {device} tell no single story",
     "unknown": "Whether the load or the speed of {device} moved cannot be told from these samples",

@@ -60,7 +60,7 @@ _SHIFTS = {
     "capacity_loss": "lost capacity",
     "more_load": "more load",
     "less_load": "less load",
-    "workload": "another kind of work",
+    "workload": "another kind of requests",
     "unchanged": "no change",
     "mixed": "no single story",
     "unknown": "cannot be told",
@@ -211,11 +211,12 @@ def verdict(change: Change) -> str:
             return f"not told: only {times(1 + change.detectable_pct / 100)} would show"
         return f"no detectable change; {_text.number(math.ceil(change.detectable_pct))} % would show"
     before, after = (_text.count(number) for number in change.samples)
+    few = "one sample each" if change.samples == (1, 1) else f"{before} and {after} samples"
     words = {
         "changed": "changed",
         "minor": "too small to count",
-        "indicated": f"differs, without an interval ({before} and {after} samples)",
-        "unclear": f"not told apart ({before} and {after} samples)",
+        "indicated": f"differs, without an interval ({few})",
+        "unclear": f"not told apart ({few})",
         "negligible": "next to nothing",
         "appeared": "none before",
         "ceased": "none after",
