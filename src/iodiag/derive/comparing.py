@@ -334,13 +334,13 @@ def _host(before: View, after: View) -> Subject | None:
     changes: list[Change] = []
     evidence: list[Evidence] = []
     for family, quantities in HOST_QUANTITIES.items():
-        rows = before.table(family), after.table(family)
-        if rows[BEFORE] is None or rows[AFTER] is None:
+        first, second = before.table(family), after.table(family)
+        if first is None or second is None:
             continue
-        found = [change(quantity, rows[BEFORE], rows[AFTER], family) for quantity in quantities]
+        found = [change(quantity, first, second, family) for quantity in quantities]
         low = bool({family} & (before.fallback | after.fallback))
         changes += [replace(one, confidence="low") if low else one for one in found if one is not None]
-        evidence = evidence or [_rows_evidence(rows[BEFORE], "Before"), _rows_evidence(rows[AFTER], "After")]
+        evidence = evidence or [_rows_evidence(first, "Before"), _rows_evidence(second, "After")]
     if not changes:
         return None
     return Subject(
