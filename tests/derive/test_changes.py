@@ -109,6 +109,8 @@ def test_below_eight_samples_there_is_no_interval():
         ([5, 6, 5, 6], [0, 0, 0, 0], "ceased"),
         ([0, 0], [5, 0], "unclear"),
         ([0.01] * 9, [0.02] * 9, "negligible"),
+        ([0] * 9, [0] * 9, "negligible"),
+        ([0], [0], "negligible"),
     ],
 )
 def test_few_samples_say_little(before, after, verdict):

@@ -56,7 +56,7 @@ _RATIOS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 ROUNDING = 0.005
 """Means of printed numbers that differ by less are one number."""
 
-_NEGLIGIBLE = {"requests/s": 0.1, "flushes/s": 0.1, "kB/s": 1.0, "%": 1.0, "requests": 0.05}
+_NEGLIGIBLE = {"requests/s": 0.1, "flushes/s": 0.1, "kB/s": 1.0, "%": 1.0, "requests": 0.05, "tasks": 0.1}
 """By unit: below this on both sides a quantity is not worth a word (judgement)."""
 
 
@@ -141,7 +141,8 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: b
         estimates,
         samples=(len(before.each), len(after.each)),
     )
-    if max(before.value, after.value) < _NEGLIGIBLE.get(unit, 0.0):
+    largest = max(before.value, after.value)
+    if largest <= 0 or largest < _NEGLIGIBLE.get(unit, 0.0):
         return replace(found, verdict="negligible")
     if min(before.value, after.value) <= 0:
         is_sure = min(found.samples) >= LEAST_SAMPLES
