@@ -23,7 +23,7 @@ _WIDEST = 18  # digits that a float64 product of ten still holds well enough; wi
 _POWERS = 10.0 ** np.arange(_WIDEST + 1)
 _POINT, _COMMA = 46, 44
 _MOST_COMMA_DECIMALS = 2  # sysstat prints no more; three digits behind a comma may be thousands
-_ODD = re.compile(r"([-+]?)(\d{0,40})(?:([.,])(\d{1,40}))?([sBkKMGTP%]?)(?:i?B)?(?:/s)?")
+_ODD = re.compile(r"([-+]?)(\d{0,40})(?:([.,])(\d{1,40}))?([sBkKMGTP%]?)(?:i?B)?(?:/s)?", re.ASCII)
 _NO_VALUE = ("nan", "inf", "infinity", "n/a", "-", "--")
 
 

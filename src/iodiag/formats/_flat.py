@@ -9,7 +9,7 @@ from iodiag.formats import _clock
 from iodiag.formats._headers import Header, find_header, is_number, label_sizes
 from iodiag.formats._lines import Piece
 
-_SHORTEST_LINE = 300
+_SHORTEST_LINE = 150
 _MOST_HEADER_WORDS = 40
 _MOST_ATTEMPTS = 5000
 _FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r", "tps", "r/s", "w/s", "d/s", "f/s", "aqu-sz"))

@@ -11,7 +11,7 @@ from iodiag.formats import _clock, table_formats
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Layout
 
-NUMBER = re.compile(r"[-+]?\d[\d.,]{0,30}[kKMGTPBs%]?")
+NUMBER = re.compile(r"[-+]?\d[\d.,]{0,30}[kKMGTPBs%]?", re.ASCII)
 _MOST_WORDS = 2000
 
 

@@ -49,6 +49,7 @@ class State:
     is_suspended: bool = False
     is_foreign: bool = False
     keys: frozenset[str] = frozenset()
+    report_keys: frozenset[str] = frozenset()
     unknown_sections: int = 0
 
     @property
@@ -155,7 +156,9 @@ def interrupt(found: Walk, state: State, index: int, words: Sequence[str]) -> No
         2 * technical >= len(words) or words[0] in _TABLE_WORDS or words[-1] in _TABLE_WORDS
     )
     if not state.is_suspended:
-        state.keys = _keys_above(found.text, state, index)
+        above = _keys_above(found.text, state, index)
+        state.keys = (state.keys | above) if state.is_resumed else above
+        state.report_keys = (state.report_keys | above) if state.is_resumed else above
         close(found, state, index)
         state.is_suspended = True
     if is_heading:
@@ -177,12 +180,13 @@ def take_numbers(found: Walk, state: State, index: int, line: str, words: Sequen
         following = next_line(found.text, index)
         both = f"{line} {found.text.line(following)}" if following >= 0 else line
         for text in (line, both):
-            row = parse_row(state.table, text)
+            row = parse_row(state.table, text, found.text.line(state.at))
             if row is None or not _goes_on(state.table, state.keys, row.key, row.cells):
                 continue
             state.is_suspended, state.is_resumed, state.open_from = False, True, index
-            if state.table.layout.clock != "row" and (not row.key or row.key in state.keys):
+            if state.table.layout.clock != "row" and (not row.key or row.key in state.report_keys):
                 begin_report(state)
+                state.report_keys = frozenset()
             return
     if len(words) >= _FEWEST_LOOSE_WORDS and numeric_share(words) >= 0.5 and not state.is_foreign:
         found.loose.append(index)
@@ -240,7 +244,7 @@ def is_row_like(found: Walk, state: State, index: int, words: Sequence[str], sha
     if share >= 0.5 or state.table is None:
         return share >= 0.5
     if len(words) > 1 or state.table.layout.key is None:
-        return parse_row(state.table, found.text.line(index)) is not None
+        return parse_row(state.table, found.text.line(index), found.text.line(state.at)) is not None
     following = next_line(found.text, index)
     return following >= 0 and numeric_share(found.text.line(following).split()) >= 0.9
 

@@ -104,11 +104,16 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
         key, cells = "", part
         if layout.key is not None:
             key, cells = (part[-1], part[:-1]) if layout.key_at == "last" else (part[0], part[1:])
-            key = key.strip(_WORN)
+            key = bare_name(key)
         values = _values(layout, cells)
         if values is not None and (layout.key is None or is_item(layout, key)):
             return OneRow(key, values, tuple(cells), clock=stamp)
     return None
+
+
+def bare_name(word: str) -> str:
+    """A name without what a marked or quoted one wears."""
+    return word.strip(_WORN)
 
 
 def is_item(layout: Layout, word: str) -> bool:

@@ -13,7 +13,7 @@ from iodiag.formats._body import Floats, Numbers, Tokens
 from iodiag.formats._found import CLASS, UNSEEN, Block, Walk
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow, repaired
-from iodiag.formats._row import is_fraction, is_item
+from iodiag.formats._row import bare_name, is_fraction, is_item
 from iodiag.formats._types import Layout
 from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
 from iodiag.model.units import KB_PER_BYTE
@@ -227,8 +227,9 @@ def _tail_clocks(tokens: Tokens, index: Ints) -> Floats:
 def _keys(tokens: Tokens, at: Ints, layout: Layout) -> tuple[Words, Bools]:
     """The items' names, and which of them can name one: a device is no bare figure."""
     codes, words = tokens.categories(at)
-    names = np.array([*words, ""], dtype=object)
-    is_name = np.array([is_item(layout, word) for word in words] + [False])
+    bare = [bare_name(word) for word in words]
+    names = np.array([*bare, ""], dtype=object)
+    is_name = np.array([is_item(layout, word) for word in bare] + [False])
     return names[codes], is_name[codes]
 
 

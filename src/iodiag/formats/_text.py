@@ -93,7 +93,7 @@ def _seems_scaled(found: Walk, rows: Rows) -> bool:
     command = found.blocks[int(rows.block[0])].origin.command
     is_stated = command is not None and memory_unit_kb(command.words) is not None
     return (
-        len(places) == 3
+        len(places) == len(_MEMORY)
         and not is_stated
         and bool(np.nanmax(rows.numbers[:, places].sum(axis=1)) < _SMALL_HOST_KB)
     )

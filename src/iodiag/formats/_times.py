@@ -26,18 +26,27 @@ COUNT_RATES = frozenset(
 class Timing:
     """Per row of one Rows: its time, the length of its sample, its report and whether that is since boot.
 
-    `absolute` are seconds since 1970 (NaN unknown), `local` the same as the host's clock showed it;
-    where not `is_dated`, only differences mean anything. `is_aware` tells that the zone is known.
+    `local` are seconds since 1970 as the host's clock showed them (NaN unknown), `offset` the seconds east
+    of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything.
     """
 
-    absolute: Floats
     local: Floats
+    offset: Floats
     interval: Floats
     report: Ints
     segment: Ints
     since_boot: Bools
     is_dated: Bools
-    is_aware: bool = False
+
+    @property
+    def absolute(self) -> Floats:
+        """Seconds since 1970; as if it were UTC where the zone is not known."""
+        return self.local - np.nan_to_num(self.offset)
+
+    @property
+    def is_aware(self) -> bool:
+        """Whether the zone of all dated rows is known."""
+        return bool(self.is_dated.any() and not np.isnan(self.offset[self.is_dated]).any())
 
 
 def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
@@ -74,8 +83,8 @@ def _empty(segment: Ints) -> Timing:
     unknown = np.full(size, np.nan)
     no = np.zeros(size, dtype=np.bool_)
     return Timing(
-        absolute=unknown,
-        local=unknown.copy(),
+        local=unknown,
+        offset=unknown.copy(),
         interval=unknown.copy(),
         report=np.zeros(size, dtype=np.int64),
         segment=segment,
@@ -107,18 +116,36 @@ def _by_row(
     samples = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
     for run in _runs(calendar[samples]):
         here = samples[run]
-        seconds = _clock.unroll_midnight(rows.seconds[here])
         first = blocks[rows.block[here[0]]]
         base = _base_day(first.origin, order)
         began = first.clock.seconds if first.clock else None
-        if began is not None and began - seconds[0] > DAY_S / 2:
-            seconds += DAY_S  # the header's clock is still the day before
-        timing.absolute[here] = seconds + (0.0 if np.isnan(base) else base)
+        seconds = np.empty(len(here))
+        for once in _runs(_passes(blocks, rows.block[here], rows.seconds[here])):
+            seconds[once] = _clock.unroll_midnight(rows.seconds[here[once]])
+            if began is not None and began - seconds[once][0] > DAY_S / 2:
+                seconds[once] += DAY_S  # the header's clock is still the day before
+        timing.local[here] = seconds + (0.0 if np.isnan(base) else base)
         timing.is_dated[here] = not np.isnan(base)
-    timing.local = timing.absolute.copy()
     for run in _runs(stretch[samples]):
         here = samples[run]
-        timing.interval[here] = _row_intervals(blocks[rows.block[here[0]]], timing.absolute[here])
+        timing.interval[here] = _row_intervals(blocks[rows.block[here[0]]], timing.local[here])
+
+
+def _passes(blocks: Sequence[Block], block: Ints, seconds: Floats) -> Ints:
+    """How often each row's section has begun anew, so that its days count from the first again.
+
+    A new pass stands under the clock of the first header, and not where the row above ended: there live
+    sar repeats its header.
+    """
+    edges = np.flatnonzero(np.diff(block)) + 1
+    first = blocks[block[0]].clock
+    begins = np.zeros(len(block), dtype=np.int64)
+    for edge in edges.tolist():
+        clock = blocks[block[edge]].clock
+        is_same = first is not None and clock is not None and clock.seconds == first.seconds
+        begins[edge] = is_same and clock is not None and seconds[edge - 1] != clock.seconds
+    result: Ints = np.cumsum(begins)
+    return result
 
 
 def _calendars(blocks: Sequence[Block]) -> Ints:
@@ -131,9 +158,9 @@ def _calendars(blocks: Sequence[Block]) -> Ints:
     return np.array(numbers, dtype=np.int64)
 
 
-def _row_intervals(first: Block, absolute: Floats) -> Floats:
+def _row_intervals(first: Block, ends: Floats) -> Floats:
     """Lengths of samples: from the ends of the ones before, the header's clock, or the command."""
-    times, inverse = np.unique(absolute, return_inverse=True)
+    times, inverse = np.unique(ends, return_inverse=True)
     start = None
     if first.clock is not None and first.clock.seconds is not None and not first.is_resumed:
         start = np.floor(times[0] / DAY_S) * DAY_S + first.clock.seconds
@@ -151,9 +178,8 @@ def _by_tail(rows: Rows, timing: Timing) -> None:
     """vmstat -t: date and time behind every row, the zone in the header."""
     offset = _clock.zone_offset(rows.layout.note)
     timing.local = rows.epoch.copy()
-    timing.absolute = rows.epoch - (offset or 0.0)
+    timing.offset[:] = np.nan if offset is None else offset
     timing.is_dated = ~np.isnan(rows.epoch)
-    timing.is_aware = offset is not None
 
 
 def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
@@ -163,13 +189,13 @@ def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
     origins = [found.blocks[number].origin for number in used]
     _set(timing, np.searchsorted(used, rows.block), _seconds_of(clocks, origins, order))
     own = ~np.isnan(rows.epoch)
-    timing.absolute[own] = timing.local[own] = rows.epoch[own]
+    timing.local[own] = rows.epoch[own]
     timing.is_dated |= own
 
 
 def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
     """Lines that a log collector put a time in front of, where the tool itself printed none."""
-    if not np.isnan(timing.absolute).all():
+    if not np.isnan(timing.local).all():
         return
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
@@ -192,9 +218,8 @@ def _set(timing: Timing, place: Ints, seconds: _Seconds) -> None:
     named = np.flatnonzero(~np.isnan(offset))
     if len(named):
         offset = offset[named[np.maximum(np.searchsorted(named, np.arange(len(offset)), "right") - 1, 0)]]
-    timing.is_aware = bool(len(named))
     timing.local = seconds.local[place]
-    timing.absolute = (seconds.local - np.nan_to_num(offset))[place]
+    timing.offset = offset[place]
     timing.is_dated = seconds.is_dated[place]
 
 
@@ -236,8 +261,8 @@ def _count_reports(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[
     for rows, timing in zip(all_rows, all_timings, strict=True):
         first, nth = report_of[rows.block], _occurrence(rows)
         if rows.layout.clock == "row":
-            has_time = ~np.isnan(timing.absolute)
-            first, nth = np.where(has_time, timing.absolute, -1.0), np.where(has_time, 0, nth)
+            has_time = ~np.isnan(timing.local)
+            first, nth = np.where(has_time, timing.local, -1.0), np.where(has_time, 0, nth)
         keys.append(np.stack((timing.segment, first, nth), axis=1))
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]
@@ -339,7 +364,6 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
         place = np.searchsorted(reports, group.report)
         part.timing.interval[part.where] = lengths[place]
         part.timing.local[part.where] += times[place] - part.timing.absolute[part.where]
-        part.timing.absolute[part.where] = times[place]
 
 
 def _is_of(origin: Origin, parts: Sequence[_Part]) -> bool:
@@ -349,9 +373,9 @@ def _is_of(origin: Origin, parts: Sequence[_Part]) -> bool:
 
 def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) -> None:
     """Reports without a clock, below a command that one stands above: they follow its start."""
-    timing = [part.timing.absolute[part.where] for part in parts]
+    shown = [part.timing.local[part.where] for part in parts]
     start = origin.started
-    if start is None or not all(np.isnan(times).all() for times in timing):
+    if start is None or not all(np.isnan(times).all() for times in shown):
         return
     seconds = _seconds_of([start], [origin], order)
     delay = 1 if origin.command and origin.command.has_flag("y") else 0
@@ -359,8 +383,7 @@ def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) ->
         here, length = part.where, part.timing.interval[part.where]
         step = part.timing.report[here] + delay
         local = seconds.local[0] + np.where(step > 0, step * length, 0.0)
-        offset = 0.0 if np.isnan(seconds.offset[0]) else seconds.offset[0]
-        part.timing.local[here], part.timing.absolute[here] = local, local - offset
+        part.timing.local[here], part.timing.offset[here] = local, seconds.offset[0]
         part.timing.is_dated[here] = seconds.is_dated[0] & ~np.isnan(local)
 
 

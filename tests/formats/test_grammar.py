@@ -1,0 +1,128 @@
+"""Banners and visible commands, and prose that looks like them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodiag.formats._grammar import Banner, banner, command
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "Linux 2.6.18.1-custom (ubuntu)  13/02/07",
+            Banner("Linux", "2.6.18.1-custom", "ubuntu", "13/02/07", "", None),
+        ),
+        (
+            "Linux 5.4.0 (db.example.com) \t11/20/26 \t_x86_64_\t(2 CPU)",
+            Banner("Linux", "5.4.0", "db.example.com", "11/20/26", "x86_64", 2),
+        ),
+        (
+            "Linux 2.6.32-32-server  01/19/2012     _x86_64_    (6 CPU)",
+            Banner("Linux", "2.6.32-32-server", "", "01/19/2012", "x86_64", 6),
+        ),
+        (
+            "Linux 3.10.0 ()  03/10/2020      _x86_64_        (48 CPU)",
+            Banner("Linux", "3.10.0", "", "03/10/2020", "x86_64", 48),
+        ),
+        (
+            "Linux 6.1 (h) 2026年11月20日 _aarch64_ (2 CPU)",
+            Banner("Linux", "6.1", "h", "2026年11月20日", "aarch64", 2),
+        ),
+        (
+            "  Linux 6.1 (h) 20.11.2026 _x86_64_ (128 CPU)",
+            Banner("Linux", "6.1", "h", "20.11.2026", "x86_64", 128),
+        ),
+    ],
+)
+def test_banners(line: str, expected: Banner):
+    assert banner(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Linux db1 5.4.0-1 #1 SMP Fri Nov 20 2026 x86_64 GNU/Linux",
+        "Linux is a kernel of 1991-08-25",
+        "We run Linux 5.4 (Ubuntu) since 11/20/26",
+        "Linux 5.4 (" + "x" * 500 + ") 11/20/26",
+    ],
+)
+def test_no_banners(line: str):
+    assert banner(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "tool", "interval", "count"),
+    [
+        ("$ iostat -x 1", "iostat", 1, None),
+        ("[root@h ~]# iostat -xkz 1 10", "iostat", 1, 10),
+        ("user@host:~$ vmstat -n 5", "vmstat", 5, None),
+        ("host:~ # iostat -m 2", "iostat", 2, None),
+        ("➜  ~  iostat -xmt 1", "iostat", 1, None),
+        ("iostat -x 5 2>&1 | tee log", "iostat", 5, None),
+        ("iostat -x 2>&1", "iostat", None, None),
+        ("sudo /usr/bin/iostat -xt 0.5", "iostat", 0.5, None),
+        ("S_TIME_FORMAT=ISO iostat -xt 5", "iostat", 5, None),
+        ("LC_ALL=C sar -d 1 10", "sar", 1, 10),
+        ("# sar -A | egrep 'dev253-(82|84)'", "sar", None, None),
+        ("mpstat -P 0 1 5", "mpstat", 1, 5),
+        ("iostat -x 5 sd{b,c} dm-{1,2}", "iostat", 5, None),
+        ("iostat -x 3 sda sdb while copying:", "iostat", 3, None),
+        ("$ sar -s 11:00:00 -e 16:00:00 -W", "sar", None, None),
+        ("Every 2.0s: iostat -x 1 2      db1: Fri Nov 20 12:00:01 2026", "iostat", 1, 2),
+        ("`iostat -x 1`", "iostat", 1, None),
+        ("collect info for : iostat -y -x 2 1", "iostat", 2, 1),
+        ("iostat", "iostat", None, None),
+    ],
+)
+def test_commands(line: str, tool: str, interval: float | None, count: int | None):
+    found = command(line)
+    assert found is not None
+    assert (found.tool, found.interval_s, found.count) == (tool, interval, count)
+
+
+def test_the_time_beside_a_watched_command():
+    found = command("Every 2.0s: iostat -x 1 2      db1: Fri Nov 20 12:00:01 2026")
+    assert found is not None
+    assert found.when == "Fri Nov 20 12:00:01 2026"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "iostat reports the cpu",
+        "We ran iostat -x 1 for a while and saw:",
+        "iostat:",
+        "vmstat iostat sar",
+        "The iostat manual page",
+        "sysstat version:sysstat-9.0.4",
+        "x" * 400 + " iostat 1",
+    ],
+)
+def test_prose_about_tools(line: str):
+    assert command(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "flag", "has"),
+    [
+        ("iostat -xy 1", "y", True),
+        ("iostat --pretty 1", "y", False),
+        ("iostat -x -y 1", "y", True),
+        ("iostat -x day 1", "y", False),
+    ],
+)
+def test_flags(line: str, flag: str, has: bool):
+    found = command(line)
+    assert found is not None
+    assert found.has_flag(flag) == has
+
+
+@given(st.text(max_size=120))
+def test_any_line_is_read_or_refused(line: str):
+    banner(f"Linux {line}")
+    command(f"$ iostat {line}")

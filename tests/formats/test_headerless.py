@@ -1,0 +1,95 @@
+"""Rows without their header: what settles a layout, and what leaves it open."""
+
+# ruff: noqa: E501  # lines of captures stay as they are printed
+
+from __future__ import annotations
+
+import pytest
+
+from iodiag.errors import ConfigError
+from text_reading import reading
+
+OLD_BANNER = "Linux 2.6.32-431.el6.x86_64 (h)     01/13/2016     _x86_64_    (24 CPU)\n"
+NEW_BANNER = OLD_BANNER.replace("2.6.32-431.el6", "5.14.0-427.el9")
+X3 = "sdb 0.00 0.00 439.00 0.00 1756.00 0.00 8.00 7.31 16.59 16.59 0.00 2.28 100.00\n"
+SAR = "11:54:32 AM dev8-0 5338.00 162784.00 1394.00 30.76 5.24 0.98 0.19 100.00\n"
+VMSTAT = " 0  2   1232  82384     40 503416    0    0     0     8  705  692  3  6  0 91\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "value"),
+    [
+        (X3 * 3, "read_kb_per_s", 1756),
+        (X3.replace("1756.00", "3512.00") * 3, "read_kb_per_s", 1756),
+        (X3.replace("439.00", "409600.00").replace("1756.00", "1600.00").replace("2.28 100.00", "0.00 100.00") * 2, "read_kb_per_s", 1600 * 1024),
+        (OLD_BANNER + SAR * 2, "read_kb_per_s", 81392),
+    ],
+)  # fmt: skip
+def test_arithmetic_settles_layout_and_unit(text: str, column: str, value: float):
+    read = reading(text)
+    assert read.disk[column].tolist()[0] == value
+    assert "without a header" in read.remarks
+    assert not read.unread
+
+
+def test_rows_of_vmstat():
+    read = reading(VMSTAT * 3)
+    assert read.tables["cpu"]["iowait_pct"].tolist() == [91] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NEW_BANNER + SAR * 2,  # sectors or kB: the numbers do not tell
+        SAR * 2,
+        "sdb 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n" * 3,
+        X3.replace("8.00", "9.00") * 3,
+        "a b 1 2 3 4 5\n1 2 3 4 5 6 7\n",
+    ],
+)
+def test_what_is_not_settled_is_shown(text: str):
+    read = reading(text)
+    assert not read.tables
+    assert read.unread
+
+
+def test_a_stated_header_settles_it():
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util"
+    zeros = "sdb " + " ".join(["0.00"] * 13) + "\n"
+    read = reading(zeros * 2, columns=header)
+    assert read.disk["report"].tolist() == [0, 1]
+    assert (
+        reading(SAR * 2, columns="DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util")
+        .disk["read_kb_per_s"]
+        .tolist()
+        == [162784] * 2
+    )
+    assert reading("sda 1.50 2 3.25\n", columns="Device: tps kB_read/s kB_wrtn/s").disk[
+        "ios_per_s"
+    ].tolist() == [1.5]
+
+
+def test_a_stated_header_that_nobody_knows():
+    with pytest.raises(ConfigError, match="--columns"):
+        reading(X3, columns="name a b c")
+
+
+def test_the_cut_head_of_a_log_is_read_by_the_table_below():
+    header = "Device:  r/s w/s rkB/s wkB/s\n"
+    rows = "sda 1.00 2.00 3.00 4.00\nsdb 0.00 0.00 0.00 0.00\n"
+    read = reading(f"{rows}\n{header}{rows}")
+    assert read.disk["line"].tolist() == [1, 2, 5, 6]
+    assert read.disk["report"].tolist() == [0, 0, 1, 1]
+    other = reading(f"{rows.replace('sd', 'x')}\n{header}{rows}")
+    assert other.disk["line"].tolist() == [5, 6]
+
+
+def test_reports_stay_apart_from_those_with_a_header():
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+    read = reading(f"{header}{X3}\n$ top\n\nmean 1 2 3 4\n{X3}\n{header}{X3}")
+    assert read.disk["report"].tolist() == [0, 1, 2]
+
+
+def test_many_shapes_take_no_time():
+    text = "".join(f"x{n} " + "1.00 " * (5 + n % 7) + "\n" for n in range(5000))
+    assert not reading(text).tables

@@ -1,0 +1,161 @@
+"""Rows that are no plain lines of numbers, and lines that only look like rows."""
+
+# ruff: noqa: E501  # lines of captures stay as they are printed
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodiag.formats._body import is_value, odd_number
+from text_reading import reading
+
+HEADER = "Device:  rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
+NUMBERS = "0.00 0.70 172.00 1.00 1670.00 8.00 19.40 1.02 5.90 5.62 97.22"
+ROW = f"sda {NUMBERS}"
+SAR = "12:00:00 DEV tps rkB/s wkB/s areq-sz aqu-sz await %util"
+SAR_ROW = "12:10:00 sda 1.00 2.00 2.00 4.00 0.00 0.10 0.20"
+VMSTAT = " r b swpd free buff cache si so bi bo in cs us sy id wa"
+VMSTAT_ROW = " 2 0 0 1413456 1408 23048 0 0 685 4 348 256 13 51 32 4"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"=> {ROW}",
+        f"* {ROW}",
+        f"- {ROW}",
+        f"<KEY> {ROW}",
+        f"the bad one: {ROW}",
+        f"{ROW}   <-- look here",
+        f"{ROW} # 100% busy since 12:00",
+        f"`sda` {NUMBERS}",
+        f"*sda* {NUMBERS}",
+        f"Fri Nov 20 12:00:01 UTC 2026 {ROW}",
+        f"12:00:01 db1 {ROW}",
+    ],
+)
+def test_marked_and_commented_rows(row: str):
+    read = reading(f"{HEADER}\n{row}\n")
+    assert read.disk["device"].tolist() == ["sda"]
+    assert read.disk["util_pct"].tolist() == [97.22]
+    assert not read.unread
+
+
+def test_a_time_in_front_of_a_row_is_its_own():
+    read = reading(f"{HEADER}\nFri Nov 20 12:00:01 UTC 2026 {ROW}\nFri Nov 20 12:00:31 UTC 2026 {ROW}\n")
+    assert read.disk["time"].astype(str).tolist() == ["2026-11-20 12:00:01", "2026-11-20 12:00:31"]
+    assert read.disk["interval_s"].tolist() == [30, 30]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"sda {NUMBERS.rsplit(' ', 1)[0]}",  # one number short
+        f"{ROW} 3.00",  # one too many
+        f"17 {ROW}",  # a number in front, which could be anything
+        f"sda {NUMBERS.replace('1.00 1670.00', '1.001670.00')}",  # two grown together
+        f"sda {NUMBERS.replace('172.00', '1,72.00')}",
+        f"sda {NUMBERS.replace('172.00', '172,00')}",  # both decimal signs in one row
+        f"sda {NUMBERS.replace('172.00', '1,720')}",
+        f"sda {NUMBERS.replace('97.22', '97.')}",
+        f"sda {NUMBERS.replace('97.22', '97.2')}",  # cut off at a margin
+        f"sda {NUMBERS.replace('172.00', '1e3')}",
+        f"sda {NUMBERS.replace('172.00', '0x1')}",
+    ],
+)
+def test_damaged_rows_are_shown_and_not_read(row: str):
+    read = reading(f"{HEADER}\n{row}\n{ROW.replace('sda', 'sdb')}\n")
+    assert read.disk["line"].tolist() == [3]
+    assert read.unread == [2]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "family"),
+    [
+        (HEADER, ROW, "disk"),
+        (SAR, SAR_ROW, "disk"),
+        (VMSTAT, VMSTAT_ROW, "queue"),
+        (SAR, SAR_ROW.replace("12:10:00", "Average:"), "disk"),
+    ],
+)
+@pytest.mark.parametrize("at", [4, 6, 7])
+def test_wrapped_rows_stand_where_they_begin(header: str, row: str, family: str, at: int):
+    words = row.split()
+    text = f"{header}\n{' '.join(words[:at])}\n   {' '.join(words[at:])}\n{row}\n"
+    read = reading(text)
+    table = read.averages.get(family, read.tables.get(family))
+    assert table is not None
+    assert table["line"].tolist() == [2, 4]
+    assert not read.unread
+    columns = [name for name in table.columns if name.endswith(("_s", "_pct", "_kb", "_ms", "queue"))]
+    assert table[columns].iloc[0].drop("interval_s").equals(table[columns].iloc[1].drop("interval_s"))
+
+
+def test_halves_of_two_rows_are_not_one():
+    words = VMSTAT_ROW.split()
+    read = reading(f"{VMSTAT}\n{' '.join(words[:8])}\n{' '.join(words[:8])}\n{VMSTAT_ROW}\n")
+    assert read.tables["queue"]["line"].tolist() == [4]
+    assert read.unread == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "prose", ["Thanks", "sda is slow", "see http://example.com/1", "12 of 24 disks", "100 %"]
+)
+def test_prose_between_rows_is_noise(prose: str):
+    read = reading(f"{HEADER}\n{ROW}\n{prose}\n{ROW}\n")
+    assert read.disk["line"].tolist() == [2, 4]
+    assert (read.counts["noise"], read.unread) == (1, [])
+
+
+def test_rows_of_both_decimal_signs_in_one_input():
+    read = reading(f"{HEADER}\n{ROW}\n{ROW.replace('.', ',')}\n")
+    assert read.disk["util_pct"].tolist() == [97.22, 97.22]
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("1234.56", 1234.56),
+        ("1234,56", 1234.56),
+        ("-0.50", -0.5),
+        ("5.8%", 5.8),
+        ("12", 12.0),
+        (".5", 0.5),
+        ("18446744073709551615.99", 2.0**64),
+    ],
+)
+def test_numbers(word: str, value: float):
+    assert odd_number(word, True)[0] == pytest.approx(value)
+    assert is_value(word)
+
+
+@pytest.mark.parametrize(
+    "word", ["", ".", "1.", "1.2.3", "1,234", "1e5", "sda", "12:00", "0x1", "--5", "5%%", "٣", "²", "1_000"]
+)
+def test_no_numbers(word: str):
+    assert not is_value(word)
+
+
+LINES = [
+    HEADER, ROW, SAR, SAR_ROW, VMSTAT, VMSTAT_ROW, "", "prose of some words", "12 34 56 78 90", "sda", NUMBERS, "Average: sda 1.00",
+    "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)", "$ iostat -x 1", "11/20/26 12:00:00", "...", "> " + ROW, "| a | b | c | d |",
+    "12:00:01 LINUX RESTART (2 CPU)", "12:00:01     COM hello", "avg-cpu: %user %nice %system %iowait %idle", "1.00 2.00 3.00 4.00 90.00",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=25))
+def test_every_line_of_any_mixture_is_counted_once_and_every_row_holds_its_values(lines: list[str]):
+    text = "\n".join(lines)
+    read = reading(text)
+    assert sum(read.counts.values()) == sum(bool(line.strip()) for line in lines)
+    for table in (*read.tables.values(), *read.averages.values()):
+        for number in table["line"].tolist():
+            assert any(map(str.isdigit, lines[number - 1]))
+    disk = read.tables.get("disk")
+    for row in [] if disk is None else disk.to_dict("records"):
+        # iostat -h of old prints the name on a line of its own, above the values
+        assert row["device"] in "\n".join(lines[max(row["line"] - 2, 0) : row["line"]])
+        assert f"{row['util_pct']:.2f}" in "\n".join(lines[row["line"] - 1 :])
+    assert all(1 <= line <= len(lines) for line in read.unread)

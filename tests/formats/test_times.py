@@ -1,0 +1,173 @@
+"""Times, lengths of samples, reports and averages since boot."""
+
+# ruff: noqa: E501  # lines of captures stay as they are printed
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from text_reading import reading
+
+BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
+HEADER = "Device:  rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+def report(reads: float, device: str = "sda") -> str:
+    return f"{HEADER}{device} 0.00 0.00 {reads:.2f} 1.40 {reads * 8:.2f} 8.00 19.40 1.02 5.90 5.62 97.22\n\n"
+
+
+def stamps(read: object) -> list[str]:
+    return read.disk["time"].astype(str).tolist()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("clocks", "zone"),
+    [
+        (["11/20/26 23:59:50", "11/20/26 23:59:55", "11/21/26 00:00:00"], None),
+        (["11/20/2026 11:59:50 PM", "11/20/2026 11:59:55 PM", "11/21/2026 12:00:00 AM"], None),
+        (["20.11.2026 23:59:50", "20.11.2026 23:59:55", "21.11.2026 00:00:00"], None),
+        (["2026-11-20T18:59:50-0500", "2026-11-20T18:59:55-0500", "2026-11-20T19:00:00-0500"], "UTC"),
+        (["1795219190", "1795219195", "1795219200"], "UTC"),
+        (
+            ["Fri Nov 20 18:59:50 EST 2026", "Fri Nov 20 18:59:55 EST 2026", "Fri Nov 20 19:00:00 EST 2026"],
+            "UTC",
+        ),
+        (["Time: 23:59:50", "Time: 23:59:55", "Time: 00:00:00"], None),
+        (["23:59:50", "23:59:55", "00:00:00"], None),
+    ],
+)
+def test_a_clock_above_every_report(clocks: list[str], zone: str | None):
+    read = reading(BANNER + "".join(f"{clock}\n{report(n * 7.2)}" for n, clock in enumerate(clocks, 1)))
+    times = read.disk["time"]
+    assert (str(times.dt.tz) if times.dt.tz else None) == zone
+    assert times.dt.tz_localize(None).tolist() == [
+        pd.Timestamp("2026-11-20 23:59:50"),
+        pd.Timestamp("2026-11-20 23:59:55"),
+        pd.Timestamp("2026-11-21 00:00:00"),
+    ]
+    assert read.disk["interval_s"].fillna(-1).tolist() == [-1, 5, 5]
+    assert read.disk["since_boot"].tolist() == [True, False, False]
+    assert read.disk["report"].tolist() == [0, 1, 2]
+
+
+def test_without_a_date_times_are_unknown_but_lengths_are_not():
+    read = reading("".join(f"Time: 12:00:{s:02}\n{report(s)}" for s in (0, 30)))
+    assert read.disk["time"].isna().all()
+    assert read.disk["interval_s"].tolist() == [30, 30]
+
+
+def test_a_zone_that_one_clock_names_holds_for_all():
+    read = reading(f"Fri Nov 20 12:00:00 CET 2026\n{report(1)}11/20/26 12:00:30\n{report(2)}")
+    assert stamps(read) == ["2026-11-20 11:00:00+00:00", "2026-11-20 11:00:30+00:00"]
+
+
+def test_a_table_of_two_zones_stands_in_local_time():
+    sar = "12:00:00 CPU %user %nice %system %iowait %steal %idle\n12:10:00 all 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 1.00 0.00 1.00 0.00 0.00 98.00\n\n"
+    read = reading(f"{BANNER}{sar}2026-11-20T12:20:00+0100\n{cpu}{report(1)}")
+    assert read.tables["cpu"]["time"].tolist() == [
+        pd.Timestamp("2026-11-20 12:10"),
+        pd.Timestamp("2026-11-20 12:20"),
+    ]
+    assert stamps(read) == ["2026-11-20 11:20:00+00:00"]
+
+
+@pytest.mark.parametrize(
+    ("command", "length"),
+    [("$ iostat -x 5\n", 5), ("$ iostat -x 5 3\n", 5), ("$ iostat -x\n", None), ("$ vmstat 5\n", None)],
+)
+def test_the_length_that_the_command_states(command: str, length: float | None):
+    read = reading(command + report(0.37) + report(0.61))
+    assert read.disk["interval_s"].iloc[1] == length or (
+        length is None and np.isnan(read.disk["interval_s"].iloc[1])
+    )
+
+
+def test_the_length_that_the_rates_betray():
+    events = [(3, 7), (11, 23), (101, 57), (999, 4), (1234, 17)]
+    rows = "".join(
+        f"{HEADER}sda {r / 5 + 1:.2f} {w / 5 + 2:.2f} {r / 5:.2f} {w / 5:.2f} 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+        for r, w in events
+    )
+    read = reading(BANNER + report(0.37) + rows)
+    assert read.disk["interval_s"].tolist()[1:] == [5] * 5
+    assert read.disk["since_boot"].tolist() == [True] + [False] * 5
+
+
+def test_a_first_report_on_the_grid_of_a_second_is_not_since_boot():
+    rows = "".join(
+        f"{HEADER}sda {n}.00 {n + 8}.00 {n * 7}.00 {n * 3}.00 {n * 9}.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
+        for n in (1, 30, 900)
+    )
+    read = reading(BANNER + rows)
+    assert not read.disk["since_boot"].any()
+    assert read.disk["interval_s"].tolist() == [1, 1, 1]
+
+
+def test_whole_numbers_of_dec_0_betray_nothing():
+    rows = f"{HEADER}sda 0 0 {{}} 14 99 8 19 1 6 6 97\n\n"
+    read = reading(BANNER + "".join(rows.format(n) for n in (172, 33, 871, 12, 95)))
+    assert read.disk["interval_s"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("head", "is_since_boot"),
+    [
+        (BANNER, True),
+        ("$ iostat -x 1\n", True),
+        ("$ iostat -xy 1\n", False),
+        (f"$ iostat -y -x 1\n{BANNER}", False),
+        ("", False),
+        ("$ sar -d 1\n", False),
+    ],
+)
+def test_what_makes_a_first_report_since_boot(head: str, is_since_boot: bool):
+    read = reading(head + report(0.37) + report(33.33))
+    assert read.disk["since_boot"].tolist() == [is_since_boot, False]
+
+
+def test_a_first_report_like_all_others_is_not_since_boot():
+    read = reading(BANNER + "".join(report(reads) for reads in (100.37, 101.33, 99.61, 100.11, 98.93)))
+    assert not read.disk["since_boot"].any()
+
+
+def test_the_time_of_the_start_counts_on():
+    command = "Fri Nov 20 12:00:00 UTC 2026\n$ iostat -x 10\n"
+    read = reading(command + BANNER + report(0.37) + report(33.33) + report(12.93))
+    assert stamps(read) == [f"2026-11-20 12:00:{s:02}+00:00" for s in (0, 10, 20)]
+    skipped = reading(command.replace("-x", "-xy") + BANNER + report(0.37) + report(33.33))
+    assert stamps(skipped) == [f"2026-11-20 12:00:{s:02}+00:00" for s in (10, 20)]
+    watched = reading(
+        f"Every 2.0s: iostat -x 1 2      db1: Fri Nov 20 12:00:01 2026\n\n{BANNER}{report(0.37)}{report(3.0)}"
+    )
+    assert stamps(watched) == ["2026-11-20 12:00:01", "2026-11-20 12:00:02"]
+
+
+def test_snapshots_of_oswatcher():
+    snapshot = "zzz ***Fri Nov 20 12:{:02}:00 UTC 2026\n" + BANNER + report(0.37) + report(33.33)
+    read = reading(snapshot.format(0) + snapshot.format(30))
+    assert read.disk["segment"].tolist() == [0, 0, 1, 1]
+    assert read.disk["since_boot"].tolist() == [True, False, True, False]
+    assert stamps(read)[0::2] == ["2026-11-20 12:00:00+00:00", "2026-11-20 12:30:00+00:00"]
+
+
+def test_dates_that_could_be_read_both_ways_are_remarked():
+    read = reading(f"11/10/26 12:00:00\n{report(1)}11/10/26 12:00:05\n{report(2)}")
+    assert "may be month/day" in read.remarks
+    assert read.disk["time"].iloc[0] == pd.Timestamp("2026-11-10 12:00")
+    days = reading(f"09/11/26 23:59:55\n{report(1)}10/11/26 00:00:00\n{report(2)}")
+    assert days.disk["time"].iloc[1] == pd.Timestamp("2026-11-10")
+
+
+@pytest.mark.parametrize("clock", ["11/20/9999 12:00:00", "13/32/26 12:00:00", "2026-02-30T00:00:00"])
+def test_impossible_times_are_unknown(clock: str):
+    read = reading(f"{clock}\n{report(1)}")
+    assert read.disk["time"].isna().all()
+
+
+def test_many_segments_each_count_their_own():
+    read = reading("".join(f"{BANNER}{report(n)}" for n in range(1, 300)))
+    assert read.disk["segment"].tolist() == list(range(299))
+    assert (read.disk["report"] == 0).all()

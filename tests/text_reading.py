@@ -1,0 +1,50 @@
+"""Reading a text as the library does, for the tests of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from iodiag.formats._text import read_text
+from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+
+
+@dataclass
+class Reading:
+    """What one text gave."""
+
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    averages: dict[str, pd.DataFrame] = field(default_factory=dict)
+    notes: list[ParseNote] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def disk(self) -> pd.DataFrame:
+        return self.tables["disk"]
+
+    @property
+    def unread(self) -> list[int]:
+        """The lines inside captures that were not understood."""
+        return [note.line for note in self.notes if note.is_unread]
+
+    @property
+    def remarks(self) -> str:
+        return "; ".join(note.reason for note in self.notes if not note.is_unread)
+
+
+def reading(text: str | bytes, columns: str | None = None) -> Reading:
+    """Everything that the reader of texts makes of a text."""
+    data = text.encode() if isinstance(text, str) else text
+    result = Reading()
+    for item in read_text(Source("x.txt", data), columns):
+        if isinstance(item, SampleTable):
+            (result.averages if item.is_average else result.tables)[item.family] = item.frame
+        elif isinstance(item, ParseNote):
+            result.notes.append(item)
+        elif isinstance(item, Section):
+            result.sections.append(item)
+        elif isinstance(item, Ledger):
+            result.counts = dict(item.counts)
+    return result
