@@ -14,10 +14,8 @@ from iodiag.formats._found import Block, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._rows import Rows
 
-COUNT_RATES = frozenset(
-    "reads_per_s writes_per_s discards_per_s flushes_per_s ios_per_s "
-    "read_merges_per_s write_merges_per_s merges_per_s".split()
-)
+_COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
+COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
 
 
 @dataclass
