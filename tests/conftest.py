@@ -7,6 +7,11 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# no test may depend on how busy the machine is
+settings.register_profile("iodiag", deadline=None)
+settings.load_profile("iodiag")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
