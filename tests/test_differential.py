@@ -89,9 +89,9 @@ def test_a_rendering_gives_the_numbers_of_the_binary_file(recorded, name):
             mine, printed = ours[column].to_numpy(), theirs[column].to_numpy()
             both = ~np.isnan(mine) & ~np.isnan(printed)
             slack = 0.0101 + 2e-4 * np.abs(printed[both])
-            if family == "cpu" and name == "sadf-raw":
-                # sar sums the CPUs; -r prints the kernel's own sum, which is read a tick apart
-                slack = slack + 2.0
+            if name == "sadf-raw":
+                # lengths may differ by the 2 % above; the CPU's sum is the kernel's own, a tick apart
+                slack = slack + 0.03 * np.abs(printed[both]) + (2.0 if family == "cpu" else 0.0)
             assert (np.abs(mine[both] - printed[both]) <= slack).all(), (family, column)
             compared += int(both.sum())
     assert compared > (50 if name == "sadf-raw" else 200)
