@@ -139,6 +139,14 @@ DRESSES: dict[str, Callable[[str], str]] = {
     "a typescript": lambda text: f"Script started on Fri\n\x1b]0;me@host\x07{text}\nexit\nScript done\n",
     "nul bytes": lambda text: text.replace("%", "%\0"),
     "quoted-printable": lambda text: quopri.encodestring(text.encode()).decode(),
+    "a list in JSON": lambda text: (
+        '"stdout_lines": [\n' + per_line(lambda n, line: f'    "{line}",')(text) + "\n]"
+    ),
+    "a string in JSON": lambda text: (
+        '{"rc": 0, "stdout": "' + text.replace("\t", "\\t").replace("\n", "\\n") + '"}'
+    ),
+    "=20 at the ends": lambda text: text.replace("\n", "=20\n"),
+    "bars on both sides": per_line(lambda n, line: f"│ {line:220} │"),
     "wrapped by mail": wrapped(72),
     "wrapped and quoted": lambda text: "\n".join(f"> {line}" for line in wrapped(74)(text).split("\n")),
     "broken by a terminal": broken(80),

@@ -21,7 +21,7 @@ _ANCHOR = re.compile(
     r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"
     rf"|{_BANNER.pattern}"
 )
-_START = re.compile(r"(?<=[\s:|>\]})+#*;-])[^\s:|>\]})+#*;-]")
+_START = re.compile(r"(?<=[\s:|>\]})+#*;\"-])[^\s:|>\]})+#*;\"-]")
 _LONGEST_PREFIX = 160
 _LONGEST_LINE = 4000
 _MOST_PREFIXES = 16
@@ -30,6 +30,7 @@ _VARYING = re.compile(rf"(?P<day>{_DAY_OR_MONTH})|(?P<digits>\d+)|(?P<blank>\s+)
 _STRONG = re.compile(r"[^\W\d_]|\d:\d\d")
 _BORDERS = (re.compile(r"[|│┃║¦]"), re.compile(r";"), re.compile(r","))
 _FEWEST_BORDERS = 3
+_QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)",?\s*')
 _CUT_MARK = re.compile(r"\S*[>…$]$")
 _HEADING = re.compile(r"/s\b|%[a-z]|-sz\b|\bswpd\b|\bkb[a-z]")
 _FEWEST_CUT = 3
@@ -112,6 +113,25 @@ def _prefix_of(text: str) -> _Prefix:
 @lru_cache(maxsize=4096)
 def _stamp(prefix: str) -> Clock | None:
     return _clock.find_stamp(prefix)
+
+
+def unquoted(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Lines that are strings of a list, as JSON and Ansible print it, without quotes and comma."""
+    result: list[Piece] = []
+    is_list = is_changed = False
+    for piece in pieces:
+        quoted = (
+            _QUOTED.fullmatch(piece.text) if '"' in piece.text and len(piece.text) <= _LONGEST_LINE else None
+        )
+        if quoted and not is_list:
+            words = quoted[1].split()
+            is_list = bool(words) and (find_header(words) is not None or bool(_BANNER.match(quoted[1])))
+        elif not quoted and piece.text.strip():
+            is_list = False
+        is_taken = quoted is not None and is_list
+        is_changed |= is_taken
+        result.append(piece._replace(text=quoted[1].replace("\\t", "\t")) if quoted and is_taken else piece)
+    return result if is_changed else pieces
 
 
 def unbordered(pieces: Sequence[Piece]) -> Sequence[Piece]:

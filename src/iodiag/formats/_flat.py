@@ -10,8 +10,9 @@ from iodiag.formats._headers import Header, find_header, is_number, label_sizes
 from iodiag.formats._lines import Piece
 
 _SHORTEST_LINE = 150
+_FEWEST_ESCAPES = 3
 _MOST_HEADER_WORDS = 40
-_MOST_ATTEMPTS = 5000
+_MOST_ATTEMPTS = 5000  # to find a header in vain, over a whole text
 _FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r", "tps", "r/s", "w/s", "d/s", "f/s", "aqu-sz"))
 _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S)")
 
@@ -19,9 +20,12 @@ _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S
 def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Long lines that hold whole tables, as the lines that they once were."""
     result: list[Piece] = []
-    is_changed = False
+    is_changed, attempts_left = False, _MOST_ATTEMPTS
     for piece in pieces:
-        lines = _laid_out(piece.text.split()) if len(piece.text) > _SHORTEST_LINE else []
+        lines: list[str] = []
+        if len(piece.text) > _SHORTEST_LINE and not (lines := _unescaped(piece.text)):
+            lines, attempts = _laid_out(piece.text.split(), attempts_left)
+            attempts_left -= attempts
         if len(lines) < 2:
             result.append(piece)
             continue
@@ -30,22 +34,32 @@ def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return result if is_changed else pieces
 
 
-def _laid_out(words: list[str]) -> list[str]:
-    """The lines in a run of words; nothing where no header with a row below it stands among them."""
+def _unescaped(text: str) -> list[str]:
+    """The lines of a string as JSON or a shell writes it, its line feeds two characters each."""
+    if text.count("\\n") < _FEWEST_ESCAPES:
+        return []
+    return text.replace("\\r\\n", "\\n").replace("\\t", "\t").split("\\n")
+
+
+def _laid_out(words: list[str], most: int) -> tuple[list[str], int]:
+    """The lines in a run of words, and how often a header was looked for in vain (`most` at the most).
+
+    No lines where no header with a row below it stands among the words.
+    """
     lines: list[str] = []
     held = at = attempts = 0
-    while at < len(words) and attempts < _MOST_ATTEMPTS:
+    while at < len(words) and attempts < most:
         header, size = None, 0
         if _may_begin(words, at):
-            attempts += 1
             header, size = _header_at(words, at)
         rows = list(_rows(words, at + size, header)) if header else []
         if not rows:
+            attempts += _may_begin(words, at)
             at += 1
             continue
         lines += [*_around(words[held:at]), " ".join(words[at : at + size]), *map(" ".join, rows)]
         at = held = at + size + sum(map(len, rows))
-    return [*lines, *_around(words[held:])] if lines else []
+    return ([*lines, *_around(words[held:])] if lines else []), attempts
 
 
 def _may_begin(words: list[str], at: int) -> bool:

@@ -28,7 +28,7 @@ _MARKS: dict[bytes, tuple[bytes, ...]] = {
     **{byte: (byte,) for byte in (b"<", b">", b"\\", b"&", b"\x08", b"\x0b", b"\x0c", b"\r")},
     b"*": (b"**",),
     b"`": (b"```",),
-    b"=": (b"=\n",),
+    b"=": (b"=\n", b"=20\n"),
     b"[": (b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]"),
     b"{": (b"{noformat", b"{code", b"{panel"),
     b"\xe2": (b"\xe2\x80", b"\xe2\x81\xa0", b"\xe2\x88\x92"),
@@ -184,7 +184,7 @@ def _undressed(raw: list[str]) -> Iterator[Piece]:
     """The lines without quoting and tags; soft line breaks of quoted-printable joined."""
     if raw and raw[-1] == "":
         raw.pop()
-    is_printable = sum(map(_is_soft_broken, raw)) >= 2
+    is_printable = sum(_is_soft_broken(line) or line.endswith("=20") for line in raw) >= 2
     position = 0
     while position < len(raw):
         text, span = raw[position], 1

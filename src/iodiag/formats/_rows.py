@@ -131,9 +131,8 @@ def _plain_rows(found: Walk, first: Block, lines: Ints, block: Ints, has_above: 
     matrix = tokens.first[begins][:, None] + np.arange(width)
     begin = ahead + (has_key and layout.key_at == "first")
     printed = tokens.printed(matrix[:, begin : begin + size])
-    values, is_refused = _to_canonical(layout, printed.values, printed.suffix)
-    is_mixed = printed.has_comma.any(axis=1) & printed.has_point.any(axis=1)
-    is_good = ~((printed.is_bad | is_refused).any(axis=1) | is_mixed | _is_cut_off(layout, printed, block))
+    values, is_good = _canonical(layout, printed)
+    is_good &= ~_is_cut_off(layout, printed, block)
     seconds, epoch = np.full(len(lines), np.nan), np.full(len(lines), np.nan)
     if ahead:
         seconds = _row_clocks(text, tokens, matrix[:, :ahead])
@@ -183,17 +182,22 @@ def _is_cut_off(layout: Layout, printed: Numbers, block: Ints) -> Bools:
     return result
 
 
-def _to_canonical(layout: Layout, raw: Floats, suffix: Floats) -> tuple[Floats, Bools]:
-    """Values in canonical units, and the cells whose suffix their column cannot have."""
+def _canonical(layout: Layout, printed: Numbers) -> tuple[Floats, Bools]:
+    """Values in canonical units, and the rows whose cells are all numbers of one kind.
+
+    No row has decimal commas and points, and no column but a size has a suffix.
+    """
     factors = np.array([column.factor for column in layout.columns])
-    values = raw * factors
-    refused = np.zeros(raw.shape, dtype=np.bool_)
-    has_suffix = ~np.isnan(suffix)
+    values = printed.values * factors
+    is_bad = printed.is_bad
+    has_suffix = ~np.isnan(printed.suffix)
     if has_suffix.any():
         is_size = np.array([column.is_size for column in layout.columns])
-        values = np.where(has_suffix, raw * suffix * KB_PER_BYTE, values)
-        refused = has_suffix & ~is_size
-    return values, refused
+        values = np.where(has_suffix, printed.values * printed.suffix * KB_PER_BYTE, values)
+        is_bad = is_bad | (has_suffix & ~is_size)
+    is_mixed = printed.has_comma.any(axis=1) & printed.has_point.any(axis=1)
+    is_good: Bools = ~(np.any(is_bad, axis=1) | is_mixed)
+    return values, is_good
 
 
 def _row_clocks(text: Text, tokens: Tokens, index: Ints) -> Floats:

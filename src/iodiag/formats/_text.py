@@ -9,7 +9,7 @@ import numpy as np
 from iodiag.errors import UnknownFormat
 from iodiag.formats import _clock, table_formats
 from iodiag.formats._account import ledger, sections, unread_notes
-from iodiag.formats._dress import unbordered, unbroken, uncut, unprefixed
+from iodiag.formats._dress import unbordered, unbroken, uncut, unprefixed, unquoted
 from iodiag.formats._flat import unflattened
 from iodiag.formats._foreign import refusal
 from iodiag.formats._found import Walk
@@ -23,7 +23,7 @@ from iodiag.formats._walk import walk
 from iodiag.formats.vmstat_text import memory_unit_kb
 from iodiag.model.capture import ParseNote, Source
 
-_REWRITES = (uncut, unflattened, unbordered, unprefixed, unbroken)
+_REWRITES = (uncut, unflattened, unquoted, unbordered, unprefixed, unbroken)
 _MEMORY = ("used_kb", "free_kb", "buffers_kb", "cached_kb")
 _SMALL_HOST_KB = 65_536.0
 
