@@ -42,10 +42,14 @@ SUMMARY_NOTE = (
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of a sentence; code is a name, a path or a command, shown as it is."""
+    """A piece of a sentence; code is a name, a path or a command, shown as it is.
+
+    `href` is an address of our own making (percent-encoded, never text of a capture) that it leads to.
+    """
 
     text: str
     is_code: bool = False
+    href: str = ""
 
 
 Spans = tuple[Span, ...]

@@ -9,11 +9,10 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import _account, _comparison, _outline, _text
+from iodiag.report import _account, _comparison, _outline, _templates, _text
 from iodiag.report._outline import Part
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Drawn:
 
 def render(report: Report, with_charts: bool = True) -> str:
     """The whole report as a page of at most PAGE_BYTES; charts that would exceed that are left out."""
-    template = _template()
+    template = _templates.template("page.html")
     parts = _outline.parts(report)
     page = _page(template, report, parts, {})
     if not with_charts:
@@ -74,19 +73,10 @@ def _drawable(report: Report, parts: list[Part]) -> Iterator[tuple[Key, list[Pic
         yield ("finding", part.number), _picture.pictures(report, part.finding)
 
 
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(files("iodiag.report").joinpath("page.html").read_text("utf-8"))
-
-
 def _page(template: Template, report: Report, parts: list[Part], drawn: dict[Key, Drawn]) -> str:
     return template.render(
         **_compared(report),
-        css=files("iodiag.report").joinpath("page.css").read_text("utf-8"),
+        css=_templates.css(),
         title=_outline.title(report),
         plain=_text.plain,
         is_link=_text.is_link,

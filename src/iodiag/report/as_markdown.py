@@ -50,6 +50,8 @@ def inline(spans: Iterable[Span], in_table: bool = False) -> str:
     text = ""
     for span in spans:
         piece = code(span.text, in_table) if span.is_code else _escaped(span.text, in_table)
+        if span.href:
+            piece = f"[{piece}]({span.href})"
         # two runs of backticks that touch would be one longer run
         text += f" {piece}" if text.endswith("`") and piece.startswith("`") else piece
     return text
