@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
 import click
+from click_man.core import generate_man_page
 
-from iodiag import formats
+from iodiag import __version__, formats
 from iodiag.cli import _COMMANDS, cli
 from iodiag.formats._types import ContextFormat, FileFormat, TableFormat
 from iodiag.model import columns
@@ -21,6 +23,7 @@ from iodiag.rules import all_rules, page
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- made by docs/_generate.py: edit the code, not this page -->\n\n"
+MAN_NOTE = '.\\" made by docs/_generate.py: edit the code, not this page\n'
 KINDS = {TableFormat: "samples in text", ContextFormat: "context in text", FileFormat: "a whole file"}
 
 
@@ -32,7 +35,28 @@ def pages() -> dict[str, str]:
         "rules/index.md": rules_index(),
     }
     made |= {f"rules/{rule.id}.md": rule_page(rule.id) for rule in all_rules().values()}
-    return {name: NOTE + text.rstrip() + "\n" for name, text in made.items()}
+    written = {name: NOTE + text.rstrip() + "\n" for name, text in made.items()}
+    return written | {f"man/{name}.1": MAN_NOTE + text for name, text in man_pages()}
+
+
+def man_pages() -> Iterator[tuple[str, str]]:
+    """The manual page of the program and of each command, without a date: same code, same page."""
+    context = click.Context(cli, info_name="iodiag")
+    commands = {name: cli.get_command(context, name) for name in _COMMANDS}
+    for name, command in commands.items():
+        command.short_help = _COMMANDS[name]
+    group = click.Group("iodiag", commands=commands, help=cli.help, params=cli.params)
+    context = click.Context(group, info_name="iodiag", max_content_width=96)
+    yield "iodiag", man_page(context)
+    for name, command in commands.items():
+        yield f"iodiag-{name}", man_page(click.Context(command, info_name=name, parent=context))
+
+
+def man_page(context: click.Context) -> str:
+    """One manual page; a paragraph that click leaves unfilled stays so."""
+    text = generate_man_page(context, version=__version__, date=" ")
+    text = re.sub(r"^\x08\n(.*?)(?=^\.|\Z)", r".nf\n\1.fi\n", text, flags=re.S | re.M)
+    return re.sub(r"[ \t]+$", "", text, flags=re.M)
 
 
 def cell(text: str) -> str:

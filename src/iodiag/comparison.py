@@ -16,7 +16,7 @@ from iodiag.derive.summary import series_for
 from iodiag.derive.view import View
 from iodiag.model.capture import Capture, Source
 from iodiag.model.comparison import Comparison, Fate, FindingChange, Subject
-from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Ignore, Outcome
 from iodiag.model.report import Report, Series
 from iodiag.pipeline import judged, prepared
 from iodiag.rules._engine import quoted
@@ -52,6 +52,7 @@ def compare(
     limits: Mapping[str, float] | None = None,
     rules: Iterable[str] | None = None,
     skip_rules: Iterable[str] = (),
+    ignore: Iterable[Ignore] = (),
     devices: Iterable[str] = (),
     since: str | pd.Timestamp | None = None,
     until: str | pd.Timestamp | None = None,
@@ -65,12 +66,13 @@ def compare(
     The options are those of `analyze` and apply to both sides. Raises ConfigError as `analyze` does.
     """
     wanted, skipped, named = list(rules) if rules else None, list(skip_rules), list(devices)
+    ignored = list(ignore)
     sides = []
     for captures in (before, after):
         joined, views = prepared(
             captures, devices=named, since=since, until=until, tz=tz, cpus=cpus, interval=interval
         )
-        report = judged(joined, views, limits=limits, rules=wanted, skip_rules=skipped, tz=tz)
+        report = judged(joined, views, limits=limits, rules=wanted, skip_rules=skipped, ignore=ignored, tz=tz)
         sides.append(_Side(joined.sources, tuple(views), report))
     return _compared(*sides)
 

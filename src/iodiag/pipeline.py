@@ -24,10 +24,10 @@ from iodiag.formats._clock import parse_time
 from iodiag.formats._text import read_text
 from iodiag.formats._types import Item
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
-from iodiag.model.finding import Finding, Outcome
+from iodiag.model.finding import Finding, Ignore, Ignored, Outcome
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
 from iodiag.model.topology import Device, merge
-from iodiag.rules._choice import changed_limits, chosen_rules
+from iodiag.rules._choice import changed_limits, chosen_rules, without_ignored
 from iodiag.rules._engine import run
 from iodiag.sources.archives import Contents, HostName, find
 
@@ -342,6 +342,7 @@ def analyze(
     limits: Mapping[str, float] | None = None,
     rules: Iterable[str] | None = None,
     skip_rules: Iterable[str] = (),
+    ignore: Iterable[Ignore] = (),
     devices: Iterable[str] = (),
     since: str | pd.Timestamp | None = None,
     until: str | pd.Timestamp | None = None,
@@ -352,12 +353,13 @@ def analyze(
     """Run the rules on captures (joined by host) and return the report.
 
     `limits` maps `rule.threshold` to a value. `since` and `until` take a date and time, or a time
-    of day. Raises ConfigError for an unknown rule, threshold, time or zone.
+    of day. Findings that `ignore` means are listed apart and count for nothing. Raises ConfigError for
+    an unknown rule, threshold, time or zone.
     """
     joined, all_views = prepared(
         captures, devices=devices, since=since, until=until, tz=tz, cpus=cpus, interval=interval
     )
-    return judged(joined, all_views, limits=limits, rules=rules, skip_rules=skip_rules, tz=tz)
+    return judged(joined, all_views, limits=limits, rules=rules, skip_rules=skip_rules, ignore=ignore, tz=tz)
 
 
 def prepared(
@@ -390,6 +392,7 @@ def judged(
     limits: Mapping[str, float] | None,
     rules: Iterable[str] | None,
     skip_rules: Iterable[str],
+    ignore: Iterable[Ignore],
     tz: str | None,
 ) -> Report:
     """The report on what `prepared` made, by the options of `analyze`."""
@@ -399,12 +402,16 @@ def judged(
     outcomes: list[Outcome] = []
     summaries: list[DeviceSummary] = []
     series: list[Series] = []
-    hosts = list(hosts)
+    ignored: list[Ignored] = []
+    hosts, ignore = list(hosts), list(ignore)
     for view in hosts:
         found, others = run(chosen.values(), view, changed, capture.sources)
+        described = device_summaries(view)
+        found, passed = without_ignored(found, ignore, {d.name: d.aliases for d in described})
         findings += found
+        ignored += passed
         outcomes += others
-        summaries += device_summaries(view)
+        summaries += described
         series += series_for(view, (name for finding in found for name in finding.devices))
     return Report(
         iodiag=__version__,
@@ -417,6 +424,7 @@ def judged(
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         series=tuple(series),
         timezone=tz,
+        ignored=tuple(ignored),
     )
 
 

@@ -17,6 +17,7 @@ _COMMANDS = {
     "inspect": "Say what is in a file, and what was not understood.",
     "convert": "Write the normalised tables as CSV, JSON lines or Parquet.",
     "rules": "List the rules, or print one rule's page.",
+    "completion": "Print the script that completes commands, options and rules in a shell.",
 }
 
 
@@ -45,8 +46,32 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    """Say which iodiag this is, and on what it runs; nothing is imported to find out."""
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    click.echo(f"iodiag {__version__}")
+    click.echo(f"Python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    for package in ("pandas", "numpy", "pyparsing", "matplotlib", "click"):
+        try:
+            click.echo(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            click.echo(f"{package} is missing")
+    ctx.exit()
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="iodiag")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the versions that a bug report needs, and exit.",
+)
 def cli() -> None:
     """An offline storage doctor for Linux.
 

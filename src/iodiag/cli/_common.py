@@ -16,6 +16,7 @@ from iodiag.errors import ConfigError, IodiagError, RuleError
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture
+    from iodiag.model.finding import Ignore
 
 Params = ParamSpec("Params")
 
@@ -89,6 +90,13 @@ def _umask() -> int:
     return mask
 
 
+def complete_rule(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The rules whose id begins with what stands on a command line, for a shell's completion."""
+    from iodiag.rules import all_rules
+
+    return [rule for rule in all_rules() if rule.startswith(incomplete)]
+
+
 def load_config(path: str | None) -> dict[str, Any]:
     """The settings of a TOML file: its own, or those below [tool.iodiag]."""
     if path is None:
@@ -103,7 +111,7 @@ def load_config(path: str | None) -> dict[str, Any]:
         raise ConfigError(f"{path}: is no TOML ({error}); mend it") from None
     tool = data.get("tool", {})
     settings = tool.get("iodiag", data if "tool" not in data else {}) if isinstance(tool, dict) else {}
-    known = {"thresholds", "rules", "skip-rules"}
+    known = {"thresholds", "rules", "skip-rules", "ignore"}
     unknown = sorted(set(settings) - known)
     if unknown:
         raise ConfigError(f"{path}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
@@ -122,6 +130,26 @@ def thresholds(config: dict[str, Any], settings: tuple[str, ...]) -> dict[str, f
         if not separator:
             raise ConfigError(f"--set {setting!r}: write RULE.THRESHOLD=VALUE")
         result[name.strip()] = _number(name, value)
+    return result
+
+
+def ignores(config: dict[str, Any]) -> list[Ignore]:
+    """The findings that a configuration takes out, each with the reason that it must state."""
+    from iodiag.model.finding import Ignore
+
+    entries = config.get("ignore", [])
+    keys = {"rule", "device", "host", "reason"}
+    result = []
+    for entry in entries if isinstance(entries, list) else [entries]:
+        if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
+            raise ConfigError("ignore: write a list of tables with rule, reason, and maybe device and host")
+        unknown = sorted(set(entry) - keys)
+        if unknown:
+            raise ConfigError(f"ignore: unknown key {unknown[0]!r}; known are {', '.join(sorted(keys))}")
+        missing = next((key for key in ("rule", "reason") if not entry.get(key, "").strip()), None)
+        if missing:
+            raise ConfigError(f"ignore: an entry lacks its {missing}; every finding ignored needs one")
+        result.append(Ignore(**entry))
     return result
 
 

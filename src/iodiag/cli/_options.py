@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import click
 
-from iodiag.cli._common import EXIT_FAIL_ON, load_config, thresholds, write_whole
+from iodiag.cli._common import EXIT_FAIL_ON, complete_rule, ignores, load_config, thresholds, write_whole
 from iodiag.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 Params = ParamSpec("Params")
 Command = Callable[Params, None]
 
-_ENDINGS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+_ENDINGS = {
+    ".md": "md",
+    ".markdown": "md",
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".sarif": "sarif",
+}
 
 _OPTIONS = (
     click.option(
@@ -26,13 +33,14 @@ _OPTIONS = (
         "--output",
         "outputs",
         multiple=True,
+        type=click.Path(),
         metavar="FILE",
-        help="Write the report here; the ending (.md, .html, .json) picks the format. Repeatable.",
+        help="Write the report here; the ending (.md, .html, .json, .sarif) picks the format. Repeatable.",
     ),
     click.option(
         "--format",
         "format_",
-        type=click.Choice(["md", "html", "json"]),
+        type=click.Choice(["md", "html", "json", "sarif"]),
         help="Format on standard output, or of an -o without a known ending.",
     ),
     click.option(
@@ -47,9 +55,21 @@ _OPTIONS = (
     ),
     click.option("--until", metavar="TIME", help="Leave out samples after this time."),
     click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the report's times."),
-    click.option("--rule", "rules", multiple=True, metavar="ID", help="Run this rule only. Repeatable."),
     click.option(
-        "--skip-rule", "skip_rules", multiple=True, metavar="ID", help="Do not run this rule. Repeatable."
+        "--rule",
+        "rules",
+        multiple=True,
+        metavar="ID",
+        shell_complete=complete_rule,
+        help="Run this rule only. Repeatable.",
+    ),
+    click.option(
+        "--skip-rule",
+        "skip_rules",
+        multiple=True,
+        metavar="ID",
+        shell_complete=complete_rule,
+        help="Do not run this rule. Repeatable.",
     ),
     click.option(
         "--set",
@@ -58,7 +78,12 @@ _OPTIONS = (
         metavar="RULE.THRESHOLD=VALUE",
         help="Change a threshold. Repeatable.",
     ),
-    click.option("--config", metavar="FILE", help="TOML file with thresholds, rules and skip-rules."),
+    click.option(
+        "--config",
+        type=click.Path(),
+        metavar="FILE",
+        help="TOML file with thresholds, rules, skip-rules and ignore.",
+    ),
     click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one."),
     click.option(
         "--cpus",
@@ -103,6 +128,7 @@ def analysis_options(options: dict[str, Any]) -> dict[str, Any]:
         "limits": thresholds(configured, options["settings"]),
         "rules": options["rules"] or configured.get("rules"),
         "skip_rules": (*options["skip_rules"], *configured.get("skip-rules", ())),
+        "ignore": ignores(configured),
         **{name: options[name] for name in passed},
     }
 
@@ -122,16 +148,17 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
 def _format_of(path: str, stated: str | None) -> str:
     ending = _ENDINGS.get(Path(path).suffix.lower(), stated)
     if ending is None:
-        raise ConfigError(f"-o {path}: the ending picks no format; use .md, .html or .json, or give --format")
+        raise ConfigError(
+            f"-o {path}: the ending picks no format; use .md, .html, .json or .sarif, or give --format"
+        )
     if not Path(path).parent.is_dir() or Path(path).is_dir():
         raise ConfigError(f"-o {path}: cannot be written there; give a file in a directory that exists")
     return ending
 
 
 def _render(report: Report, chosen: str) -> str:
-    if chosen == "html":
-        return report.to_html()
-    return report.to_json() if chosen == "json" else report.to_markdown()
+    written = {"html": report.to_html, "json": report.to_json, "sarif": report.to_sarif}
+    return written.get(chosen, report.to_markdown)()
 
 
 def _print(report: Report, format_: str | None, no_color: bool) -> None:

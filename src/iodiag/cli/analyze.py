@@ -11,7 +11,7 @@ from iodiag.cli._options import analysis_options, deliver, formats_of, report_op
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @report_options
 @user_errors
 def analyze(inputs: tuple[str, ...], **options: Any) -> None:

@@ -12,8 +12,8 @@ from iodiag.errors import ConfigError
 
 
 @click.command()
-@click.argument("before", metavar="BEFORE")
-@click.argument("after", metavar="AFTER")
+@click.argument("before", type=click.Path(), metavar="BEFORE")
+@click.argument("after", type=click.Path(), metavar="AFTER")
 @report_options
 @user_errors
 def compare(before: str, after: str, **options: Any) -> None:

@@ -20,10 +20,14 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option("--table", metavar="NAME", help="The table to write; not needed where the input has one alone.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write here; the ending (.csv, .jsonl, .parquet) picks the format."
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write here; the ending (.csv, .jsonl, .parquet) picks the format.",
 )
 @click.option(
     "--format", "format_", type=click.Choice(["csv", "jsonl", "parquet"]), help="Format on standard output."

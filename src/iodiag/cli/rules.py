@@ -6,13 +6,13 @@ import json
 
 import click
 
-from iodiag.cli._common import user_errors
+from iodiag.cli._common import complete_rule, user_errors
 from iodiag.errors import ConfigError
 from iodiag.model.rule import Rule
 
 
 @click.command()
-@click.argument("rule", required=False)
+@click.argument("rule", required=False, shell_complete=complete_rule)
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @user_errors
 def rules(rule: str | None, as_json: bool) -> None:

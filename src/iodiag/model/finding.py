@@ -76,6 +76,27 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Ignore:
+    """Findings that somebody has decided to live with, and why.
+
+    `device` and `host` are names, or patterns as a shell has them (`sd*`); None is any.
+    """
+
+    rule: str
+    reason: str
+    device: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A finding that an `Ignore` took out of the list, with its reason."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of one rule on some devices, finding or not."""
 

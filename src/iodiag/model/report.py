@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.capture import Section
-from iodiag.model.finding import SEVERITIES, Finding, Outcome
+from iodiag.model.finding import SEVERITIES, Finding, Ignored, Outcome
 
 if TYPE_CHECKING:
     from iodiag.model.comparison import Comparison
@@ -83,6 +83,8 @@ class Edge:
 class Report:
     """Everything a report shows. `headline` is one sentence: what holds this host back.
 
+    `ignored` are findings that the configuration takes out: they are listed, and count for nothing.
+
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
     """
 
@@ -98,6 +100,7 @@ class Report:
     timezone: str | None = None
     schema: str = SCHEMA
     comparison: Comparison | None = None
+    ignored: tuple[Ignored, ...] = ()
 
     @property
     def hosts(self) -> list[str]:
@@ -119,6 +122,12 @@ class Report:
     def to_json(self) -> str:
         """The report as JSON."""
         from iodiag.report.as_json import render
+
+        return render(self)
+
+    def to_sarif(self) -> str:
+        """The findings as SARIF 2.1.0, for pipelines."""
+        from iodiag.report.as_sarif import render
 
         return render(self)
 

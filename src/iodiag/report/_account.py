@@ -85,6 +85,21 @@ def clear(report: Report) -> Table:
     return _merged(found, ("Rules", "Devices", "Why"), len(report.hosts) > 1)
 
 
+def ignored(report: Report) -> Table:
+    """Findings that the configuration takes out, and why."""
+    rows = tuple(
+        (
+            _text.prose(one.finding.title),
+            (_text.name(one.finding.rule),),
+            _text.names(one.finding.devices, NAMES_IN_CELL) or (Span("the whole host"),),
+            (Span(one.finding.severity),),
+            _text.prose(one.reason),
+        )
+        for one in report.ignored
+    )
+    return Table(("Finding", "Rule", "Devices", "Severity", "Why it is ignored"), rows)
+
+
 def unjudged(report: Report) -> list[tuple[str, Table]]:
     """What could not be judged, by kind of reason."""
     kinds = (

@@ -100,6 +100,8 @@ def tally(report: Report) -> str:
     counted = _text.plural(len(found), "finding") + (f" ({', '.join(parts)})" if parts else "")
     clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
     asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
+    if report.ignored:
+        counted += f", and {len(report.ignored)} ignored by configuration"
     return (
         f"{counted}. {_text.plural(clear, 'rule')} looked and found nothing; "
         f"{_text.plural(len(asked), 'rule')} could not judge all or part of it."

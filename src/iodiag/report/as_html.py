@@ -88,6 +88,7 @@ def _page(template: Template, report: Report, parts: list[Part], drawn: dict[Key
         drawn=drawn,
         summary=_outline.summary_table(report),
         full=_outline.FULL_FINDINGS,
+        ignored=_account.ignored(report),
         clear=_account.clear(report),
         unjudged=_account.unjudged(report),
         devices=_account.stacked(_account.devices(report)),

@@ -13,7 +13,7 @@ from typing import Any
 
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
-from iodiag.model.finding import Confidence, Finding, Outcome, Severity, Status
+from iodiag.model.finding import Confidence, Finding, Ignored, Outcome, Severity, Status
 from iodiag.model.report import SCHEMA, DeviceSummary, Report, Series, SourceSummary, UnparsedLine
 from iodiag.report._comparison_json import from_comparison, to_comparison
 from iodiag.report._entry import Entry, from_evidence, plain, to_evidence
@@ -41,6 +41,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "outcomes": [_from_outcome(outcome) for outcome in report.outcomes],
         "thresholds": plain(report.thresholds),
         "series": [_from_series(series) for series in report.series],
+        "ignored": [{"reason": i.reason, "finding": _from_finding(i.finding)} for i in report.ignored],
         **({"comparison": from_comparison(compared, to_dict(compared.before))} if compared else {}),
     }
 
@@ -85,6 +86,7 @@ def _to_report(entry: Entry) -> Report:
         thresholds={rule: entry.at("thresholds").numbers(rule) for rule in entry.keys_of("thresholds")},
         series=entry.each("series", _to_series),
         timezone=entry.maybe_text("timezone"),
+        ignored=entry.each("ignored", lambda e: Ignored(_to_finding(e.at("finding")), e.text("reason"))),
         schema=schema,
     )
 

@@ -33,6 +33,7 @@ def render(report: Report) -> str:
         *(f"- **{label}:** {inline(value)}" for label, value in _outline.overview(report)),
         *(_compared(report, report.comparison) if report.comparison else ()),
         *_findings(report),
+        *_ignored(report),
         *_clear(report),
         *_unjudged(report),
         *_devices(report),
@@ -202,6 +203,12 @@ def _point(point: Point) -> Iterator[str]:
 def _reference(reference: Span) -> str:
     """A link only where the whole text is a plain http address."""
     return f"<{reference.text}>" if _text.is_link(reference.text) else _block((reference,))
+
+
+def _ignored(report: Report) -> Iterator[str]:
+    table = _account.ignored(report)
+    if table.rows:
+        yield from ("", "## Ignored by configuration", "", *_table(table))
 
 
 def _clear(report: Report) -> Iterator[str]:

@@ -62,6 +62,7 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
         yield from _grid(_outline.summary_table(report))
     for part in parts:
         yield from _finding(part)
+    yield from _section("Ignored by configuration", [("", _account.ignored(report))])
     yield from _section("Looked at and clear", [("", _account.clear(report))])
     yield from _section("Could not be judged, and why", _account.unjudged(report))
     yield from _section("Devices", [("", _account.stacked(_account.devices(report)))])

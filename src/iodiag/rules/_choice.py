@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 
 from iodiag.errors import ConfigError
+from iodiag.model.finding import Finding, Ignore, Ignored
 from iodiag.model.rule import Rule
 from iodiag.rules import all_rules
 
@@ -16,10 +18,7 @@ def chosen_rules(wanted: Iterable[str] | None, skipped: Iterable[str]) -> dict[s
     skipped = list(skipped)
     names = list(wanted) if wanted else list(known)
     for name in [*names, *skipped]:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules` lists them"
-            raise ConfigError(f"no rule is called {name!r}{hint}")
+        _check(name, known)
     return {name: known[name] for name in known if name in names and name not in skipped}
 
 
@@ -37,3 +36,44 @@ def changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
             raise ConfigError(f"no threshold is called {name!r}{hint}")
         changed.setdefault(rule, {})[threshold] = float(value)
     return changed
+
+
+def without_ignored(
+    findings: Iterable[Finding], ignores: Iterable[Ignore], aliases: Mapping[str, Iterable[str]]
+) -> tuple[list[Finding], list[Ignored]]:
+    """The findings that stay, and those that some `Ignore` takes out: all its devices must match.
+
+    `aliases` are the other names of a device. Raises ConfigError for a rule that does not exist.
+    """
+    known = all_rules()
+    ignores = list(ignores)
+    for ignore in ignores:
+        _check(ignore.rule, known)
+    kept: list[Finding] = []
+    ignored: list[Ignored] = []
+    for finding in findings:
+        reason = next((i.reason for i in ignores if _is_meant(i, finding, aliases)), None)
+        if reason is None:
+            kept.append(finding)
+        else:
+            ignored.append(Ignored(finding, reason))
+    return kept, ignored
+
+
+def _is_meant(ignore: Ignore, finding: Finding, aliases: Mapping[str, Iterable[str]]) -> bool:
+    if ignore.rule != finding.rule:
+        return False
+    if ignore.host is not None and not fnmatchcase(finding.host or "", ignore.host):
+        return False
+    pattern = ignore.device
+    if pattern is None:
+        return True
+    named = [(device, *aliases.get(device, ())) for device in finding.devices]
+    return bool(named) and all(any(fnmatchcase(name, pattern) for name in names) for names in named)
+
+
+def _check(name: str, known: Mapping[str, Rule]) -> None:
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules` lists them"
+        raise ConfigError(f"no rule is called {name!r}{hint}")
