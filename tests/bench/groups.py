@@ -1,0 +1,246 @@
+"""What is measured in turn with what, and the goal of each comparison."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import iodiag
+from bench import inputs, yardsticks
+from bench.timing import Measure, call
+
+_READ = "import sys, iodiag; iodiag.read(sys.argv[1])"
+SMALL = inputs.SAMPLES / "cases" / "raid5-small-writes" / "iostat.txt"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ours beside a yardstick: how many times as fast, or (`is_cost`) how many times the time it takes.
+
+    `per_byte` is the yardstick's input over ours, where they read different amounts.
+    """
+
+    what: str
+    ours: str
+    yardstick: str
+    must: float | None = None
+    aim: float | None = None
+    is_cost: bool = False
+    per_byte: float = 1.0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Measures that are taken in turn. Those whose tool is not installed are None.
+
+    `sizes` are the bytes that a measure reads; `memory` the most MB that one may take, must and aim.
+    """
+
+    name: str
+    measures: Mapping[str, Measure | None]
+    comparisons: tuple[Comparison, ...]
+    sizes: Mapping[str, int]
+    memory: Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the inputs lie, made when they are first asked for; `size` and `small` in bytes."""
+
+    folder: Path
+    size: int
+    small: int
+
+    @property
+    def has_sysstat(self) -> bool:
+        """Whether the programs are there that print a binary file as text and JSON."""
+        return bool(shutil.which("sar") and shutil.which("sadf"))
+
+    def iostat(self) -> Path:
+        return self._made("iostat.txt", partial(inputs.iostat_text, size=self.size))
+
+    def small_iostat(self) -> Path:
+        return self._made("iostat-small.txt", partial(inputs.iostat_text, size=self.small))
+
+    def wrapped(self) -> Path:
+        plain = self.small_iostat()
+        return self._made("iostat-wrapped.txt", partial(inputs.wrapped, plain))
+
+    def squeezed(self) -> Path:
+        plain = self.iostat()
+        return self._made("iostat.txt.gz", partial(inputs.squeezed, plain))
+
+    def sa(self) -> Path:
+        return self._made("sa.bin", partial(inputs.sa_binary, size=self.small))
+
+    def sar(self) -> Path:
+        command = ["sar", "-A", "-f", str(self.sa())]
+        return self._made("sar-A.txt", partial(inputs.rendered, command))
+
+    def sadf_json(self) -> Path:
+        command = ["sadf", "-j", str(self.sa()), "--", "-A"]
+        return self._made("sadf.json", partial(inputs.rendered, command))
+
+    def _made(self, name: str, make: Callable[[Path], object]) -> Path:
+        path = self.folder / name
+        if not path.exists():
+            make(path)
+        return path
+
+
+def text(files: Files) -> Group:
+    """iostat text to the finished frames, in this process."""
+    big, small, gz = files.iostat(), files.small_iostat(), files.squeezed()
+    scan = yardsticks.scan_program(files.folder)
+    measures = {
+        "iodiag.read": call(partial(iodiag.read, big)),
+        "iodiag.read, small": call(partial(iodiag.read, small)),
+        "iodiag.read, .gz": call(partial(iodiag.read, gz)),
+        "naive pandas": call(partial(yardsticks.naive_pandas, big)),
+        "C scan": yardsticks.process([scan, str(big)]) if scan else None,
+        "wc -l": yardsticks.distribution("wc", "-l", str(big)),
+    }
+    sizes = {name: big.stat().st_size for name in measures} | {"iodiag.read, small": small.stat().st_size}
+    grown = big.stat().st_size / small.stat().st_size
+    comparisons = (
+        Comparison("iostat text to frames, against naive pandas", "iodiag.read", "naive pandas", 1.5, 2.4),
+        Comparison("… against the C scan", "iodiag.read", "C scan", 4.0, 2.2, is_cost=True),
+        Comparison("… against `wc -l`", "iodiag.read", "wc -l", is_cost=True),
+        Comparison(".gz against plain", "iodiag.read, .gz", "iodiag.read", 2.2, 1.4, is_cost=True),
+        Comparison(
+            f"growth of time, {grown:.1f} times the input",
+            "iodiag.read",
+            "iodiag.read, small",
+            1.1 * grown,
+            grown,
+            is_cost=True,
+        ),
+    )
+    return Group("text", measures, comparisons, sizes, {})
+
+
+def processes(files: Files) -> Group:
+    """iostat text in a process of its own, start of the interpreter and imports included."""
+    big, small = files.iostat(), files.small_iostat()
+    size, small_size = big.stat().st_size, small.stat().st_size
+    measures = {
+        "python: read small": yardsticks.python("-c", _READ, str(small)),
+        "python: read": yardsticks.python("-c", _READ, str(big)),
+        "jc": yardsticks.jc(small),
+        "iostat-tool": yardsticks.iostat_tool(small, files.folder / "iostat-tool.csv"),
+    }
+    per_byte = size / small_size
+    comparisons = (
+        Comparison("whole process, small, against jc", "python: read small", "jc", 2.0, 3.0),
+        Comparison(
+            "… large, per byte, against jc small", "python: read", "jc", 10.0, 17.0, per_byte=per_byte
+        ),
+        Comparison("… small, against iostat-tool", "python: read small", "iostat-tool"),
+        Comparison(
+            "… large, per byte, against iostat-tool", "python: read", "iostat-tool", per_byte=per_byte
+        ),
+    )
+    sizes = dict.fromkeys(measures, small_size) | {"python: read": size}
+    mb = size / inputs.MB
+    return Group("process", measures, comparisons, sizes, {"python: read": (4 * mb + 120, 2 * mb + 100)})
+
+
+def sar(files: Files) -> Group:
+    """Renderings of one sa file by the distribution's tools, read back, beside the rendering itself."""
+    binary, rendered, json = files.sa(), files.sar(), files.sadf_json()
+    measures = {
+        "iodiag.read, sar -A": call(partial(iodiag.read, rendered)),
+        "iodiag.read, sadf -j": call(partial(iodiag.read, json)),
+        "sadf -d -- -A": yardsticks.distribution("sadf", "-d", str(binary), "--", "-A"),
+        "sadf -j -- -A": yardsticks.distribution("sadf", "-j", str(binary), "--", "-A"),
+        "json.loads": yardsticks.python("-c", "import sys,json;json.load(open(sys.argv[1]))", str(json)),
+    }
+    comparisons = (
+        Comparison(
+            "sar -A text to tables, against `sadf -d`", "iodiag.read, sar -A", "sadf -d -- -A", 8.0, 20.0
+        ),
+        Comparison("sadf -j to tables, against `sadf -j`", "iodiag.read, sadf -j", "sadf -j -- -A"),
+        Comparison("… against `json.load`", "iodiag.read, sadf -j", "json.loads", is_cost=True),
+    )
+    sizes = {
+        "iodiag.read, sar -A": rendered.stat().st_size,
+        "iodiag.read, sadf -j": json.stat().st_size,
+        "sadf -d -- -A": binary.stat().st_size,
+        "sadf -j -- -A": binary.stat().st_size,
+        "json.loads": json.stat().st_size,
+    }
+    return Group("sar", measures, comparisons, sizes, {})
+
+
+def sa(files: Files) -> Group:
+    """A binary file of sadc to tables, beside the distribution's tools."""
+    binary = files.sa()
+    measures = {
+        "iodiag.read": call(partial(iodiag.read, binary)),
+        "sadf -j -- -A": yardsticks.distribution("sadf", "-j", str(binary), "--", "-A"),
+        "sar -d -f": yardsticks.distribution("sar", "-d", "-f", str(binary)),
+    }
+    comparisons = (
+        Comparison("binary sa, all activities, against `sadf -j`", "iodiag.read", "sadf -j -- -A", 5.0, 20.0),
+    )
+    return Group("sa", measures, comparisons, dict.fromkeys(measures, binary.stat().st_size), {})
+
+
+def judging(files: Files) -> Group:
+    """Rules and report on what was read, beside the reading."""
+    path = files.iostat()
+    capture = iodiag.read(path)
+    measures = {
+        "analyze to Markdown": call(lambda: iodiag.analyze(capture).to_markdown()),
+        "iodiag.read": call(partial(iodiag.read, path)),
+    }
+    comparisons = (
+        Comparison(
+            "analyze (rules and report) against reading",
+            "analyze to Markdown",
+            "iodiag.read",
+            1.0,
+            0.3,
+            is_cost=True,
+        ),
+    )
+    return Group("judging", measures, comparisons, dict.fromkeys(measures, path.stat().st_size), {})
+
+
+def start(files: Files) -> Group:
+    """Whole processes with next to nothing to do."""
+    analyze = ("-m", "iodiag", "analyze", str(SMALL), "--quiet", "-o")
+    measures: dict[str, Measure | None] = {
+        "iodiag --help": yardsticks.python("-m", "iodiag", "--help"),
+        "to Markdown": yardsticks.python(*analyze, str(files.folder / "small.md")),
+        "to HTML": yardsticks.python(*analyze, str(files.folder / "small.html")),
+        "python -c pass": yardsticks.python("-c", "pass"),
+        "import pandas": yardsticks.python("-c", "import pandas"),
+    }
+    cost = partial(Comparison, is_cost=True)
+    comparisons = (
+        cost("`iodiag --help` against `python -c pass`", "iodiag --help", "python -c pass", 10.0, 6.0),
+        cost("small capture to Markdown against `import pandas`", "to Markdown", "import pandas", 1.5, 1.2),
+        cost("… to HTML with charts", "to HTML", "import pandas", 2.5, 2.0),
+    )
+    return Group("start", measures, comparisons, {}, {})
+
+
+GROUPS: Mapping[str, Callable[[Files], Group]] = {
+    "start": start,
+    "text": text,
+    "process": processes,
+    "sar": sar,
+    "sa": sa,
+    "judging": judging,
+}
+
+
+def chosen(names: list[str], files: Files) -> Iterator[Group]:
+    """The groups of these names, or all; without sysstat none that needs its renderings."""
+    for name, make in GROUPS.items():
+        if (not names or name in names) and (make is not sar or files.has_sysstat):
+            yield make(files)
