@@ -4,6 +4,7 @@
      ├─ SourceError     an input cannot be opened, or is not what its name promises
      ├─ FormatError     an input is of a known format, but broken beyond use
      ├─ UnknownFormat   an input holds nothing that iodiag knows
+     │   └─ ReportGiven   it is no capture, but a report that iodiag wrote
      ├─ ConfigError     an option, a threshold or a configuration file is wrong
      └─ RuleError       a rule (most likely a third party's) is not usable
 
@@ -27,6 +28,18 @@ class FormatError(IodiagError):
 
 class UnknownFormat(IodiagError):
     """An input holds nothing that iodiag knows."""
+
+
+class ReportGiven(UnknownFormat):
+    """An input is a report that iodiag wrote; `name` and `data` are the input's."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(
+            f"{name}: is a report that iodiag wrote, no capture; "
+            "`iodiag analyze` renders it again where it is the only input"
+        )
+        self.name = name
+        self.data = data
 
 
 class ConfigError(IodiagError):

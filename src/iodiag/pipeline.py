@@ -18,14 +18,14 @@ from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
 from iodiag.derive.view import View
-from iodiag.errors import ConfigError, FormatError, IodiagError, SourceError, UnknownFormat
+from iodiag.errors import ConfigError, FormatError, IodiagError, ReportGiven, SourceError, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats._clock import parse_time
 from iodiag.formats._text import read_text
 from iodiag.formats._types import Item
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.finding import Finding, Ignore, Ignored, Outcome
-from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine, is_report
 from iodiag.model.topology import Device, merge
 from iodiag.rules._choice import changed_limits, chosen_rules, without_ignored
 from iodiag.rules._engine import run
@@ -65,6 +65,9 @@ def read(
 
 
 def _read_source(opened: Source, columns: str | None) -> Capture:
+    # its quotes would be read as captures
+    if is_report(opened.data):
+        raise ReportGiven(opened.name, opened.data)
     form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
     if form is not None:
         opened = replace(opened, pos_unit=form.pos_unit)

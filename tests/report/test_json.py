@@ -68,6 +68,20 @@ findings = st.builds(
     supersedes=many,
     explained_by=maybe,
 )
+
+
+def series_of(samples: int) -> st.SearchStrategy[Series]:
+    values = st.lists(numbers, min_size=samples, max_size=samples).map(tuple)
+    return st.builds(
+        Series,
+        texts,
+        maybe,
+        st.lists(whole, min_size=samples, max_size=samples).map(tuple),
+        st.just(()) | values,
+        st.dictionaries(texts, values, max_size=2),
+    )
+
+
 reports = st.builds(
     Report,
     iodiag=texts,
@@ -112,17 +126,7 @@ reports = st.builds(
         max_size=2,
     ).map(tuple),
     thresholds=st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=2), max_size=2),
-    series=st.lists(
-        st.builds(
-            Series,
-            texts,
-            maybe,
-            st.lists(whole, max_size=3).map(tuple),
-            st.lists(numbers, max_size=3).map(tuple),
-            st.dictionaries(texts, st.lists(numbers, max_size=3).map(tuple), max_size=2),
-        ),
-        max_size=2,
-    ).map(tuple),
+    series=st.lists(st.integers(0, 3).flatmap(series_of), max_size=2).map(tuple),
     timezone=maybe,
 )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import click
 
-from iodiag.errors import ConfigError, IodiagError, RuleError
+from iodiag.errors import ConfigError, IodiagError, ReportGiven, RuleError
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture
@@ -54,10 +54,16 @@ def user_errors(command: Callable[Params, None]) -> Callable[Params, None]:
 def read_inputs(
     inputs: tuple[str, ...], strict: bool, columns: str | None, quiet: bool = False
 ) -> list[Capture]:
-    """All inputs that could be read; fails when none could, under `strict` when any could not."""
+    """All inputs that could be read; fails when none could, under `strict` when any could not.
+
+    Raises ReportGiven when one of them is a report of iodiag.
+    """
     from iodiag.pipeline import read_many
 
     captures, problems = read_many(inputs, strict=strict, columns=columns)
+    for problem in problems:
+        if isinstance(problem, ReportGiven):
+            raise problem
     if problems and (strict or not captures):
         for problem in problems[:-1]:
             click.echo(f"iodiag: {one_line(str(problem))}", err=True)

@@ -10,13 +10,28 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import click
 
 from iodiag.cli._common import EXIT_FAIL_ON, complete_rule, ignores, load_config, thresholds, write_whole
-from iodiag.errors import ConfigError
+from iodiag.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
+    from iodiag.errors import ReportGiven
     from iodiag.model.report import Report
 
 Params = ParamSpec("Params")
 Command = Callable[Params, None]
+
+_OF_CAPTURES = {
+    "devices": "--device",
+    "since": "--since",
+    "until": "--until",
+    "tz": "--tz",
+    "rules": "--rule",
+    "skip_rules": "--skip-rule",
+    "settings": "--set",
+    "columns": "--columns",
+    "cpus": "--cpus",
+    "interval": "--interval",
+}
+"""Options that choose what is read and how it is judged: nothing that a finished report can follow."""
 
 _ENDINGS = {
     ".md": "md",
@@ -131,6 +146,19 @@ def analysis_options(options: dict[str, Any]) -> dict[str, Any]:
         "ignore": ignores(configured),
         **{name: options[name] for name in passed},
     }
+
+
+def rerendered(given: ReportGiven, options: dict[str, Any]) -> Report:
+    """The report that an input is. Options that choose what is read or judged cannot apply to it."""
+    from iodiag.report.as_json import from_json
+
+    for name, option in _OF_CAPTURES.items():
+        if options[name]:
+            raise ConfigError(f"{option}: {given.name} is a report and judged already; give its captures")
+    try:
+        return from_json(given.data)
+    except FormatError as error:
+        raise FormatError(f"{given.name}: {error}") from None
 
 
 def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from iodiag.cli._common import read_inputs, user_errors
-from iodiag.cli._options import analysis_options, deliver, formats_of, report_options
+from iodiag.cli._options import analysis_options, deliver, formats_of, report_options, rerendered
+from iodiag.errors import ReportGiven
+
+if TYPE_CHECKING:
+    from iodiag.model.report import Report
 
 
 @click.command()
@@ -19,11 +23,21 @@ def analyze(inputs: tuple[str, ...], **options: Any) -> None:
 
     INPUT is a capture of iostat, sar, vmstat or sadc, context such as lsblk or /proc/mdstat, a directory
     or an archive of them (a sosreport goes in whole), an address such as s3://bucket/file, or - for
-    standard input; what each holds is found from its content.
+    standard input; what each holds is found from its content. A JSON report of iodiag, given alone, is
+    rendered again in the format that is asked for.
     """
     formats = formats_of(options["outputs"], options["format_"])
     chosen = analysis_options(options)
-    captures = read_inputs(inputs, options["strict"], options["columns"], options["quiet"])
+    deliver(_report(inputs, chosen, options), formats, options)
+
+
+def _report(inputs: tuple[str, ...], chosen: dict[str, Any], options: dict[str, Any]) -> Report:
+    try:
+        captures = read_inputs(inputs, options["strict"], options["columns"], options["quiet"])
+    except ReportGiven as given:
+        if len(inputs) > 1:
+            raise
+        return rerendered(given, options)
     from iodiag.pipeline import analyze as run
 
-    deliver(run(captures, **chosen), formats, options)
+    return run(captures, **chosen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from iodiag.model.comparison import Comparison
 
 SCHEMA = "iodiag-report/1"
+_ANY_SCHEMA = re.compile(rb'"schema"\s*:\s*"iodiag-report/')
 
 
 @dataclass(frozen=True)
@@ -142,3 +145,14 @@ class Report:
         from iodiag.report.as_html import render
 
         return render(self)
+
+
+def is_report(data: bytes) -> bool:
+    """Whether the bytes of an input are a JSON report of any schema, broken ones included."""
+    start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start.startswith(b"{") or not _ANY_SCHEMA.search(data):
+        return False
+    try:
+        return str(json.loads(data).get("schema")).startswith("iodiag-report/")
+    except (ValueError, RecursionError):
+        return True

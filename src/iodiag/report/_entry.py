@@ -11,6 +11,9 @@ from iodiag.errors import FormatError
 from iodiag.model.finding import Evidence, Quote
 
 T = TypeVar("T")
+LARGEST = 2**63
+"""No count, line or number of samples is beyond this."""
+
 Weighs = Literal["for", "against", "context"]
 
 
@@ -43,9 +46,14 @@ class Entry:
             if default:
                 return default[0]
             raise FormatError(f"{self.path}.{key}: missing")
+        return self._fit(key, value, kinds)
+
+    def _fit(self, key: str, value: Any, kinds: type | tuple[type, ...]) -> Any:
         # JSON's true is an int to Python, and never a number to us
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
             raise FormatError(f"{self.path}.{key}: {type(value).__name__} is not what belongs here")
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise FormatError(f"{self.path}.{key}: the number is too large")
         return value
 
     def has(self, key: str) -> bool:
@@ -133,11 +141,7 @@ class Entry:
         return zip(found, self._typed(key, found.values(), kinds), strict=True)
 
     def _typed(self, key: str, items: Iterable[Any], kinds: type | tuple[type, ...]) -> list[Any]:
-        found = list(items)
-        for item in found:
-            if not isinstance(item, kinds) or isinstance(item, bool):
-                raise FormatError(f"{self.path}.{key}: {type(item).__name__} is not what belongs here")
-        return found
+        return [self._fit(key, item, kinds) for item in items]
 
 
 def from_evidence(evidence: Evidence) -> dict[str, Any]:

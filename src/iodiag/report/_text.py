@@ -143,8 +143,10 @@ def number(value: float | None) -> str:
 
 
 def setting(value: float | str) -> str:
-    """A threshold or a value of evidence, which may be a word."""
-    return visible(value, NAME_LIMIT) if isinstance(value, str) else number(float(value))
+    """A threshold or a value of evidence, which may be a word; JSON has no infinite ones, so nor have we."""
+    if isinstance(value, str):
+        return visible(value, NAME_LIMIT)
+    return number(float(value)) if math.isfinite(value) else UNKNOWN
 
 
 _UNITS = {column.name: column.unit for family in FAMILIES.values() for column in family}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
@@ -49,10 +49,16 @@ def to_dict(report: Report) -> dict[str, Any]:
 def from_json(text: str | bytes) -> Report:
     """Read a JSON report. Raises FormatError when it is none, or of another schema."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"the report is not JSON: {error}") from None
+        data = json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise FormatError("the report is nested too deeply; give one that iodiag wrote") from None
+    except ValueError as error:
+        raise FormatError(f"the report is not JSON ({error}); write it again") from None
     return from_dict(data)
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def from_dict(data: Any) -> Report:
@@ -73,7 +79,8 @@ def _to_report(entry: Entry) -> Report:
     schema = entry.text("schema")
     if schema != SCHEMA:
         raise FormatError(
-            f"{entry.path}.schema: {schema!r} is not {SCHEMA!r}; read it with the iodiag that wrote it"
+            f"{entry.path}.schema: {schema!r} is not {SCHEMA!r}, which this iodiag reads; "
+            "use the iodiag that wrote it"
         )
     return Report(
         iodiag=entry.text("iodiag"),
@@ -259,10 +266,14 @@ def _to_outcome(entry: Entry) -> Outcome:
 
 def _to_series(entry: Entry) -> Series:
     columns = entry.at("columns")
-    return Series(
+    series = Series(
         name=entry.text("name"),
         host=entry.maybe_text("host"),
         position=entry.wholes("position"),
         time=entry.floats("time"),
         columns={column: columns.floats(column) for column in entry.keys_of("columns")},
     )
+    samples = len(series.position)
+    if len(series.time) not in (0, samples) or any(len(y) != samples for y in series.columns.values()):
+        raise FormatError(f"{entry.path}: wants a value of every column for each position")
+    return series
