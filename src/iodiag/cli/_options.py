@@ -27,6 +27,7 @@ _OF_CAPTURES = {
     "rules": "--rule",
     "skip_rules": "--skip-rule",
     "settings": "--set",
+    "config": "--config",
     "columns": "--columns",
     "cpus": "--cpus",
     "interval": "--interval",
