@@ -22,6 +22,7 @@ LAW = {
     "report": {"errors", "model", "report"},
     "pipeline": {"errors", "model", "sources", "formats", "derive", "rules"},
     "comparison": {"errors", "model", "derive", "rules", "pipeline"},
+    "fleet": {"errors", "model", "sources", "formats", "derive", "pipeline", "fleet"},
     "cli": {
         "errors",
         "model",
@@ -32,6 +33,7 @@ LAW = {
         "report",
         "pipeline",
         "comparison",
+        "fleet",
         "cli",
     },
     "__init__": set(),
@@ -47,6 +49,7 @@ OUTSIDE = {
     "report": {"jinja2", "markupsafe", "matplotlib", "rich"},
     "pipeline": {"pandas", "numpy"},
     "comparison": set(),
+    "fleet": {"dask", "distributed", "numpy", "pandas", "pyarrow"},
     "cli": {"click"},
     "__init__": set(),
     "__main__": set(),

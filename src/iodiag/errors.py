@@ -6,7 +6,8 @@
      ├─ UnknownFormat   an input holds nothing that iodiag knows
      │   └─ ReportGiven   it is no capture, but a report that iodiag wrote
      ├─ ConfigError     an option, a threshold or a configuration file is wrong
-     └─ RuleError       a rule (most likely a third party's) is not usable
+     ├─ RuleError       a rule (most likely a third party's) is not usable
+     └─ OutputError     what was asked for cannot be written, or not finished
 
 A message is one line: where (``file:line`` or ``file@byte``), what, and what to do.
 """
@@ -48,3 +49,7 @@ class ConfigError(IodiagError):
 
 class RuleError(IodiagError):
     """A rule is not usable."""
+
+
+class OutputError(IodiagError):
+    """An output cannot be written, or the machines that make it have gone."""

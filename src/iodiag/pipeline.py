@@ -185,7 +185,7 @@ def _read_place(
     cut: list[IodiagError] = []
     is_repeated = False
     try:
-        for found in find(place, lambda head: _is_known(head, columns), name):
+        for found in find(place, lambda head: is_known(head, columns), name):
             if isinstance(found, Contents):
                 cut = [SourceError(line) for line in found.lost]
                 reason = f"{found.name}: no file in this {found.kind} holds a capture that iodiag knows"
@@ -214,7 +214,7 @@ def _read_place(
     return [], problems if unknown is None else [*problems, unknown]
 
 
-def _is_known(head: bytes, columns: str | None) -> bool:
+def is_known(head: bytes, columns: str | None) -> bool:
     """Whether a file's beginning holds anything that some format reads."""
     if any(form.recognise(head[:_HEAD]) for form in file_formats()):
         return True
@@ -429,6 +429,15 @@ def judged(
         timezone=tz,
         ignored=tuple(ignored),
     )
+
+
+def check_options(
+    limits: Mapping[str, float], rules: Iterable[str] | None, skip_rules: Iterable[str], tz: str | None
+) -> None:
+    """Raise ConfigError for what `analyze` would: before a long run begins, not in the midst of it."""
+    chosen_rules(rules, skip_rules)
+    changed_limits(limits)
+    _zone(tz)
 
 
 def _bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:

@@ -14,6 +14,7 @@ from iodiag import __version__
 _COMMANDS = {
     "analyze": "Read captures and context, run the rules, write a report.",
     "compare": "Compare the same work before and after a change.",
+    "fleet": "Judge many hosts' archives, in parallel, into a data set and one report.",
     "inspect": "Say what is in a file, and what was not understood.",
     "convert": "Write the normalised tables as CSV, JSON lines or Parquet.",
     "rules": "List the rules, or print one rule's page.",

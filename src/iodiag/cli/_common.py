@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import click
 
-from iodiag.errors import ConfigError, IodiagError, ReportGiven, RuleError
+from iodiag.errors import ConfigError, IodiagError, OutputError, ReportGiven, RuleError
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture
@@ -41,7 +41,7 @@ def user_errors(command: Callable[Params, None]) -> Callable[Params, None]:
     def wrapped(*args: Params.args, **kwargs: Params.kwargs) -> None:
         try:
             command(*args, **kwargs)
-        except (ConfigError, RuleError) as error:
+        except (ConfigError, OutputError, RuleError) as error:
             fail(str(error), EXIT_USAGE)
         except IodiagError as error:
             fail(str(error), EXIT_INPUT)

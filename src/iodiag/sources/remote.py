@@ -65,7 +65,7 @@ def list_remote(address: str) -> list[tuple[str, ByteStream]] | None:
         if not is_folder:
             return None
         paths: list[str] = sorted(place.system.find(place.path))
-    except _errors() as error:
+    except remote_errors() as error:
         raise SourceError(
             f"{place.shown}: cannot be listed ({_said(error)}); check address and rights"
         ) from None
@@ -75,6 +75,12 @@ def list_remote(address: str) -> list[tuple[str, ByteStream]] | None:
         for path in paths
         if not any(part.startswith(".") for part in path.removeprefix(top).split("/"))
     ]
+
+
+def file_system(address: str) -> tuple[Any, str]:
+    """The fsspec file system of an address, and the path there. Raises SourceError without one."""
+    place = _place(address)
+    return place.system, place.path
 
 
 def _place(address: str) -> _Place:
@@ -88,7 +94,7 @@ def _place(address: str) -> _Place:
     except ImportError as error:
         reason = " ".join(str(error).split())
         raise SourceError(f"{shown}: needs another package for fsspec ({reason}); install it") from None
-    except _errors(ValueError) as error:
+    except remote_errors(ValueError) as error:
         raise SourceError(f"{shown}: cannot be opened ({_said(error)}); check the address") from None
     return _Place(shown, system, str(path))
 
@@ -98,7 +104,7 @@ def _pieces(place: _Place) -> Iterator[bytes]:
         with place.system.open(place.path, "rb") as handle:
             while piece := handle.read(PIECE_BYTES):
                 yield bytes(piece)
-    except _errors() as error:
+    except remote_errors() as error:
         raise DamageError(f"cannot be read ({_said(error)}); check address and rights", is_cut=True) from None
 
 
@@ -106,7 +112,7 @@ def _said(error: BaseException) -> str:
     return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())[:300]
 
 
-def _errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+def remote_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
     """The errors that a remote file system may raise, of the libraries that are loaded."""
     found = (getattr(sys.modules.get(module), name, None) for module, name in _FOREIGN_ERRORS)
     return (OSError, EOFError, TimeoutError, *others, *(error for error in found if error is not None))

@@ -1,0 +1,103 @@
+"""`iodiag fleet`: many hosts' archives to a data set, a report per host and day, and one on the fleet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from iodiag.cli._common import EXIT_INPUT, fail, load_config, one_line, thresholds, user_errors
+
+if TYPE_CHECKING:
+    from iodiag.fleet.plan import Options
+    from iodiag.fleet.run import Engine
+
+_MOST_LINES = 20
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The data set; what is there stays.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes on this machine (default: its cores)."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Do the jobs on this Dask cluster: tcp://HOST:PORT.")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Store this table only. Repeatable.")
+@click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
+@click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the reports' times.")
+@click.option("--rule", "rules", multiple=True, metavar="ID", help="Run this rule only. Repeatable.")
+@click.option(
+    "--skip-rule", "skip_rules", multiple=True, metavar="ID", help="Do not run this rule. Repeatable."
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="RULE.THRESHOLD=VALUE", help="Change a threshold. Repeatable."
+)
+@click.option("--config", metavar="FILE", help="TOML file with thresholds, rules and skip-rules.")
+@click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
+@user_errors
+def fleet(
+    inputs: tuple[str, ...],
+    output: str,
+    jobs: int | None,
+    scheduler: str | None,
+    prune: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Judge the archives of many hosts, a host-day at a time, and write a data set and reports.
+
+    INPUT is as for analyze: files, directories, archives and addresses. They are grouped by host (by
+    what each file says itself, else its sosreport, else its path) and day. What is done already is not
+    done again; a run that was stopped goes on where it was. An input that cannot be read is a line in
+    the manifest and on standard error.
+    """
+    chosen = _options(options)
+    from iodiag.cli._progress import progress
+    from iodiag.fleet.run import run
+    from iodiag.fleet.store import check_pyarrow
+
+    check_pyarrow()
+    with _engine(jobs, scheduler) as engine, progress(quiet) as told:
+        outcome = run(inputs, output, chosen, engine, told, prune)
+    if not quiet:
+        lines = [f"{row.input}: {row.status}: {row.reason}" for row in outcome.problems]
+        lines += [f"no result for {line}" for line in outcome.failed]
+        for line in lines[:_MOST_LINES]:
+            click.echo(f"iodiag: {one_line(line)}", err=True)
+        if len(lines) > _MOST_LINES:
+            click.echo(f"iodiag: and {len(lines) - _MOST_LINES} more, in {output}/manifest.parquet", err=True)
+        click.echo(
+            f"iodiag: {outcome.host_days} host-days in {output}, {outcome.fresh} of them new", err=True
+        )
+    if not outcome.host_days:
+        fail("no input held samples of any host; see the lines above", EXIT_INPUT)
+
+
+def _options(options: dict[str, Any]) -> Options:
+    from iodiag.fleet.plan import Options
+    from iodiag.pipeline import check_options
+
+    configured = load_config(options["config"])
+    limits = thresholds(configured, options["settings"])
+    rules = options["rules"] or configured.get("rules")
+    skipped = (*options["skip_rules"], *configured.get("skip-rules", ()))
+    check_options(limits, rules, skipped, options["tz"])
+    return Options(
+        limits=tuple(sorted(limits.items())),
+        rules=tuple(rules) if rules else None,
+        skip_rules=skipped,
+        tz=options["tz"],
+        tables=tuple(sorted(options["tables"])) or None,
+    )
+
+
+def _engine(jobs: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Engine]:
+    if scheduler is not None:
+        from iodiag.fleet.on_dask import cluster
+
+        return cluster(scheduler)
+    from iodiag.fleet.local import workers
+
+    return workers(jobs or len(os.sched_getaffinity(0)))

@@ -1,0 +1,227 @@
+"""What a fleet's inputs hold, without reading all of it: whose samples, of which days, and what is context.
+
+Runs where the jobs run, an input at a time. Of sa files only the heads of the records are read; every
+other input is read as `iodiag.read` would, and only the account of it is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+
+from iodiag.errors import IodiagError, SourceError, UnknownFormat
+from iodiag.formats import sa_binary
+from iodiag.formats._sa_header import read_header
+from iodiag.formats._sa_records import Segment, walk
+from iodiag.model.capture import Capture, Source
+from iodiag.pipeline import is_known, read
+from iodiag.sources.archives import Contents, HostName, find
+from iodiag.sources.files import expand, open_input
+from iodiag.sources.remote import is_remote, list_remote, shown_address
+
+UNDATED = "undated"
+"""The day of samples without a date."""
+
+_QUARTER_S, _DAY_S = 900, 86_400
+_HEAD = 4096
+
+
+@dataclass(frozen=True)
+class Input:
+    """One file to read: `name` as reports show it, `address` where a worker finds it, and the place given."""
+
+    name: str
+    address: str
+    root: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of samples or of context inside an input (the input itself, or an archive's member).
+
+    `named` are the hosts that it names, `days` the pairs of host ("" where it names none) and day
+    that it has samples of. `zone_s` is what its host's clock was ahead of UTC, by which an sa file's days go.
+    """
+
+    name: str
+    folder: str
+    sha256: str
+    named: tuple[str, ...]
+    days: tuple[tuple[str, str], ...]
+    zone_s: int = 0
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The account of one input. `stated` are pairs of folder and the host that a report says it is of.
+
+    `failures` are lines on what could not be read; `is_unknown` where nothing in it is of a known format.
+    """
+
+    item: Input
+    sha256: str = ""
+    size_bytes: int = 0
+    parts: tuple[Part, ...] = ()
+    stated: tuple[tuple[str, str], ...] = ()
+    failures: tuple[str, ...] = ()
+    is_unknown: bool = False
+
+
+def inputs_of(places: Iterable[str]) -> tuple[list[Input], list[IodiagError]]:
+    """The files at the given places, each once, in the order of their names; and what could not be listed."""
+    found: dict[str, Input] = {}
+    problems: list[IodiagError] = []
+    for place in places:
+        try:
+            for item in _files(place):
+                found.setdefault(item.address, item)
+        except IodiagError as problem:
+            problems.append(problem)
+    return sorted(found.values(), key=lambda item: (item.name, item.address)), problems
+
+
+def _files(place: str) -> Iterator[Input]:
+    if is_remote(place):
+        shown, listed = shown_address(place), list_remote(place)
+        if listed is None:
+            yield Input(shown, place, shown.rpartition("/")[0])
+            return
+        for path, _ in listed:
+            yield Input(f"{shown.rstrip('/')}/{path}", f"{place.rstrip('/')}/{path}", shown.rstrip("/"))
+        return
+    top = Path(place)
+    if not os.path.lexists(top):
+        raise SourceError(f"{place}: there is no such file; check the name")
+    root = os.path.abspath(top if top.is_dir() else top.parent)
+    for path in expand(top):
+        yield Input(str(path), os.path.abspath(path), root)
+
+
+def scan(item: Input) -> Scan:
+    """What one input holds. Never raises for what is in it: that stands in the account."""
+    try:
+        sha256, size = _checksum(item)
+    except IodiagError as problem:
+        return Scan(item, failures=(str(problem),))
+    account = Scan(item, sha256, size)
+    parts: list[Part] = []
+    stated: list[tuple[str, str]] = []
+    failures: list[str] = []
+    unknown: list[str] = []
+    try:
+        for found in find(item.address, partial(is_known, columns=None), item.name):
+            if isinstance(found, Contents):
+                failures += found.lost
+            elif isinstance(found, HostName):
+                stated.append((_folder(item, found.folder), found.host))
+            else:
+                _look(item, found, parts, failures, unknown)
+    except IodiagError as problem:
+        failures.append(str(problem))
+    if not parts and not failures:
+        nothing = unknown[:1] or [f"{item.name}: holds nothing that iodiag knows; leave it out"]
+        return replace(account, failures=tuple(nothing), is_unknown=True)
+    return replace(account, parts=tuple(parts), stated=tuple(stated), failures=tuple(failures))
+
+
+def _look(item: Input, source: Source, parts: list[Part], failures: list[str], unknown: list[str]) -> None:
+    """Add what one file inside the input is to one of the lists."""
+    try:
+        parts.append(replace(_part(source), folder=_folder(item, source.folder)))
+    except UnknownFormat as problem:
+        unknown.append(str(problem))
+    except IodiagError as problem:
+        failures.append(str(problem))
+    except Exception as error:  # the fence around one input: recorded, the others go on
+        failures.append(f"{source.name}: cannot be read ({type(error).__name__}: {error}); report this file")
+
+
+def _folder(item: Input, folder: str) -> str:
+    """A folder by its address, so that files given by different spellings of a path meet."""
+    if folder.startswith(item.name):
+        return item.address + folder.removeprefix(item.name)
+    return folder
+
+
+def _checksum(item: Input) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    stream = open_input(item.address, item.name).stream
+    for piece in stream.pieces():
+        digest.update(piece)
+        size += len(piece)
+    if stream.damage:
+        raise SourceError(f"{item.name}: {stream.damage.reason}")
+    return digest.hexdigest(), size
+
+
+def _part(source: Source) -> Part:
+    if sa_binary.FORMAT.recognise(source.data[:_HEAD]):
+        part = _part_of_sa(source)
+        if part.days:
+            return part
+    capture = read(source)
+    named = dict.fromkeys(section.host for section in capture.sections if section.host)
+    return Part(source.name, source.folder, source.sha256, tuple(named), tuple(_days(capture)))
+
+
+def _part_of_sa(source: Source) -> Part:
+    header = read_header(source.name, source.data)
+    segments, _ = walk(header, source.data)
+    zone_s = _zone_s(segments)
+    days: dict[tuple[str, str], None] = {}
+    for segment in segments:
+        times = [record.time for record in segment.records]
+        middles = [(before + after) // 2 for before, after in pairwise(times)]
+        for number in sorted({(middle + zone_s) // _DAY_S for middle in middles}):
+            days[header.host, str(pd.Timestamp(number * _DAY_S, unit="s").date())] = None
+    named = (header.host,) if header.host else ()
+    return Part(source.name, source.folder, source.sha256, named, tuple(days), zone_s)
+
+
+def _zone_s(segments: list[Segment]) -> int:
+    """How far the host's clock is ahead of UTC, by the two clocks of the first record.
+
+    Zones lie whole quarters of an hour apart, from 12 h behind UTC to 12 h before it; the few
+    zones beyond (+13, +14) come out a day behind.
+    """
+    if not segments:
+        return 0
+    first = segments[0].records[0]
+    ahead = (first.seconds_of_day - first.time % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
+    return round(ahead / _QUARTER_S) * _QUARTER_S
+
+
+def _days(capture: Capture) -> Iterator[tuple[str, str]]:
+    """The pairs of host and day that the tables have samples of, averages where there is nothing else."""
+    found: dict[tuple[str, str], None] = {}
+    for frame in (capture.tables or capture.averages).values():
+        pairs = pd.DataFrame({"host": hosts_of(frame), "day": days_of(frame, 0)}).drop_duplicates()
+        found |= dict.fromkeys(pairs.itertuples(index=False, name=None))
+    dated = {host for host, day in found if day != UNDATED}
+    # a table without clocks (a summary) is of the day that the others of its host tell
+    yield from (pair for pair in found if pair[1] != UNDATED or pair[0] not in dated)
+
+
+def hosts_of(frame: pd.DataFrame) -> pd.Series:
+    """The host of each row, "" where the source names none."""
+    return frame["host"].astype(object).fillna("").astype(str)
+
+
+def days_of(frame: pd.DataFrame, zone_s: int) -> pd.Series:
+    """The day of each row: the one that the middle of its sample lies in, by the clock of its host.
+
+    So the sample that ends at midnight belongs to the day before. UNDATED where the row has no date.
+    """
+    times = frame["time"]
+    if times.dt.tz is not None:
+        times = times.dt.tz_localize(None)
+    seconds = frame["interval_s"].fillna(0) if "interval_s" in frame else 0.0
+    middles = times - pd.to_timedelta(seconds / 2, unit="s") + pd.Timedelta(seconds=zone_s)
+    return middles.dt.strftime("%Y-%m-%d").astype(object).fillna(UNDATED).astype(str)

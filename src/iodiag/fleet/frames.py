@@ -1,0 +1,133 @@
+"""What the data set keeps of one host-day: rows of findings, devices and outcomes, and the sample tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.derive.baselines import by_hour
+from iodiag.derive.view import DeviceSeries, View
+from iodiag.derive.weighted import values
+from iodiag.model.report import Report
+
+Row = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+
+DIRECTIONS = {
+    "mixed": ("ios_per_s", "kb_per_s", "latency_ms", "size_kb", "queue_depth", "util_pct"),
+    "read": ("reads_per_s", "read_kb_per_s", "read_await_ms", "read_size_kb", None, None),
+    "write": ("writes_per_s", "write_kb_per_s", "write_await_ms", "write_size_kb", None, None),
+}
+"""Per direction, the columns of a device's samples that stand for QUANTITIES; None: not told apart."""
+
+QUANTITIES = ("ios_per_s", "kb_per_s", "latency_ms", "request_size_kb", "queue_depth", "util_pct")
+"""The quantities of devices.parquet, each as `_median` and `_p95`."""
+
+
+def finding_rows(report: Report, host: str, day: str, key: str) -> list[Row]:
+    """The findings of a report, the worst first, as the data set has them; evidence as JSON text."""
+    return [
+        {
+            "host": host,
+            "day": day,
+            **{name: finding[name] for name in ("rule", "severity", "confidence", "devices")},
+            **{name: finding[name] for name in ("start", "end", "title", "summary")},
+            "evidence": json.dumps(finding["evidence"], allow_nan=False),
+            "key": key,
+        }
+        for finding in report.as_dict()["findings"]
+    ]
+
+
+def outcome_rows(report: Report, host: str, day: str) -> list[Row]:
+    """What became of each rule, finding or not: one row per rule, status and reason."""
+    return [
+        {"host": host, "day": day, "rule": outcome.rule, "status": outcome.status, "reason": outcome.reason}
+        for outcome in report.outcomes
+    ]
+
+
+def device_rows(view: View, host: str, day: str) -> Iterator[Row]:
+    """One row per device and direction that its samples tell of, with the medians and p95 of QUANTITIES.
+
+    Latencies count as often as they had requests; the others once per sample. None where unknown.
+    """
+    for series in view.devices:
+        told = {
+            "host": host,
+            "day": day,
+            "device": series.name,
+            "kind": series.device.kind if series.device else None,
+            "model": series.device.model if series.device else None,
+            # no listing that is read states it yet
+            "firmware": None,
+            "rotational": None if series.rotational is None else bool(series.rotational),
+            "samples": len(series.frame),
+        }
+        for direction in DIRECTIONS:
+            numbers = dict(_numbers(series, direction))
+            if direction == "mixed" or numbers["ios_per_s_median"] is not None:
+                yield {**told, "direction": direction, **numbers}
+
+
+def _numbers(series: DeviceSeries, direction: str) -> Iterator[tuple[str, float | None]]:
+    rates = values(series.frame, DIRECTIONS[direction][0])
+    for quantity, column in zip(QUANTITIES, DIRECTIONS[direction], strict=True):
+        data = values(series.frame, column) if column else np.full(len(rates), np.nan)
+        weights = rates if quantity == "latency_ms" else np.ones(len(rates))
+        for name, share in (("median", 0.5), ("p95", 0.95)):
+            yield f"{quantity}_{name}", _quantile(data, weights, share)
+
+
+def _quantile(data: Floats, weights: Floats, share: float) -> float | None:
+    """The least value up to which `share` of the weight lies; None without data."""
+    known = ~np.isnan(data) & (np.nan_to_num(weights) > 0)
+    if not known.any():
+        return None
+    order = np.argsort(data[known], kind="stable")
+    summed = np.cumsum(weights[known][order])
+    place = int(np.searchsorted(summed, share * summed[-1]))
+    return float(data[known][order][min(place, len(order) - 1)])
+
+
+def stored_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """A normalised table as it is stored: of one type per column, whatever host it is from.
+
+    `time` is the time that the clock showed, and `zone` the name of its zone ("" where the source
+    states none). Host and day are the folder's. Words are text, never categories.
+    """
+    stored = frame.drop(columns=["host", "clock"], errors="ignore")
+    times = stored["time"]
+    zone = str(times.dt.tz) if times.dt.tz is not None else ""
+    if "clock" in frame:
+        zones = frame["clock"].astype(object).where(frame["clock"] == "UTC", "")
+    else:
+        zones = pd.Series(zone, index=frame.index, dtype=object)
+    naive = times.dt.tz_localize(None) if times.dt.tz is not None else times
+    stored = stored.assign(time=naive.astype("datetime64[us]"))
+    stored.insert(list(stored.columns).index("time") + 1, "zone", zones)
+    for name in stored.columns:
+        column = stored[name]
+        if column.dtype.kind in "iu":
+            stored[name] = column.astype("int64")
+        elif column.dtype.kind == "f":
+            stored[name] = column.astype("float64")
+        elif column.dtype.kind not in "bM":
+            stored[name] = column.astype(object).where(column.notna(), None)
+    return stored
+
+
+def hour_rows(hosts: Iterable[View], host: str, day: str) -> list[Row]:
+    """The hourly sums of the disk samples (`derive.baselines`), the hours of the host-day alone."""
+    rows: list[Row] = []
+    for view in hosts:
+        disk = view.table("disk")
+        if disk is not None:
+            summed = by_hour(disk).assign(host=host, day=day)
+            rows += summed.astype(object).where(summed.notna(), None).to_dict("records")
+    return rows

@@ -1,0 +1,194 @@
+"""From the account of all inputs to jobs: one per host and day, each with all that is to be read for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from iodiag import __version__
+from iodiag.fleet.discover import Part, Scan
+from iodiag.fleet.owners import Places, host_of_samples, parts_of
+
+SCHEMA = "iodiag-fleet/1"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What changes the results of a job; part of its key.
+
+    `tables` are the families to store (None: all), `tz` the zone of clocks that state none.
+    """
+
+    limits: tuple[tuple[str, float], ...] = ()
+    rules: tuple[str, ...] | None = None
+    skip_rules: tuple[str, ...] = ()
+    tz: str | None = None
+    tables: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a job reads of one input: the named files in it. `zones_s` is what to add to their times."""
+
+    name: str
+    address: str
+    sha256: str
+    size_bytes: int
+    parts: tuple[str, ...]
+    zones_s: tuple[int, ...]
+    is_context: bool
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """One host's day: all that `jobs.run` needs, and small enough to be sent anywhere."""
+
+    host: str
+    day: str
+    readings: tuple[Reading, ...]
+    options: Options
+    version: str = __version__
+
+    @property
+    def key(self) -> str:
+        """A checksum of everything that the result depends on."""
+        of_inputs = [
+            (reading.name, reading.sha256, reading.parts, reading.failures) for reading in self.readings
+        ]
+        content = (SCHEMA, self.version, asdict(self.options), self.host, self.day, of_inputs)
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class InputRow:
+    """A line of the manifest. `status` is read, partly, failed, unknown or duplicate."""
+
+    input: str
+    sha256: str
+    size_bytes: int
+    host: str
+    days: tuple[str, ...]
+    status: str
+    reason: str
+    key: str
+
+
+@dataclass
+class Plan:
+    """All jobs, in the order of host and day, and the lines on inputs that no job reads."""
+
+    jobs: list[Job] = field(default_factory=list)
+    rows: list[InputRow] = field(default_factory=list)
+
+
+def plan(scans: Sequence[Scan], options: Options) -> Plan:
+    """Group the parts of all inputs by host and day; context goes to all days of its host."""
+    places = _places(scans)
+    rows = [_unread_row(account) for account in scans if not account.parts]
+    samples: dict[tuple[str, str], list[tuple[Scan, Part]]] = {}
+    context: dict[str, list[tuple[Scan, Part]]] = {}
+    first: dict[str, str] = {}
+    rest: list[tuple[Scan, Part]] = []
+    for account in scans:
+        copies = []
+        for part in account.parts:
+            if not part.days:
+                rest.append((account, part))
+            elif part.sha256 in first:
+                copies.append(first[part.sha256])
+            else:
+                first[part.sha256] = part.name
+                for host, day in part.days:
+                    owner = host or host_of_samples(account.item, part, places)
+                    places.add(part.folder, [owner])
+                    samples.setdefault((owner, day), []).append((account, part))
+        if copies and len(copies) == len([part for part in account.parts if part.days]):
+            rows.append(_row(account, "duplicate", f"holds the same samples as {copies[0]}"))
+    hosts = {host for host, _ in samples}
+    for account, part in rest:
+        root = len(parts_of(account.item.root))
+        owner = next(iter(part.named), None) if len(part.named) == 1 else places.owner(part.folder, root)
+        if owner in hosts:
+            context.setdefault(owner, []).append((account, part))
+        else:
+            rows.append(_homeless(account, owner))
+    jobs = [
+        _job(host, day, samples[host, day], context.get(host, []), options) for host, day in sorted(samples)
+    ]
+    return Plan(jobs, _merged(rows, jobs))
+
+
+def _places(scans: Iterable[Scan]) -> Places:
+    places = Places()
+    for account in scans:
+        for folder, host in account.stated:
+            places.state(folder, host)
+        for part in account.parts:
+            places.add(part.folder, part.named)
+    return places
+
+
+def _job(
+    host: str,
+    day: str,
+    samples: list[tuple[Scan, Part]],
+    context: list[tuple[Scan, Part]],
+    options: Options,
+) -> Job:
+    grouped: dict[str, list[tuple[Part, bool]]] = {}
+    accounts: dict[str, Scan] = {}
+    for is_context, members in ((False, samples), (True, context)):
+        for account, part in members:
+            accounts[account.item.address] = account
+            grouped.setdefault(account.item.address, []).append((part, is_context))
+    readings = []
+    for address, chosen in grouped.items():
+        account = accounts[address]
+        readings.append(
+            Reading(
+                account.item.name,
+                address,
+                account.sha256,
+                account.size_bytes,
+                tuple(part.name for part, _ in chosen),
+                tuple(part.zone_s for part, _ in chosen),
+                all(is_context for _, is_context in chosen),
+                account.failures,
+            )
+        )
+    return Job(
+        host, day, tuple(sorted(readings, key=lambda reading: (reading.name, reading.address))), options
+    )
+
+
+def _row(account: Scan, status: str, reason: str, host: str = "") -> InputRow:
+    return InputRow(account.item.name, account.sha256, account.size_bytes, host, (), status, reason, "")
+
+
+def _unread_row(account: Scan) -> InputRow:
+    return _row(account, "unknown" if account.is_unknown else "failed", "; ".join(account.failures))
+
+
+def _homeless(account: Scan, owner: str | None) -> InputRow:
+    if owner:
+        reason = f"is context of {owner}, of which there are no samples"
+    else:
+        reason = "names no host, and its place does not tell whose it is; put it beside its host's captures"
+    return _row(account, "unknown", reason, owner or "")
+
+
+def _merged(rows: list[InputRow], jobs: Iterable[Job]) -> list[InputRow]:
+    """One line per input that no job reads; what a job reads is accounted for there."""
+    taken = {reading.name for job in jobs for reading in job.readings}
+    kept: dict[str, InputRow] = {}
+    for row in rows:
+        if row.input not in taken:
+            kept.setdefault(row.input, row)
+    return [replace(row, reason=_one_line(row.reason)) for row in kept.values()]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:500]

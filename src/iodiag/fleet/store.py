@@ -1,0 +1,312 @@
+"""The data set: what of it is done, one host-day at a time, and the files that join all of them.
+
+A host-day is done when its record stands under `.iodiag/days/`: it is written last, and names the key
+(a checksum of all that the result depends on) and the size of every file. What no record names is
+left over from a run that was killed, and removed. The joined files are made from the records alone,
+so they are the same however many runs it took.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from iodiag.errors import ConfigError, OutputError
+from iodiag.fleet.places import TEMPORARY, Place, write
+from iodiag.fleet.plan import InputRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Day", "Place", "Record", "join", "records", "sweep", "write_day"]
+
+RUN = ".iodiag/run"
+"""The name of the run that may write; a worker of an earlier one finds another name, and writes nothing."""
+
+_DAYS, _HOURS = ".iodiag/days", ".iodiag/hours"
+_ROWS_AT_ONCE = 100_000
+
+_WORDS = ("host", "day")
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "findings": {
+        **dict.fromkeys((*_WORDS, "rule", "severity", "confidence"), "word"),
+        "devices": "words",
+        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "key"), "word"),
+    },
+    "devices": {
+        **dict.fromkeys((*_WORDS, "device", "kind", "model", "firmware"), "word"),
+        "rotational": "flag",
+        "samples": "count",
+        "direction": "word",
+        **{
+            f"{quantity}_{stat}": "number"
+            for quantity in (
+                "ios_per_s",
+                "kb_per_s",
+                "latency_ms",
+                "request_size_kb",
+                "queue_depth",
+                "util_pct",
+            )
+            for stat in ("median", "p95")
+        },
+    },
+    "outcomes": dict.fromkeys((*_WORDS, "rule", "status", "reason"), "word"),
+    "manifest": {
+        **dict.fromkeys(("input", "sha256"), "word"),
+        "size_bytes": "count",
+        "host": "word",
+        "days": "words",
+        **dict.fromkeys(("status", "reason", "key"), "word"),
+    },
+    "hours": {
+        **dict.fromkeys(("host", "device", "day"), "word"),
+        "hour": "count",
+        "direction": "word",
+        **dict.fromkeys(("size_class", "load_bin", "samples"), "count"),
+        **dict.fromkeys(
+            (
+                "seconds",
+                "ios_per_s",
+                "kb_per_s",
+                "latency_ms",
+                "median_ln_latency",
+                "mad_ln_latency",
+                "queue_depth",
+                "util_pct",
+            ),
+            "number",
+        ),
+    },
+}
+"""The columns of the joined files, and what each holds."""
+
+
+@dataclass(frozen=True)
+class Day:
+    """Everything that the data set keeps of one host-day."""
+
+    host: str
+    day: str
+    key: str
+    inputs: tuple[InputRow, ...]
+    findings: list[dict[str, Any]]
+    devices: list[dict[str, Any]]
+    outcomes: list[dict[str, Any]]
+    hours: list[dict[str, Any]] = field(repr=False)
+    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    report: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A host-day that is done. `files` are its files with their sizes in bytes."""
+
+    host: str
+    day: str
+    key: str
+    files: Mapping[str, int]
+    inputs: tuple[InputRow, ...]
+
+    @property
+    def path(self) -> str:
+        """Where the record itself stands."""
+        return f"{_DAYS}/{folder_name(self.host)}/{folder_name(self.day)}.json"
+
+    @property
+    def report(self) -> str:
+        """Where its report stands."""
+        return report_path(self.host, self.day)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all its inputs could be read: what could not is tried again by the next run."""
+        return all(row.status in ("read", "partly") for row in self.inputs)
+
+
+def folder_name(text: str) -> str:
+    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere."""
+    name = quote(text, safe="")
+    name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
+    if len(name) <= 200:
+        return name
+    import hashlib
+
+    return f"{name[:150]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def report_path(host: str, day: str, ending: str = "json") -> str:
+    """Where the report of a host-day stands."""
+    return f"reports/{folder_name(host)}/{folder_name(day)}.{ending}"
+
+
+def write_day(place: Place, token: str, day: Day) -> None:
+    """Write a host-day, its record last. Raises OutputError where that is not possible, or no longer due."""
+    if place.read(RUN) != token.encode():
+        raise OutputError(f"{place.name}: another run has begun to write there; this one ends")
+    where = f"host={folder_name(day.host)}/day={folder_name(day.day)}/part-{day.key}.parquet"
+    contents = {f"tables/{name}/{where}": _parquet_of(frame) for name, frame in day.tables.items()}
+    if day.hours:
+        contents[f"{_HOURS}/{where}"] = _parquet(table_of("hours", day.hours))
+    contents[report_path(day.host, day.day)] = day.report.encode()
+    for path, data in contents.items():
+        write(place, path, data)
+    record = {
+        "host": day.host,
+        "day": day.day,
+        "key": day.key,
+        "files": {path: len(data) for path, data in contents.items()},
+        "inputs": [asdict(row) for row in day.inputs],
+        "rows": {"findings": day.findings, "devices": day.devices, "outcomes": day.outcomes},
+    }
+    path = f"{_DAYS}/{folder_name(day.host)}/{folder_name(day.day)}.json"
+    write(place, path, json.dumps(record, allow_nan=False).encode())
+
+
+def records(place: Place, files: Mapping[str, int]) -> Iterator[Record]:
+    """The host-days that are done, in the order of their files; `files` are those of the data set."""
+    for path in sorted(files):
+        if not path.startswith(f"{_DAYS}/") or path.rpartition("/")[2].startswith(TEMPORARY):
+            continue
+        record = _record(_content(place, path))
+        if record is not None and all(files.get(name) == size for name, size in record.files.items()):
+            yield record
+
+
+def _content(place: Place, path: str) -> dict[str, Any]:
+    """A record as it was written; empty where a fault of the disk left another."""
+    try:
+        content = json.loads(place.read(path) or b"{}")
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _record(content: Mapping[str, Any]) -> Record | None:
+    try:
+        inputs = tuple(InputRow(**{**row, "days": tuple(row["days"])}) for row in content["inputs"])
+        return Record(content["host"], content["day"], content["key"], content["files"], inputs)
+    except (KeyError, TypeError):
+        return None
+
+
+def sweep(place: Place, files: Iterable[str], wanted: Iterable[str]) -> int:
+    """Remove what killed runs and earlier inputs left: all of our kinds of files that are not wanted."""
+    kept = set(wanted)
+    stale = [path for path in files if path not in kept and _is_ours(path)]
+    for path in stale:
+        place.remove(path)
+    return len(stale)
+
+
+def _is_ours(path: str) -> bool:
+    is_temporary = path.rpartition("/")[2].startswith(TEMPORARY)
+    return is_temporary or path.startswith(("tables/", "reports/", f"{_DAYS}/", f"{_HOURS}/"))
+
+
+def join(place: Place, done: Iterable[Record], rows: Iterable[InputRow]) -> None:
+    """Write findings, devices, outcomes, hours and the manifest of all host-days, in order of host and day.
+
+    Holds one batch of rows at a time, however many host-days there are; of the manifest all lines.
+    """
+    ordered = sorted(done, key=lambda record: (record.host, record.day))
+    for name in ("findings", "devices", "outcomes"):
+        rows_of = (_content(place, record.path)["rows"][name] for record in ordered)
+        _write_joined(place, name, (table_of(name, found) for found in rows_of))
+    hours = (path for record in ordered for path in record.files if path.startswith(f"{_HOURS}/"))
+    _write_joined(place, "hours", (_table(place, path) for path in hours))
+    inputs: dict[tuple[str, str], InputRow] = {}
+    for row in (*rows, *(row for record in ordered for row in record.inputs)):
+        inputs[row.input, row.host] = _together(inputs.get((row.input, row.host)), row)
+    listed = [asdict(inputs[place_and_host]) for place_and_host in sorted(inputs)]
+    _write_joined(place, "manifest", [table_of("manifest", listed)])
+
+
+def _together(first: InputRow | None, second: InputRow) -> InputRow:
+    """Two lines on one input and host as one: the days of both, and the worse of their states."""
+    if first is None:
+        return second
+    order = ("read", "duplicate", "partly", "unknown", "failed")
+    worse = max(first, second, key=lambda row: order.index(row.status))
+    days = tuple(dict.fromkeys((*first.days, *second.days)))
+    return InputRow(**{**asdict(worse), "days": days})
+
+
+def _write_joined(place: Place, name: str, tables: Iterable[pa.Table]) -> None:
+    """Tables below each other, in row groups that depend on nothing but their rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with (
+        place.writing(f"{name}.parquet") as handle,
+        pq.ParquetWriter(handle, schema(name), compression="zstd") as writer,
+    ):
+        batch: list[pa.Table] = []
+        for table in tables:
+            batch.append(table)
+            if sum(len(part) for part in batch) >= _ROWS_AT_ONCE:
+                writer.write_table(pa.concat_tables(batch).combine_chunks())
+                batch = []
+        writer.write_table(pa.concat_tables([schema(name).empty_table(), *batch]).combine_chunks())
+
+
+def _table(place: Place, path: str) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(io.BytesIO(place.read(path) or b""))
+
+
+@cache
+def schema(name: str) -> pa.Schema:
+    """The Arrow schema of a joined file."""
+    import pyarrow as pa
+
+    kinds = {
+        "word": pa.string(),
+        "words": pa.list_(pa.string()),
+        "count": pa.int64(),
+        "number": pa.float64(),
+        "flag": pa.bool_(),
+    }
+    return pa.schema([(column, kinds[kind]) for column, kind in COLUMNS[name].items()])
+
+
+def table_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows as an Arrow table with the columns of a joined file."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=schema(name))
+
+
+def _parquet_of(frame: pd.DataFrame) -> bytes:
+    import pyarrow as pa
+
+    arrays = {
+        name: pa.array(
+            frame[name], type=pa.string() if frame[name].dtype == object else None, from_pandas=True
+        )
+        for name in frame.columns
+    }
+    return _parquet(pa.table(arrays))
+
+
+def _parquet(table: pa.Table) -> bytes:
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def check_pyarrow() -> None:
+    """Raise ConfigError when the Parquet library is not there."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise ConfigError("fleet writes Parquet, which needs pyarrow: pip install iodiag[fleet]") from None
