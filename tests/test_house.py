@@ -49,7 +49,7 @@ OUTSIDE = {
     "report": {"jinja2", "markupsafe", "matplotlib", "rich"},
     "pipeline": {"pandas", "numpy"},
     "comparison": set(),
-    "fleet": {"dask", "distributed", "numpy", "pandas", "pyarrow"},
+    "fleet": {"distributed", "numpy", "pandas", "pyarrow", "rich"},
     "cli": {"click"},
     "__init__": set(),
     "__main__": set(),

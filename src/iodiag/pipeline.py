@@ -432,11 +432,16 @@ def judged(
 
 
 def check_options(
-    limits: Mapping[str, float], rules: Iterable[str] | None, skip_rules: Iterable[str], tz: str | None
+    limits: Mapping[str, float],
+    rules: Iterable[str] | None,
+    skip_rules: Iterable[str],
+    ignore: Iterable[Ignore],
+    tz: str | None,
 ) -> None:
     """Raise ConfigError for what `analyze` would: before a long run begins, not in the midst of it."""
     chosen_rules(rules, skip_rules)
     changed_limits(limits)
+    without_ignored((), ignore, {})
     _zone(tz)
 
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from iodiag.cli._common import EXIT_INPUT, fail, load_config, one_line, thresholds, user_errors
+from iodiag.cli._common import (
+    EXIT_INPUT,
+    complete_rule,
+    fail,
+    ignores,
+    load_config,
+    one_line,
+    thresholds,
+    user_errors,
+)
 
 if TYPE_CHECKING:
     from iodiag.fleet.plan import Options
@@ -27,14 +36,26 @@ _MOST_LINES = 20
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Store this table only. Repeatable.")
 @click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
 @click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the reports' times.")
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="Run this rule only. Repeatable.")
 @click.option(
-    "--skip-rule", "skip_rules", multiple=True, metavar="ID", help="Do not run this rule. Repeatable."
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_rule,
+    help="Run this rule only. Repeatable.",
+)
+@click.option(
+    "--skip-rule",
+    "skip_rules",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_rule,
+    help="Do not run this rule. Repeatable.",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="RULE.THRESHOLD=VALUE", help="Change a threshold. Repeatable."
 )
-@click.option("--config", metavar="FILE", help="TOML file with thresholds, rules and skip-rules.")
+@click.option("--config", metavar="FILE", help="TOML file with thresholds, rules, skip-rules and ignore.")
 @click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
 @user_errors
 def fleet(
@@ -54,7 +75,7 @@ def fleet(
     the manifest and on standard error.
     """
     chosen = _options(options)
-    from iodiag.cli._progress import progress
+    from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
     from iodiag.fleet.store import check_pyarrow
 
@@ -83,11 +104,13 @@ def _options(options: dict[str, Any]) -> Options:
     limits = thresholds(configured, options["settings"])
     rules = options["rules"] or configured.get("rules")
     skipped = (*options["skip_rules"], *configured.get("skip-rules", ()))
-    check_options(limits, rules, skipped, options["tz"])
+    ignored = tuple(ignores(configured))
+    check_options(limits, rules, skipped, ignored, options["tz"])
     return Options(
         limits=tuple(sorted(limits.items())),
         rules=tuple(rules) if rules else None,
         skip_rules=skipped,
+        ignore=ignored,
         tz=options["tz"],
         tables=tuple(sorted(options["tables"])) or None,
     )

@@ -100,8 +100,8 @@ def _files(place: str) -> Iterator[Input]:
     if not os.path.lexists(top):
         raise SourceError(f"{place}: there is no such file; check the name")
     root = os.path.abspath(top if top.is_dir() else top.parent)
-    for path in expand(top):
-        yield Input(str(path), os.path.abspath(path), root)
+    for file in expand(top):
+        yield Input(str(file), os.path.abspath(file), root)
 
 
 def scan(item: Input) -> Scan:

@@ -122,12 +122,17 @@ def stored_table(frame: pd.DataFrame) -> pd.DataFrame:
     return stored
 
 
-def hour_rows(hosts: Iterable[View], host: str, day: str) -> list[Row]:
-    """The hourly sums of the disk samples (`derive.baselines`), the hours of the host-day alone."""
+def hour_rows(hosts: Iterable[View], host: str) -> list[Row]:
+    """The hourly sums of the disk samples (`derive.baselines`).
+
+    Day and hour are of the clock that `time` shows: of an sa file UTC, whatever day it is to its host.
+    """
     rows: list[Row] = []
     for view in hosts:
         disk = view.table("disk")
         if disk is not None:
-            summed = by_hour(disk).assign(host=host, day=day)
-            rows += summed.astype(object).where(summed.notna(), None).to_dict("records")
+            summed = by_hour(disk).assign(host=host)
+            summed["day"] = summed["day"].dt.strftime("%Y-%m-%d")
+            known = summed.astype(object).where(summed.notna(), None)
+            rows += [dict(zip(known.columns, row, strict=True)) for row in known.itertuples(index=False)]
     return rows

@@ -82,6 +82,7 @@ def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> 
         limits=dict(options.limits),
         rules=options.rules,
         skip_rules=options.skip_rules,
+        ignore=options.ignore,
         tz=options.tz,
     )
     report = replace(report, generated=_as_of(job.day))
@@ -93,7 +94,7 @@ def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> 
         findings=frames.finding_rows(report, job.host, job.day, job.key),
         devices=[row for view in hosts for row in frames.device_rows(view, job.host, job.day)],
         outcomes=frames.outcome_rows(report, job.host, job.day),
-        hours=frames.hour_rows(hosts, job.host, job.day),
+        hours=frames.hour_rows(hosts, job.host),
         tables={
             family: frames.stored_table(frame)
             for family, frame in sorted(whole.tables.items())

@@ -68,7 +68,7 @@ class Cluster:
 
     def _room(self) -> int:
         """How many jobs may be sent: a few per thread of the workers there are now."""
-        threads = sum(self._client.nthreads().values())
+        threads: int = sum(self._client.nthreads().values())
         return AHEAD * max(1, threads)
 
     def stop(self) -> None:

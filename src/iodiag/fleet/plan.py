@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from iodiag import __version__
 from iodiag.fleet.discover import Part, Scan
 from iodiag.fleet.owners import Places, host_of_samples, parts_of
+from iodiag.model.finding import Ignore
 
 SCHEMA = "iodiag-fleet/1"
 
@@ -24,6 +25,7 @@ class Options:
     limits: tuple[tuple[str, float], ...] = ()
     rules: tuple[str, ...] | None = None
     skip_rules: tuple[str, ...] = ()
+    ignore: tuple[Ignore, ...] = ()
     tz: str | None = None
     tables: tuple[str, ...] | None = None
 
@@ -110,11 +112,11 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
     hosts = {host for host, _ in samples}
     for account, part in rest:
         root = len(parts_of(account.item.root))
-        owner = next(iter(part.named), None) if len(part.named) == 1 else places.owner(part.folder, root)
-        if owner in hosts:
-            context.setdefault(owner, []).append((account, part))
+        whose = part.named[0] if len(part.named) == 1 else places.owner(part.folder, root)
+        if whose in hosts:
+            context.setdefault(whose, []).append((account, part))
         else:
-            rows.append(_homeless(account, owner))
+            rows.append(_homeless(account, whose))
     jobs = [
         _job(host, day, samples[host, day], context.get(host, []), options) for host, day in sorted(samples)
     ]

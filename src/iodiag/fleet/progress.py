@@ -8,10 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 _EVERY_S = 60.0
 
@@ -49,7 +47,7 @@ class Lines:
             line = (
                 f"{self._done:,} of {self._total:,} {self._what}, {rate:.1f} per s, {left / 60:.0f} min left"
             )
-            click.echo(f"iodiag: {line}", err=True)
+            print(f"iodiag: {line}", file=sys.stderr, flush=True)
 
 
 class Bars:
@@ -57,7 +55,8 @@ class Bars:
 
     def __init__(self, shown: Progress) -> None:
         self._shown = shown
-        self._task = None
+        self._start = time.monotonic()
+        self._task: TaskID | None = None
 
     def begin(self, what: str, total: int) -> None:
         """A part of the run has so many steps."""
