@@ -419,7 +419,7 @@ def judged(
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        headline=headline(findings, outcomes, hosts),
+        headline=headline(findings, outcomes, hosts, len(ignored)),
         sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),

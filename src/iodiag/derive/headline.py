@@ -27,11 +27,21 @@ BUSY_CPU, STOLEN_CPU = 90.0, 10.0
 """Shares of CPU time (in per cent) from which a host is bound by its CPUs, or by its hypervisor."""
 
 
-def headline(findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
+def headline(
+    findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View], ignored: int = 0
+) -> str:
     """The verdict of a whole report: the gravest cause, what follows it, or what points elsewhere.
 
     `findings` come in order of harm. A cause weighs as much as the gravest of what it explains.
+    `ignored` counts the findings that the configuration takes out, which no verdict may hide.
     """
+    said = _verdict_of_all(findings, outcomes, views)
+    if ignored:
+        said += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
+    return said
+
+
+def _verdict_of_all(findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
     told = [f for f in findings if f.rule not in ABOUT_NUMBERS]
     causes = [f for f in told if f.explained_by is None and f.rule not in ELSEWHERE]
     causes.sort(key=lambda f: (f.rule in SYMPTOMS, -_weight(f, told)))
