@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from writers.capture_writer import Load, Row
+
 Floats = npt.NDArray[np.float64]
 OfHours = Callable[[Floats], Floats]
 """A factor for each sample, from the hours since the archive's first midnight."""
@@ -81,3 +83,17 @@ def _device(
             "util_pct": 100 * np.minimum(1 - np.exp(-depth), depth),
         }
     )
+
+
+def load_of(table: pd.DataFrame) -> Load:
+    """A disk table whose devices share their times, as a load: to be written as a capture."""
+    columns = ["reads_per_s", "read_kb_per_s", "read_await_ms", "util_pct"]
+    rows = {
+        str(name): [
+            Row(reads=rate, read_kb=kb, read_ms=wait, util=util / 100)
+            for rate, kb, wait, util in samples[columns].to_numpy().tolist()
+        ]
+        for name, samples in table.groupby("device", observed=True, sort=False)
+    }
+    samples = [dict(zip(rows, each, strict=True)) for each in zip(*rows.values(), strict=True)]
+    return Load(samples, step=round(table["interval_s"].iloc[0]), start=0)

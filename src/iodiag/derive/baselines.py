@@ -108,12 +108,7 @@ def _samples(disk: pd.DataFrame) -> pd.DataFrame:
 
 def _windows(frame: pd.DataFrame) -> pd.DataFrame:
     """Per sample: host, device, day and hour, its weight in seconds, and the load bin."""
-    interval = frame["interval_s"].astype(np.float64)
-    usual = interval.groupby([frame["host"], frame["device"]], observed=True).transform("median")
-    weight = interval.fillna(usual)
-    times = frame["time"] if frame["time"].dt.tz is None else frame["time"].dt.tz_localize(None)
-    # a sample ends at its time: the one of 01:00 is of the hour before
-    middle = times - pd.to_timedelta(weight.fillna(0.0) / 2, unit="s")
+    weight, middle = _lengths(frame), middle_of(frame)
     depth = values(frame, "depth")
     depth = np.where(np.isnan(depth), values(frame, "ios_per_s") * values(frame, "latency_ms") / 1000, depth)
     busy = values(frame, "busy_depth")
@@ -125,13 +120,26 @@ def _windows(frame: pd.DataFrame) -> pd.DataFrame:
             "day": middle.dt.normalize(),
             "hour": middle.dt.hour.astype(np.int64),
             "weight": weight.fillna(1.0),
-            "is_timed": interval.notna(),
+            "is_timed": frame["interval_s"].notna(),
             "load_bin": np.round(2 * np.log2(load)),
             "queue_depth": depth,
             "util_pct": values(frame, "util_pct"),
         },
         index=frame.index,
     )
+
+
+def _lengths(frame: pd.DataFrame) -> pd.Series:
+    """Seconds of each sample, the usual ones of its device where unknown."""
+    interval = frame["interval_s"].astype(np.float64)
+    usual = interval.groupby([frame["host"], frame["device"]], observed=True).transform("median")
+    return interval.fillna(usual)
+
+
+def middle_of(frame: pd.DataFrame) -> pd.Series:
+    """The middle of each sample, on the clock that its time shows: that of 01:00 is of the hour before."""
+    times = frame["time"] if frame["time"].dt.tz is None else frame["time"].dt.tz_localize(None)
+    return times - pd.to_timedelta(_lengths(frame).fillna(0.0) / 2, unit="s")
 
 
 def _of_direction(frame: pd.DataFrame, window: pd.DataFrame, direction: str) -> pd.DataFrame:
@@ -169,6 +177,9 @@ def baseline(hours: pd.DataFrame, departed: pd.DataFrame | None = None) -> pd.Da
     the week (0: Monday, midnight), with five the hour of the day, and for each device the whole
     archive, too (slot -1), for loads that an hour did not meet often enough. `departed` are
     departures that are not to be learned; those that recur are.
+
+    Normal is what half of the days show: a slower device has more requests in flight, and would
+    else be alone with its load, and normal at it.
     """
     cells = hours[_lasts(hours)]
     if departed is not None and len(departed):
@@ -187,7 +198,10 @@ def baseline(hours: pd.DataFrame, departed: pd.DataFrame | None = None) -> pd.Da
     )
     spread = (logs - median).abs().groupby(groups.ngroup().to_numpy()).median()
     result.insert(1, "mad_ln_latency", spread.to_numpy(dtype=np.float64))
-    return result[result["windows"] >= LEAST_WINDOWS].reset_index()
+    kinds = both.groupby([*_CELL[:-1], "grouping", "slot"], observed=True)["day"].nunique().rename("most")
+    result = result.reset_index().merge(kinds.reset_index(), on=[*_CELL[:-1], "grouping", "slot"])
+    is_normal = (result["windows"] >= LEAST_WINDOWS) & (result["days"] >= 0.5 * result["most"])
+    return result[is_normal].drop(columns="most").reset_index(drop=True)
 
 
 def _lasts(hours: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -294,7 +308,8 @@ def _at_most(cells: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
     """What a request can cost at a load that is new to the archive, from the lower loads that it knows.
 
     With more in flight a device does at least as much as with fewer, X(N) ≥ X(N₀), so that by
-    Little's law R(N) ≤ R(N₀)·N/N₀; the lowest of these bounds holds.
+    Little's law R(N) ≤ R(N₀)·N/N₀; the lowest of these bounds holds. N is taken at the upper edge of
+    its bin and N₀ at the lower edge of its own.
     """
     known = archive.sort_values("load_bin", kind="stable")
     by = _CELL[:-1]
@@ -306,7 +321,7 @@ def _at_most(cells: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
     )
     order = cells[_CELL].reset_index().sort_values("load_bin", kind="stable")
     found = pd.merge_asof(order, known, on="load_bin", by=by).set_index("index").sort_index()
-    return found.assign(expected=found["expected"] + half * found["load_bin"])
+    return found.assign(expected=found["expected"] + half * (found["load_bin"] + 1))
 
 
 def _runs(windows: pd.DataFrame, least_hours: int) -> npt.NDArray[np.int64]:
@@ -371,22 +386,24 @@ def _recurring(runs: pd.DataFrame) -> pd.DataFrame:
     hour = runs["start"].dt.hour
     counts = np.zeros(len(runs), dtype=np.int64)
     for offset in (-1, 0, 1):
-        near = runs[is_short].assign(hour=(hour[is_short] + offset) % 24)
-        same = near.groupby([*by, "hour"], observed=True)["start"].agg(lambda s: s.dt.date.nunique())
+        near = runs[is_short].assign(hour=(hour + offset) % 24, date=runs["start"].dt.normalize())
+        same = near.groupby([*by, "hour"], observed=True)["date"].nunique()
         found = runs.assign(hour=hour).merge(same.rename("count").reset_index(), on=[*by, "hour"], how="left")
         counts += found["count"].fillna(0).to_numpy(dtype=np.int64)
     return runs.assign(is_recurring=is_short.to_numpy(dtype=np.bool_) & (counts >= RECURS_DAYS))
 
 
-def unusual(hours: pd.DataFrame, *, z: float = Z, ratio: float = RATIO) -> tuple[pd.DataFrame, pd.DataFrame]:
+def unusual(
+    hours: pd.DataFrame, *, z: float = Z, ratio: float = RATIO, least_hours: int = LEAST_HOURS
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The departures of an archive from its own baseline, and that baseline.
 
     What departs is taken out of the baseline before it is held against it once more; what recurs
     at the same hours stays in.
     """
     normal = baseline(hours)
-    found = departures(hours, normal, z=z, ratio=ratio)
+    found = departures(hours, normal, z=z, ratio=ratio, least_hours=least_hours)
     if len(found):
         normal = baseline(hours, found)
-        found = departures(hours, normal, z=z, ratio=ratio)
+        found = departures(hours, normal, z=z, ratio=ratio, least_hours=least_hours)
     return found, normal

@@ -13,6 +13,7 @@ REPLACES: dict[str, tuple[str, ...]] = {
     "serialized-commit": ("low-concurrency-bound",),
     "fragmentation-sized-reads": ("low-concurrency-bound",),
     "hung-io": ("true-saturation", "approaching-saturation"),
+    "latency-above-baseline": ("backend-latency-shift",),
 }
 """A finding of the first kind takes the place of the others on the same devices and samples."""
 
@@ -23,13 +24,20 @@ EXPLAINS: dict[str, tuple[str, ...]] = {
         "approaching-saturation",
         "volume-cap",
         "backend-latency-shift",
+        "latency-above-baseline",
     ),
     "queue-limit": ("true-saturation",),
-    "slow-member": ("true-saturation", "approaching-saturation"),
+    "slow-member": ("true-saturation", "approaching-saturation", "latency-above-baseline"),
     "raid-partial-stripe-write": ("true-saturation", "approaching-saturation"),
     "fragmentation-sized-reads": ("iowait-misread",),
-    "swap-thrash": ("true-saturation", "approaching-saturation"),
-    "raid-resync-load": ("true-saturation", "approaching-saturation", "backend-latency-shift"),
+    "swap-thrash": ("true-saturation", "approaching-saturation", "latency-above-baseline"),
+    "raid-degraded": ("latency-above-baseline",),
+    "raid-resync-load": (
+        "true-saturation",
+        "approaching-saturation",
+        "backend-latency-shift",
+        "latency-above-baseline",
+    ),
     "serialized-commit": ("flush-latency", "iowait-misread"),
     "true-saturation": ("iowait-misread",),
 }
