@@ -101,7 +101,8 @@ def _block(spans: Spans) -> str:
     return _BLOCK_START.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", text)
 
 
-def _table(table: Table) -> Iterator[str]:
+def table_lines(table: Table) -> Iterator[str]:
+    """A table's lines, and below it what was left out; none without rows."""
     if table.rows:
         yield f"| {' | '.join(_escaped(head, True) for head in table.head)} |"
         rule = ("---:" if at in table.numeric else "---" for at in range(len(table.head)))
@@ -127,14 +128,14 @@ def _compared(report: Report, comparison: Comparison) -> Iterator[str]:
         yield from _section(section)
     others = _comparison.others(comparison)
     if others.rows:
-        yield from ("", "### Other devices", "", *_table(others))
+        yield from ("", "### Other devices", "", *table_lines(others))
     told = _comparison.uncompared(comparison)
     if told:
         yield from ("", "### Not compared", "", *(f"- {_block(words)}" for words in told))
     yield from ("", "## Findings before and after", "")
     fates = _comparison.fates(report, comparison)
     if fates.rows:
-        yield from _table(fates)
+        yield from table_lines(fates)
     else:
         yield "No rule found anything on either side."
     for part in _comparison.gone(report, comparison):
@@ -153,9 +154,9 @@ def _section(section: Section) -> Iterator[str]:
         yield from (_block(section.reading), "")
     yield from (f"- **{label}:** {inline(value)}" for label, value in section.facts)
     yield from (f"- {_block(remark)}" for remark in section.remarks)
-    yield from ("", *_table(section.changes))
+    yield from ("", *table_lines(section.changes))
     if section.loads.rows:
-        yield from ("", "#### Latency at matched load, before → after", "", *_table(section.loads))
+        yield from ("", "#### Latency at matched load, before → after", "", *table_lines(section.loads))
     yield from ("", "#### What this rests on", "")
     for point in section.points:
         yield from _point(point)
@@ -167,7 +168,7 @@ def _findings(report: Report) -> Iterator[str]:
     if not parts:
         yield from ("", _outline.nothing_found(report))
     if len(parts) > 1:
-        yield from ("", *_table(_outline.summary_table(report)))
+        yield from ("", *table_lines(_outline.summary_table(report)))
     for part in parts:
         yield from _finding(part)
 
@@ -208,14 +209,14 @@ def _reference(reference: Span) -> str:
 def _ignored(report: Report) -> Iterator[str]:
     table = _account.ignored(report)
     if table.rows:
-        yield from ("", "## Ignored by configuration", "", *_table(table))
+        yield from ("", "## Ignored by configuration", "", *table_lines(table))
 
 
 def _clear(report: Report) -> Iterator[str]:
     table = _account.clear(report)
     yield from ("", "## Looked at and clear", "")
     if table.rows:
-        yield from _table(table)
+        yield from table_lines(table)
     else:
         yield "No rule could clear anything."
 
@@ -226,19 +227,19 @@ def _unjudged(report: Report) -> Iterator[str]:
     if not tables:
         yield "Every rule reached a verdict."
     for at, (heading, table) in enumerate(tables):
-        yield from (*(("",) if at else ()), f"### {heading}", "", *_table(table))
+        yield from (*(("",) if at else ()), f"### {heading}", "", *table_lines(table))
 
 
 def _devices(report: Report, side: str = "") -> Iterator[str]:
     table = _account.devices(report)
     if table.rows or table.left_out:
         side = side or (" after" if report.comparison else "")
-        yield from ("", f"## Devices{side}", "", _text.SUMMARY_NOTE, "", *_table(table))
+        yield from ("", f"## Devices{side}", "", _text.SUMMARY_NOTE, "", *table_lines(table))
 
 
 def _read(report: Report, side: str = "") -> Iterator[str]:
     side = side or (" after" if report.comparison else "")
-    yield from ("", f"## What was read{side}", "", *_table(_account.sources(report)))
+    yield from ("", f"## What was read{side}", "", *table_lines(_account.sources(report)))
     ledgers = _account.ledgers(report)
     if ledgers:
         yield from ("", *(f"- {inline((source,))}: {_escaped(words, False)}" for source, words in ledgers))
