@@ -35,6 +35,9 @@ _NEEDED = {
 }
 
 
+_NUMBERS = frozenset(_NEEDED["hours"][5:]) | {"hour"}
+
+
 def no_link(host: str, day: str) -> str:
     """No report stands anywhere."""
     return ""
@@ -117,9 +120,8 @@ def _table(frame: pd.DataFrame | None, columns: Iterable[str]) -> pd.DataFrame:
         for name in ("host", "device", "day", "hour", "rule", "direction", "status", "input")
         if name in table
     ]
-    for name in ("host", "day"):
-        if name in table:
-            table[name] = table[name].astype(str)
+    for name in table.columns:
+        table[name] = table[name].astype(np.float64 if name in _NUMBERS else object)
     return table.sort_values(keys, kind="stable").reset_index(drop=True)
 
 
@@ -172,11 +174,13 @@ def _departures(hours: pd.DataFrame, link: ReportLink) -> tuple[Departure, ...]:
     """Hours unlike the device's own past, apart from what recurs: the longest and largest first."""
     if hours.empty:
         return ()
-    dated = hours.assign(day=pd.to_datetime(hours["day"]))
+    # with the types that `baselines.hourly` gives
+    dated = hours.astype({"host": "category", "device": "category", "direction": str})
+    dated["day"] = pd.to_datetime(hours["day"])
     found, _ = baselines.unusual(dated)
     ends = (
         (dated["day"] + pd.to_timedelta(dated["hour"] + 1, unit="h"))
-        .groupby([dated["host"], dated["device"]])
+        .groupby([hours["host"], hours["device"]])
         .max()
     )
     rows = found[~found["is_recurring"].astype(bool)].copy()

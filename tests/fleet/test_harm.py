@@ -1,0 +1,159 @@
+"""Who is harmed most, by what, and since when."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from fleet.tables import days_from, finding, findings_table, outcomes_table
+from iodiag.fleet.summary import summarise
+
+DAYS = days_from(5)
+
+
+def report(rows, hosts=("a", "b", "c"), days=DAYS, drop=None, **tables):
+    findings = findings_table(rows)
+    outcomes = outcomes_table(list(hosts), days, findings)
+    if drop is not None:
+        outcomes = outcomes[~drop(outcomes)]
+    return summarise({"findings": findings, "outcomes": outcomes, **tables})
+
+
+@pytest.mark.parametrize(
+    ("changes", "harm"),
+    [
+        ({}, 10 * 0.6 * 0.25),
+        ({"severity": "critical", "confidence": "high"}, 100 * 1.0 * 0.25),
+        ({"severity": "notice", "confidence": "low"}, 1 * 0.3 * 0.25),
+        ({"start": f"{DAYS[0]}T00:00:00", "end": f"{DAYS[0]}T23:59:59"}, 10 * 0.6 * 86399 / 86400),
+        ({"start": f"{DAYS[0]}T06:00:00+02:00", "end": f"{DAYS[0]}T12:00:00+02:00"}, 10 * 0.6 * 0.25),
+        # a burst, a finding without a clock, and one whose end lies before its start count an hour
+        ({"end": f"{DAYS[0]}T06:00:10"}, 10 * 0.6 / 24),
+        ({"start": None, "end": None}, 10 * 0.6 / 24),
+        ({"start": "nonsense"}, 10 * 0.6 / 24),
+        ({"end": f"{DAYS[0]}T01:00:00"}, 10 * 0.6 / 24),
+        # no day is longer than a day
+        ({"end": "2026-04-01T00:00:00"}, 10 * 0.6),
+    ],
+)
+def test_harm_is_severity_times_confidence_times_share_of_the_day(changes, harm):
+    (host,) = report([finding("a", DAYS[0], "hung-io", **changes)]).hosts
+    assert host.harm == pytest.approx(harm)
+
+
+def test_effects_and_further_devices_are_not_counted_twice():
+    rows = [
+        finding("a", DAYS[0], "slow-member", devices=["sda"]),
+        finding("a", DAYS[0], "slow-member", devices=["sdb"], confidence="low"),
+        finding("a", DAYS[0], "true-saturation", "critical", explained_by="slow-member"),
+        finding("a", DAYS[0], "interval-too-long", "info"),
+    ]
+    (host,) = report(rows).hosts
+    assert host.harm == pytest.approx(1.5)
+    assert (host.rule, host.severity, host.others) == ("slow-member", "warning", ())
+
+
+def test_two_troubles_and_two_days_add_up():
+    rows = [finding("a", day, rule) for day in DAYS[:2] for rule in ("hung-io", "swap-thrash")]
+    (host,) = report(rows).hosts
+    assert host.harm == pytest.approx(6.0)
+    assert host.others == ("swap-thrash",)
+    assert host.days == 2
+
+
+def test_the_most_harmed_host_stands_first_and_names_decide_between_equals():
+    rows = [finding(host, DAYS[0], "volume-cap") for host in "cab"]
+    rows.append(finding("b", DAYS[1], "volume-cap"))
+    assert [host.host for host in report(rows).hosts] == ["b", "a", "c"]
+    assert report(rows[::-1]) == report(rows)
+
+
+@pytest.mark.parametrize(
+    ("found_on", "without", "since", "is_older"),
+    [
+        ([2, 3, 4], [], 2, False),
+        ([0, 1, 4], [], 4, False),
+        ([0, 1, 2], [], 0, True),
+        # a day without data does not end a run, and none lies before the second
+        ([1, 3, 4], [2], 1, False),
+        ([1, 2], [0], 1, True),
+    ],
+)
+def test_since_is_the_first_day_of_the_run_that_lasts(found_on, without, since, is_older):
+    rows = [finding("a", DAYS[at], "volume-cap") for at in found_on]
+    gone = [DAYS[at] for at in without]
+    (host,) = report(rows, drop=lambda t: (t["host"] == "a") & t["day"].isin(gone)).hosts
+    assert (host.since, host.is_older) == (DAYS[since], is_older)
+    assert host.days_read == len(DAYS) - len(gone)
+
+
+def test_a_day_on_which_the_rule_could_not_judge_does_not_end_a_run():
+    rows = [finding("a", DAYS[at], "volume-cap") for at in (1, 3)]
+    findings = findings_table(rows)
+    outcomes = outcomes_table(["a"], DAYS, findings)
+    unsure = (outcomes["day"] == DAYS[2]) & (outcomes["rule"] == "volume-cap")
+    outcomes.loc[unsure, "status"] = "undetermined"
+    (host,) = summarise({"findings": findings, "outcomes": outcomes}).hosts
+    assert host.since == DAYS[1]
+
+
+def test_evidence_is_from_the_worst_day_with_its_address():
+    rows = [finding("a", DAYS[0], "hung-io"), finding("a", DAYS[2], "hung-io", "critical")]
+    linked = summarise(
+        {"findings": findings_table(rows), "outcomes": outcomes_table(["a"], DAYS, findings_table(rows))},
+        link=lambda host, day: f"{host}/{day}",
+    )
+    (host,) = linked.hosts
+    assert (host.day, host.report) == (DAYS[2], f"a/{DAYS[2]}")
+    assert host.evidence == "hung-io: 41.2 ms at 12.4 in flight."
+    assert host.address == "sa02:96"
+
+
+@pytest.mark.parametrize(
+    "evidence", [None, "", "{", "[]", "7", '["x"]', '[{"text": 3}]', '[{"weighs": "against"}]']
+)
+def test_without_usable_evidence_the_summary_stands_in(evidence):
+    (host,) = report([finding("a", DAYS[0], "hung-io", evidence=evidence)]).hosts
+    assert host.evidence in ("What hung-io found on sda.", "3")
+
+
+def test_the_matrix_tells_clear_from_not_judged():
+    findings = findings_table(
+        [finding("a", DAYS[0], "hung-io"), finding("b", DAYS[0], "volume-cap", "critical")]
+    )
+    outcomes = outcomes_table(["a", "b"], DAYS, findings)
+    outcomes.loc[(outcomes["host"] == "b") & (outcomes["rule"] == "hung-io"), "status"] = "not_applicable"
+    matrix = summarise({"findings": findings, "outcomes": outcomes}).matrix
+    assert matrix.rules == ("volume-cap", "hung-io")
+    words = {
+        (row.host, rule): cell.state
+        for row in matrix.rows
+        for rule, cell in zip(matrix.rules, row.cells, strict=True)
+    }
+    assert words == {
+        ("b", "volume-cap"): "found",
+        ("b", "hung-io"): "unjudged",
+        ("a", "volume-cap"): "clear",
+        ("a", "hung-io"): "found",
+    }
+
+
+def test_troubles_count_hosts_among_those_that_could_be_judged():
+    findings = findings_table(
+        [finding("a", day, "hung-io", "critical") for day in DAYS]
+        + [finding("b", DAYS[1], "hung-io", "notice")]
+    )
+    outcomes = outcomes_table(["a", "b", "c", "d"], DAYS, findings)
+    outcomes.loc[(outcomes["host"] == "d") & (outcomes["rule"] == "hung-io"), "status"] = "undetermined"
+    (trouble,) = summarise({"findings": findings, "outcomes": outcomes}).troubles
+    assert (trouble.hosts, trouble.hosts_hurt, trouble.hosts_judged, trouble.host_days) == (2, 1, 3, 6)
+
+
+def test_without_any_table_there_is_a_report():
+    empty = summarise({})
+    assert empty.headline == "No host could be read."
+    assert empty.totals.hosts == 0
+    assert (
+        summarise({"outcomes": outcomes_table(["a"], DAYS, pd.DataFrame())}).headline
+        == "No trouble was found on 1 host."
+    )
