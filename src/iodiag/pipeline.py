@@ -147,8 +147,13 @@ def _pair_counters(capture: Capture, interval_s: float | None) -> None:
 
 
 def concat(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of one family below each other; a column that some lack is NaN there."""
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    """Frames of one family below each other; a column that some lack is NaN there.
+
+    Where some have clocks with a zone and some without, a column `clock` keeps them apart.
+    """
+    if len(frames) == 1:
+        return frames[0]
+    return pd.concat(map(_unzoned, frames) if _is_mixed(frames) else frames, ignore_index=True)
 
 
 def read_many(
@@ -296,7 +301,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
         for is_average, group in ((False, capture.tables), (True, capture.averages)):
             for family, frame in group.items():
                 tables.setdefault((family, is_average), []).append(_in_zone(frame, tz))
-    is_mixed = len({frame["time"].dt.tz is None for frames in tables.values() for frame in frames}) > 1
+    is_mixed = _is_mixed([frame for frames in tables.values() for frame in frames])
     for (family, is_average), frames in tables.items():
         parts = [_unzoned(frame) for frame in frames] if is_mixed else frames
         (whole.averages if is_average else whole.tables)[family] = concat(parts)
@@ -326,14 +331,23 @@ def _in_zone(frame: pd.DataFrame, tz: str | None) -> pd.DataFrame:
     if tz is None:
         return frame
     times = frame["time"]
-    if times.dt.tz is None:
-        zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
-    else:
-        zoned = times.dt.tz_convert(tz)
-    return frame.assign(time=zoned)
+    if times.dt.tz is not None:
+        return frame.assign(time=times.dt.tz_convert(tz))
+    zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
+    if "clock" in frame:
+        zoned = zoned.where(frame["clock"] != "UTC", times.dt.tz_localize("UTC").dt.tz_convert(tz))
+    return frame.assign(time=zoned).drop(columns="clock", errors="ignore")
+
+
+def _is_mixed(frames: list[pd.DataFrame]) -> bool:
+    """Whether some clocks have a zone and some have none."""
+    is_kept_apart = any("clock" in frame for frame in frames)
+    return is_kept_apart or len({frame["time"].dt.tz is None for frame in frames}) > 1
 
 
 def _unzoned(frame: pd.DataFrame) -> pd.DataFrame:
+    if "clock" in frame:
+        return frame
     if frame["time"].dt.tz is None:
         return frame.assign(clock="local")
     return frame.assign(time=frame["time"].dt.tz_convert("UTC").dt.tz_localize(None), clock="UTC")

@@ -284,3 +284,16 @@ def test_devices_before_their_cpu_line_and_the_next_reports_of_one_header():
         f"{X3}\n{X3_ROW}\n{X3_ROW.replace('sda', 'sdb')}\n{X3_ROW}\n{X3_ROW.replace('sda', 'sdb')}\n"
     )
     assert read.disk["report"].tolist() == [0, 0, 1, 1]
+
+
+def test_a_report_whose_first_part_is_damaged_takes_none_of_the_next_one():
+    """`iostat -x -h` prints a report in parts; without clocks their order tells where one begins."""
+    text = (
+        "     w/s     wkB/s Device\n    4.00      5.0k sda\n\n"
+        "     r/s     rkB/s Device\n    6.00      7.0k sda\n\n"
+        "     w/s     wkB/s Device\n    8.00      9.0k sda\n"
+    )
+    disk = reading(text).disk
+    assert disk["report"].tolist() == [0, 1]
+    assert disk["writes_per_s"].tolist() == [4, 8]
+    assert disk["reads_per_s"].isna().tolist() == [True, False]

@@ -20,16 +20,19 @@ def all_formats() -> tuple[Format, ...]:
     return tuple(import_module(f"{__name__}.{name}").FORMAT for name in names)
 
 
+@cache
 def table_formats() -> tuple[TableFormat, ...]:
     """Formats of sample blocks in text."""
     return tuple(f for f in all_formats() if isinstance(f, TableFormat))
 
 
+@cache
 def context_formats() -> tuple[ContextFormat, ...]:
     """Formats of context blocks in text."""
     return tuple(f for f in all_formats() if isinstance(f, ContextFormat))
 
 
+@cache
 def file_formats() -> tuple[FileFormat, ...]:
     """Formats that own their whole input."""
     return tuple(f for f in all_formats() if isinstance(f, FileFormat))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from iodiag.formats._found import CLASS, UNSEEN, Classes, Walk
-from iodiag.formats._lines import Text
+from iodiag.formats._lines import Bools, Text
 from iodiag.formats._rows import Rows
 from iodiag.formats._times import Timing
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
@@ -105,6 +105,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
     """The original lines by class. What cleaning left nothing of is noise."""
     kept = ~text.is_blank
+    is_solid = _solid_lines(source.data)
     if text.spans is None:
         counts = np.bincount(classes[kept], minlength=len(LINE_CLASSES))
     else:
@@ -115,19 +116,21 @@ def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
         lines = np.repeat(text.numbers[kept] - begins, spans) + np.arange(int(spans.sum()))
         best = np.full(int(lines.max(initial=0)) + 1, len(_BEST_FIRST))
         np.minimum.at(best, lines, np.repeat(rank[classes[kept]], spans))
+        # a joined line may take a blank one with it, which counts nowhere
+        best[1 + np.flatnonzero(~is_solid[: len(best) - 1])] = len(_BEST_FIRST)
         by_rank = np.bincount(best, minlength=len(_BEST_FIRST))[: len(_BEST_FIRST)]
         counts = by_rank[rank]
-    counts[CLASS["noise"]] += max(_solid_lines(source.data) - int(counts.sum()), 0)
+    counts[CLASS["noise"]] += max(int(is_solid.sum()) - int(counts.sum()), 0)
     return Ledger(source.name, {name: int(n) for name, n in zip(LINE_CLASSES, counts, strict=True) if n})
 
 
-def _solid_lines(data: bytes) -> int:
-    """How many lines hold more than blanks."""
+def _solid_lines(data: bytes) -> Bools:
+    """Whether each line holds more than blanks."""
     if not data:
-        return 0
+        return np.zeros(0, dtype=np.bool_)
     array = np.frombuffer(data if b"\n" in data else data.replace(b"\r", b"\n"), dtype=np.uint8)
     is_solid = np.ones(256, dtype=np.uint8)
     is_solid[[0, 9, 10, 13, 32]] = 0
     starts = np.concatenate(([0], np.flatnonzero(array == 10) + 1))
     starts = starts[starts < len(data)]
-    return int(np.maximum.reduceat(is_solid[array], starts).sum())
+    return np.maximum.reduceat(is_solid[array], starts).astype(np.bool_)

@@ -21,6 +21,10 @@ _MOST_KEYS = 1000
 _MOST_UNKNOWN_SECTIONS = 100
 _MOST_HEADER_WORDS = 60
 _FEWEST_LOOSE_WORDS = 3
+_IOSTAT_ORDER = (
+    "avg-cpu",
+    *(f"iostat -x -h, part {word}" for word in ("r/s", "w/s", "d/s", "f/s", "aqu-sz")),
+)
 _HEADING_WORD = re.compile(r".*[/%_].*|[A-Z]{2,}\S*|-{2,}\S*")
 _TABLE_WORDS = frozenset(
     ("Device", "Device:", "DEV", "CPU", "device", "disk", "Disk:", "Filesystem", "Filesystem:", "NAME", "PID")
@@ -70,7 +74,7 @@ def open_header(found: Walk, state: State, index: int, line: str, words: tuple[s
     close(found, state, index)
     found.has_half |= whole.clock is not None and whole.clock.has_half
     state.table, state.at, state.words = whole, index, header_words
-    if layout.clock != "row" and (state.is_new_report or layout.name in state.seen):
+    if layout.clock != "row" and (state.is_new_report or _begins_again(layout.name, state.seen)):
         state.report += 1
         state.seen, state.is_new_report = frozenset(), False
     state.seen |= {layout.name}
@@ -78,6 +82,19 @@ def open_header(found: Walk, state: State, index: int, line: str, words: tuple[s
     state.is_resumed = state.is_suspended = state.is_foreign = False
     found.classes[index : index + used] = CLASS["header"]
     return used
+
+
+def _begins_again(name: str, seen: frozenset[str]) -> bool:
+    """Whether a table begins a report: the one that is open has it, or one that iostat prints below it."""
+    return name in seen or any(_place(other) > _place(name) >= 0 for other in seen)
+
+
+@lru_cache(maxsize=256)
+def _place(name: str) -> int:
+    """Where iostat prints a table in its report; -1 for what it does not print."""
+    if name in _IOSTAT_ORDER:
+        return _IOSTAT_ORDER.index(name)
+    return 1 if name.startswith("iostat") else -1
 
 
 def _may_head(words: Sequence[str]) -> bool:

@@ -114,10 +114,14 @@ def expand(path: str | Path) -> Iterator[Path]:
 
 
 def decoded(data: bytes) -> bytes:
-    """Text in UTF-16 as UTF-8, and without a byte order mark."""
+    """Text in UTF-16 as UTF-8, without a byte order mark, its lines ended by line feeds."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace").encode()
-    return data.removeprefix(b"\xef\xbb\xbf")
+        data = data.decode("utf-16", "replace").encode()
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    # an old Mac's text; what has NUL bytes near its beginning is binary
+    if b"\r" in data and b"\n" not in data and b"\0" not in data.lstrip(b"\0")[:64]:
+        return data.replace(b"\r", b"\n")
+    return data
 
 
 def _is_large(path: Path) -> bool:

@@ -1,0 +1,109 @@
+"""What must hold of any input, however hostile: the account of lines, and the address of every row."""
+
+from __future__ import annotations
+
+import quopri
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from iodiag.model.capture import Capture, Source
+from iodiag.model.columns import KEYS
+
+_SAMPLED = 6
+_NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
+_SUFFIX = {
+    "": 1.0,
+    "B": 1.0,
+    "%": 1.0,
+    "k": 1024.0,
+    "K": 1024.0,
+    "M": 1024.0**2,
+    "G": 1024.0**3,
+    "T": 1024.0**4,
+}
+_SUFFIX["P"] = 1024.0**5
+# sectors, kilobytes, megabytes, bytes, pages and seconds, to the units of the tables
+_FACTORS = (1.0, 0.5, 2.0, 4.0, 1024.0, 1 / 1024, 1000.0, 1e-3, 1e-6, 512.0, 1 / 8, 0.125 * 1000, 1024.0**2)
+# these the reader adds up or takes a difference of (the contract's one meaning of the CPU columns, counters)
+_MADE = {"user_pct", "nice_pct", "system_pct"}
+_PRINTED = ("disk", "queue", "paging", "swapping", "io", "cpu")
+_AS_PRINTED = {"iostat", "sar", "vmstat", "mpstat"}
+_PARTS = 13
+
+
+def solid_lines(data: bytes) -> int:
+    """How many lines of a text hold more than blanks."""
+    lines = data.split(b"\n") if b"\n" in data else data.split(b"\r")
+    return sum(bool(line.translate(None, b"\0\t\r ")) for line in lines)
+
+
+def check_ledgers(capture: Capture) -> None:
+    """The classes of each ledger sum to the lines that are not blank."""
+    for ledger in capture.ledgers:
+        source = capture.sources[ledger.source]
+        assert all(count > 0 for count in ledger.counts.values()), ledger
+        assert ledger.total == solid_lines(source.data), f"{ledger} of {solid_lines(source.data)} lines"
+
+
+def check_rows(capture: Capture) -> None:
+    """Every row of a table points at a line of its source, and that line holds its values.
+
+    Values are looked for where a tool prints them as they are: tables of iostat, sar, vmstat and mpstat.
+    """
+    formats = {section.format for section in capture.sections if not section.is_context}
+    for tables in (capture.tables, capture.averages):
+        for family, frame in tables.items():
+            step = max(len(frame) // _SAMPLED, 1)
+            rows = frame.iloc[::step].to_dict("records")
+            is_printed = family in _PRINTED and formats <= _AS_PRINTED and "disk_counters" not in tables
+            for row in rows:
+                _check_row(capture.sources[str(row["source"])], row, is_printed)
+
+
+def _check_row(source: Source, row: dict[str, Any], is_printed: bool) -> None:
+    line = int(row["line"])
+    if source.pos_unit == "byte":
+        assert 0 <= line < len(source.data), f"byte {line} of {len(source.data)}"
+        return
+    text = source.quote(line)
+    assert text.strip(" \t\0\r"), f"line {line} is blank or not there"
+    if is_printed:
+        values = {
+            name: value
+            for name, value in row.items()
+            if name not in KEYS and name not in _MADE and isinstance(value, float) and value == value
+        }
+        numbers = [number for part in _readings(source, line, len(values)) for number in _numbers(part)]
+        for name, value in values.items():
+            assert _stands_among(value, numbers), f"{name} = {value!r} is not in line {line}: {text[:300]!r}"
+
+
+def _readings(source: Source, line: int, count: int) -> Iterator[str]:
+    """What may stand on a line: its text, and what it was before mail or a terminal broke it."""
+    text = source.quote(line)
+    below = [source.quote(number) for number in range(line, line + _PARTS)]
+    yield text
+    for count_of_parts in (2, 3, 4):
+        yield "".join(below[:count_of_parts])
+    yield source.quote(line - 1) + text
+    if "=" in text:
+        yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
+    if sum(1 for _ in _numbers(text)) < count:
+        # printed in parts: the other parts stand around it
+        yield from below
+        yield from (source.quote(number) for number in range(max(line - _PARTS, 1), line))
+
+
+def _numbers(text: str) -> Iterator[float]:
+    for match in _NUMBER.finditer(text):
+        digits = match[1].replace(",", ".")
+        yield float(digits)
+        if match[2]:
+            yield float(digits) * _SUFFIX[match[2]]
+
+
+def _stands_among(value: float, numbers: list[float]) -> bool:
+    return any(
+        abs(number * factor - value) <= 1e-6 * abs(value) + 1e-9 for number in numbers for factor in _FACTORS
+    )

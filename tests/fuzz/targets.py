@@ -1,0 +1,215 @@
+"""One entry per family of readers: bytes in, silence or the failure out.
+
+`fuzz_one(family, data)` raises nothing when all holds: no exception but IodiagError, the account of lines
+sums up, rows point at the lines that hold their values, and no rule fails.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import iodiag
+from fuzz import mutate
+from fuzz.oracles import check_ledgers, check_rows
+from iodiag.errors import IodiagError
+from iodiag.model.capture import Capture
+from iodiag.sources.archives import Contents, find
+from writers import reports as collections
+from writers import sa_writer as w
+from writers.sa_cases import item, record
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+CORPUS = Path(__file__).parent / "corpus"
+_TABLES = (
+    "iostat",
+    "sar",
+    "vmstat",
+    "mpstat",
+    "pt-diskstats",
+    "vmstat-disk",
+    "seeds",
+    "cases",
+    "iotop",
+    "pidstat",
+)
+_JSON = ("sadf-json", "iostat-json", "fio")
+_CSV = ("sadf-csv", "sadf-pairs", "sadf-raw")
+_FILES = ("sa", "sadf-xml", *_JSON, *_CSV)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Readers that share a shape: what runs them, the inputs to begin with, the changes that fit."""
+
+    run: Callable[[bytes], None]
+    seeds: Callable[[], list[bytes]]
+    changes: Sequence[mutate.Change]
+    most_bytes: int
+    share: float
+
+
+def _read(data: bytes) -> Capture | None:
+    try:
+        return iodiag.read(io.BytesIO(data), name="x")
+    except IodiagError as error:
+        message = str(error)
+    assert "\n" not in message, message
+    return None
+
+
+def _fuzz_reader(data: bytes) -> None:
+    capture = _read(data)
+    if capture is not None:
+        check_ledgers(capture)
+        check_rows(capture)
+
+
+def _fuzz_columns(data: bytes) -> None:
+    header, _, rows = data.partition(b"\n")
+    try:
+        capture = iodiag.read(io.BytesIO(rows), name="x", columns=header.decode("utf-8", "replace"))
+    except IodiagError:
+        return
+    check_ledgers(capture)
+
+
+def _fuzz_archive(data: bytes) -> None:
+    try:
+        for found in find(io.BytesIO(data), lambda head: True, "x"):
+            if isinstance(found, Contents):
+                assert found.kept <= found.files
+                assert all("\n" not in line for line in found.lost)
+    except IodiagError:
+        pass
+
+
+def _fuzz_analysis(data: bytes) -> None:
+    """Rules and renderings, over up to three inputs that a mark parts."""
+    captures = [capture for part in data.split(b"\0PART\0")[:3] if (capture := _read(part)) is not None]
+    if not captures:
+        return
+    try:
+        report = iodiag.analyze(captures)
+    except IodiagError:
+        return
+    failed = [outcome for outcome in report.outcomes if outcome.status == "error"]
+    assert not failed, failed
+    text = report.to_json()
+    json.loads(text)
+    assert "\x1b" not in report.to_markdown()
+    # the page takes most of the time: a part of the inputs gets one
+    if len(data) % 8 == 0:
+        report.to_html()
+
+
+def fuzz_one(family: str, data: bytes) -> None:
+    """Run one input through a family of readers; raises what is wrong."""
+    FAMILIES[family].run(data)
+
+
+def _files(*folders: str, most: int = 12_000) -> list[bytes]:
+    """Samples of some folders, long ones cut."""
+    found = []
+    for folder in folders:
+        for path in sorted((SAMPLES / folder).rglob("*")):
+            if path.is_file() and path.suffix != ".toml":
+                found.append(path.read_bytes()[:most])
+    return found
+
+
+def _contexts() -> list[bytes]:
+    names = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
+    return _files(*(name for name in names if name not in (*_TABLES, *_FILES)))
+
+
+def sa_files() -> list[bytes]:
+    """A small file of each generation of sadc's format, byte order and width of long."""
+    generations = {
+        0x2170: [w.CPU_OLDEST, w.DISK_OLDEST, w.MEMORY_OLDEST],
+        0x2171: [w.CPU_OLD, w.DISK_OLD, w.NET_OLD, w.QUEUE_OLD],
+        0x2173: [w.CPU_OLD, w.DISK_OLD, w.NET_OLD, w.QUEUE_OLD],
+        0x2175: [
+            w.CPU,
+            w.DISK,
+            w.NET,
+            w.MEMORY,
+            w.FILESYSTEM,
+            w.SOFTNET,
+            w.PRESSURE_IO,
+            w.BATTERY,
+            w.FOREIGN,
+        ],
+    }
+    files = []
+    for magic, layouts in generations.items():
+        for order, long_bytes in (("<", 8), (">", 4)):
+            items = {
+                layout.id: [item(layout, **({"name": b"a"} if "name" in layout.names else {}))]
+                * layout.subitems
+                for layout in layouts
+            }
+            records = [record(n, items) for n in range(3)]
+            files.append(w.SaFile(layouts, records, magic, order, long_bytes).write())
+    return files
+
+
+def _archives() -> list[bytes]:
+    tree = {
+        "a/iostat.txt": collections.sample("seeds/util-ladder.txt")[:400],
+        "a/proc/mdstat": b"Personalities : \nunused devices: <none>\n",
+        "a/hostname": b"db1\n",
+        "sys/block/sda/queue/rotational": b"1\n",
+    }
+    inner = {"in.tar": collections.tar(tree), "in.zip": collections.zipped(tree), "x" * 120: b"1\n"}
+    found = [collections.tar(tree, kind, form=form) for kind in ("", "gz", "bz2", "xz") for form in (0, 1, 2)]
+    found += [collections.zipped(tree, method, pipe) for method in (0, 8, 12) for pipe in (False, True)]
+    found += [
+        collections.tar(inner),
+        collections.zipped(inner),
+        collections.tar(tree, links={"a/l": "../../x"}),
+    ]
+    return [
+        *found,
+        collections.tar(
+            {
+                f"scc_h_261120_1400/{name.rpartition('/')[2]}": body[:900]
+                for name, body in collections.supportconfig().items()
+            }
+        ),
+    ]
+
+
+def _columns() -> list[bytes]:
+    rows = b"sda 1.50 2 3.25 4.00\nsdb 4 5.5 6 7.00\n"
+    headers = (
+        b"Device: tps kB_read/s kB_wrtn/s kB_read",
+        b"Device r/s w/s await %util",
+        b"r b swpd free buff",
+    )
+    return [header + b"\n" + rows for header in headers]
+
+
+def _parted() -> list[bytes]:
+    texts = _files("seeds", "iostat", "vmstat", "sar", "pt-diskstats", "sadf-json", most=4000)
+    cases = [
+        b"\0PART\0".join(path.read_bytes()[:4000] for path in sorted(folder.glob("*.txt")))
+        for folder in sorted((SAMPLES / "cases").iterdir())
+    ]
+    return [*texts, *cases]
+
+
+FAMILIES = {
+    "text": Family(_fuzz_reader, lambda: _files(*_TABLES, most=1500), mutate.TEXT, 2048, 0.1),
+    "context": Family(_fuzz_reader, _contexts, mutate.TEXT, 3072, 0.25),
+    "json": Family(_fuzz_reader, lambda: _files(*_JSON, most=8000), mutate.STRUCTURED, 8192, 0.03),
+    "xml": Family(_fuzz_reader, lambda: _files("sadf-xml"), mutate.STRUCTURED, 8192, 0.015),
+    "csv": Family(_fuzz_reader, lambda: _files(*_CSV, most=2000), mutate.TEXT, 3072, 0.025),
+    "sa": Family(_fuzz_reader, sa_files, mutate.BINARY, 8192, 0.12),
+    "archive": Family(_fuzz_archive, _archives, mutate.ARCHIVE, 16_384, 0.435),
+    "columns": Family(_fuzz_columns, _columns, mutate.TEXT, 1024, 0.02),
+    "analysis": Family(_fuzz_analysis, _parted, mutate.TEXT, 8192, 0.005),
+}

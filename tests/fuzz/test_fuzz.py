@@ -1,0 +1,70 @@
+"""A short fuzzing run over every family of readers, and every input that a long one failed on."""
+
+from __future__ import annotations
+
+import random
+import struct
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fuzz.mutate import mutated
+from fuzz.targets import CORPUS, FAMILIES, fuzz_one, sa_files
+
+KEPT = sorted(path for path in CORPUS.rglob("*") if path.is_file())
+EXAMPLES = {"analysis": 12, "archive": 150}
+HEADER_BYTES = 700
+
+
+@cache
+def seeds(family: str) -> list[bytes]:
+    return FAMILIES[family].seeds()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_seeds_pass_their_own_checks(family: str):
+    for data in seeds(family)[:8]:
+        fuzz_one(family, data)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_change_of_a_sample_breaks_a_promise(family: str):
+    shape = FAMILIES[family]
+
+    @settings(max_examples=EXAMPLES.get(family, 60), suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def check(number: int) -> None:
+        chance = random.Random(number)
+        start = chance.choice(seeds(family))
+        fuzz_one(family, mutated(start, chance, seeds(family), shape.changes, shape.most_bytes))
+
+    check()
+
+
+@pytest.mark.parametrize("family", ["text", "json", "xml", "csv", "sa", "archive"])
+def test_bytes_of_no_kind_at_all_break_no_promise(family: str):
+    @settings(max_examples=30, suppress_health_check=list(HealthCheck))
+    @given(st.binary(max_size=600))
+    def check(data: bytes) -> None:
+        fuzz_one(family, data)
+
+    check()
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: str(path.relative_to(CORPUS)))
+def test_what_failed_once_passes(path: Path):
+    fuzz_one(path.parent.name, path.read_bytes())
+
+
+@pytest.mark.parametrize("number", range(0, 8, 2))
+def test_every_field_of_a_binary_header_may_hold_anything(number: int):
+    """Each field in turn becomes 0, 1, the most that it holds, or a random number."""
+    data, chance = sa_files()[number], random.Random(number)
+    for place in range(0, min(HEADER_BYTES, len(data) - 4), 4):
+        value = (0, 1, 2**32 - 1, chance.randrange(2**32))[place // 4 % 4]
+        changed = bytearray(data)
+        struct.pack_into("<I", changed, place, value)
+        fuzz_one("sa", bytes(changed))
