@@ -18,6 +18,7 @@ from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
 from iodiag.derive.view import View
+from iodiag.derive.zones import below_each_other, in_zone, is_mixed, unzoned
 from iodiag.errors import ConfigError, FormatError, IodiagError, ReportGiven, SourceError, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats._clock import parse_time
@@ -125,7 +126,7 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
             capture.ledgers.append(item)
     for (family, is_average), frames in tables.items():
         target = capture.averages if is_average else capture.tables
-        target[family] = concat(frames)
+        target[family] = below_each_other(frames)
     capture.topology = merge(devices)
     capture.topologies = topologies_of(devices, capture.sections)
     _pair_counters(capture, None)
@@ -143,17 +144,7 @@ def _pair_counters(capture: Capture, interval_s: float | None) -> None:
         disk is not None and set(rows["source"].astype(str)) <= set(disk["source"].astype(str))
     ):
         return
-    capture.tables["disk"] = rows if disk is None else concat([disk, rows])
-
-
-def concat(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of one family below each other; a column that some lack is NaN there.
-
-    Where some have clocks with a zone and some without, a column `clock` keeps them apart.
-    """
-    if len(frames) == 1:
-        return frames[0]
-    return pd.concat(map(_unzoned, frames) if _is_mixed(frames) else frames, ignore_index=True)
+    capture.tables["disk"] = rows if disk is None else below_each_other([disk, rows])
 
 
 def read_many(
@@ -300,11 +291,11 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
             by_host.setdefault(host, []).extend(topology)
         for is_average, group in ((False, capture.tables), (True, capture.averages)):
             for family, frame in group.items():
-                tables.setdefault((family, is_average), []).append(_in_zone(frame, tz))
-    is_mixed = _is_mixed([frame for frames in tables.values() for frame in frames])
+                tables.setdefault((family, is_average), []).append(in_zone(frame, tz))
+    has_both = is_mixed([frame for frames in tables.values() for frame in frames])
     for (family, is_average), frames in tables.items():
-        parts = [_unzoned(frame) for frame in frames] if is_mixed else frames
-        (whole.averages if is_average else whole.tables)[family] = concat(parts)
+        parts = [unzoned(frame) for frame in frames] if has_both else frames
+        (whole.averages if is_average else whole.tables)[family] = below_each_other(parts)
     whole.topology = merge(devices)
     whole.topologies = {host: merge(found) for host, found in by_host.items()}
     whole.notes += without_host(captures)
@@ -325,32 +316,6 @@ def _once(captures: Iterable[Capture]) -> Iterator[Capture]:
 
 def _has_samples(capture: Capture) -> bool:
     return any(not section.is_context for section in capture.sections)
-
-
-def _in_zone(frame: pd.DataFrame, tz: str | None) -> pd.DataFrame:
-    if tz is None:
-        return frame
-    times = frame["time"]
-    if times.dt.tz is not None:
-        return frame.assign(time=times.dt.tz_convert(tz))
-    zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
-    if "clock" in frame:
-        zoned = zoned.where(frame["clock"] != "UTC", times.dt.tz_localize("UTC").dt.tz_convert(tz))
-    return frame.assign(time=zoned).drop(columns="clock", errors="ignore")
-
-
-def _is_mixed(frames: list[pd.DataFrame]) -> bool:
-    """Whether some clocks have a zone and some have none."""
-    is_kept_apart = any("clock" in frame for frame in frames)
-    return is_kept_apart or len({frame["time"].dt.tz is None for frame in frames}) > 1
-
-
-def _unzoned(frame: pd.DataFrame) -> pd.DataFrame:
-    if "clock" in frame:
-        return frame
-    if frame["time"].dt.tz is None:
-        return frame.assign(clock="local")
-    return frame.assign(time=frame["time"].dt.tz_convert("UTC").dt.tz_localize(None), clock="UTC")
 
 
 def analyze(

@@ -192,7 +192,8 @@ def unbroken(pieces: Sequence[Piece]) -> Sequence[Piece]:
         if used > 1:
             is_changed = True
             parts = pieces[at : at + used]
-            result.append(parts[0]._replace(text="".join(part.text for part in parts), span=used))
+            span = parts[-1].number + parts[-1].span - parts[0].number
+            result.append(parts[0]._replace(text="".join(part.text for part in parts), span=span))
         else:
             result.append(pieces[at])
         at += used
