@@ -77,3 +77,32 @@ def test_every_page_stands_in_the_navigation():
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
     hidden = {page for page in pages if page.startswith(("rules/", "examples/")) and page != "rules/index.md"}
     assert listed == pages - hidden
+
+
+def keys_of(value: object) -> set[str]:
+    """The keys of a JSON report, but those that name columns, rules and values."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    if not isinstance(value, dict):
+        return set()
+    named = {"values", "summary", "thresholds", "limits", "ledger", "columns", "provenance"}
+    return set(value) | set().union(*(keys_of(v) for k, v in value.items() if k not in named))
+
+
+def test_the_page_on_json_names_every_key():
+    import json
+
+    import iodiag
+    from iodiag.model.finding import Ignore
+
+    cases = ROOT / "samples" / "cases"
+    ignore = [Ignore("mixed-await", "as documented")]
+    before = iodiag.read(cases / "raid5-small-writes")
+    reports = [
+        iodiag.compare(before, iodiag.read(cases / "raid10-small-writes")),
+        iodiag.analyze(iodiag.read(cases / "relaxed-commit"), ignore=ignore),
+    ]
+    assert reports[1].ignored
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", page))
+    assert set().union(*(keys_of(json.loads(report.to_json())) for report in reports)) <= documented

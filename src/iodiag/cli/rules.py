@@ -18,13 +18,11 @@ from iodiag.model.rule import Rule
 def rules(rule: str | None, as_json: bool) -> None:
     """List the rules, or print the page of RULE: claim, thresholds with their source, remedy."""
     from iodiag.rules import all_rules, page
+    from iodiag.rules._choice import unknown_rule
 
     known = all_rules()
     if rule is not None and rule not in known:
-        from difflib import get_close_matches
-
-        near = get_close_matches(rule, known, 1)
-        raise ConfigError(f"no rule is called {rule!r}" + (f"; did you mean {near[0]}?" if near else ""))
+        raise ConfigError(unknown_rule(rule, known))
     chosen = [known[rule]] if rule else list(known.values())
     if as_json:
         click.echo(json.dumps([_as_dict(entry) for entry in chosen], indent=1))

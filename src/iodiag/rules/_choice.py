@@ -74,6 +74,12 @@ def _is_meant(ignore: Ignore, finding: Finding, aliases: Mapping[str, Iterable[s
 
 def _check(name: str, known: Mapping[str, Rule]) -> None:
     if name not in known:
-        near = get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]}?" if near else "; `iodiag rules` lists them"
-        raise ConfigError(f"no rule is called {name!r}{hint}")
+        raise ConfigError(unknown_rule(name, known))
+
+
+def unknown_rule(name: str, known: Iterable[str]) -> str:
+    """What to say of a rule that does not exist: the nearest by spelling, else those that hold the word."""
+    known = list(known)
+    near = get_close_matches(name, known, 1) or [rule for rule in known if name and name in rule]
+    hint = f"did you mean {' or '.join(near[:4])}?" if near else "`iodiag rules` lists them"
+    return f"no rule is called {name!r}; {hint}"
