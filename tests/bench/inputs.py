@@ -91,10 +91,11 @@ def sa_binary(path: Path, size: int, seed: int = 1) -> None:
     data = SA.read_bytes()
     header = read_header(str(SA), data)
     segment = walk(header, data)[0][0]
-    begin, end = segment.records[0].at, segment.records[1].at
-    at = dict(zip((a.id for a in header.activities), segment.places[0], strict=True))
+    run = segment.runs[0]
+    begin, end = run.at, run.at + run.size
+    at = {a.id: begin + place for a, place in zip(header.activities, run.places, strict=True)}
     disk = next(activity for activity in header.activities if activity.id == _DISK)
-    cut, rest = at[_DISK] - 4, at[_DISK] + segment.counts[0][header.activities.index(disk)] * disk.size
+    cut, rest = at[_DISK] - 4, at[_DISK] + run.counts[header.activities.index(disk)] * disk.size
     one = data[at[_DISK] : at[_DISK] + disk.size]
     template = data[begin:cut] + len(DEVICES).to_bytes(4, "little") + one * len(DEVICES) + data[rest:end]
     count = -(-size // len(template))
@@ -102,15 +103,15 @@ def sa_binary(path: Path, size: int, seed: int = 1) -> None:
     added = len(template) - (end - begin)
     for number, activity in enumerate(header.activities):
         view = structure(activity, header.order, header.long_bytes)
-        place = segment.places[0][number] - begin + (added if at[activity.id] > at[_DISK] else 0)
-        items = len(DEVICES) if activity.id == _DISK else segment.counts[0][number]
+        place = run.places[number] + (added if at[activity.id] > at[_DISK] else 0)
+        items = len(DEVICES) if activity.id == _DISK else run.counts[number]
         for item in range(items * activity.subitems):
             where = place + item * activity.size
             block = records[:, where : where + activity.size]
             assert view is not None
             _grow(np.ndarray((count,), view, records, where, (records.shape[1],)), activity.id, item, choose)
             assert block.shape[1] == activity.size
-    _set_clocks(records, segment.records[0].time)
+    _set_clocks(records, int(segment.time[0]))
     path.write_bytes(data[:begin] + records.tobytes())
 
 

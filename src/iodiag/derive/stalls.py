@@ -113,19 +113,22 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     nothing = (done == 0) | ((done <= 0.25 * usual) & busy & outlived)
     missing = lengths * (1 - done / max(usual, 1e-9)).clip(0, 1)
     edges = np.flatnonzero((np.diff(nothing.astype(np.int8)) != 0) | (np.diff(streams) != 0)) + 1
-    for run in np.split(np.arange(len(frame)), edges):
-        if not len(run) or not nothing[run[0]]:
-            continue
-        after = int(run[-1]) + 1
-        is_released = after < len(frame) and streams[after] == streams[run[0]]
-        release = frame.iloc[[after]] if is_released else None
+    begins = np.concatenate([np.zeros(1, dtype=np.int64), edges])
+    ends = np.concatenate([edges, np.full(1, len(frame))])
+    is_run = nothing[begins] if len(frame) else np.zeros(1, dtype=np.bool_)
+    for begin, end in zip(begins[is_run].tolist(), ends[is_run].tolist(), strict=True):
+        run = slice(begin, end)
+        is_released = end < len(frame) and streams[end] == streams[begin]
         silent = float(missing[run].sum()) if usual > 0 else float(lengths[run].sum())
+        added = float((util[end] - 1) * lengths[end]) if is_released else 0.0
         if busy[run].all():
-            yield _stall(frame.iloc[run], silent, release, typical)
-        elif release is not None and not busy[run].any():
-            added = float(weighted.values(release, "util")[0] - 1) * float(lengths[after])
-            if 0 < added <= silent + lengths[after]:
-                yield _stall(frame.iloc[run], added, release, typical)
+            seconds = silent
+        elif not busy[run].any() and 0 < added <= silent + lengths[end]:
+            seconds = added
+        else:
+            continue
+        release = frame.iloc[end : end + 1] if is_released else None
+        yield _stall(frame.iloc[run], seconds, release, typical)
 
 
 def _median(rows: pd.DataFrame, column: str) -> float:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from iodiag.formats._sa_rates import Bools, Floats, Ints, Samples, Stored, keys_of, pair
+from iodiag.formats._sa_rates import Samples, Stored, keys_of, pair
+from iodiag.formats._sa_records import Bools, Floats, Ints
 from iodiag.formats._sa_tables import Context, Rows, Words, columns_of, spell_cpu, spell_text, table
 from iodiag.formats._sar_section import SarSection
 
@@ -26,7 +27,7 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
     """
     if not stored.has(*_PARTS):
         return
-    samples = _with_last(stored.take(_is_online(stored, _PARTS)), context)
+    samples = _with_last(stored.where(_is_online(stored, _PARTS)), context)
     ticks = {name: _forward(samples, name) for name in (*_PARTS, *_GUESTS) if stored.has(name)}
     item, record = samples.now.item, samples.now.record
     whole = _whole(samples, ticks, context)
@@ -35,7 +36,9 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
     elif context.header.version >= _FIRST_TO_ADD_UP:
         ticks = {name: _with_sum(values, item, record) for name, values in ticks.items()}
         whole = _with_sum(whole, item, record)
-    yield table(section.family, samples, _shares(ticks, whole), {"cpu": Words.of(item, spell_cpu)})
+    yield table(
+        section.family, samples, _shares(ticks, whole), {"cpu": Words.of(item, spell_cpu, samples.now.period)}
+    )
 
 
 def _is_online(stored: Stored, counters: Iterable[str]) -> Bools:
@@ -49,7 +52,7 @@ def _is_online(stored: Stored, counters: Iterable[str]) -> Bools:
 def _with_last(stored: Stored, context: Context) -> Samples:
     """Each CPU with its last sample, however long ago; those without one are left out."""
     samples = pair(stored, stored.item, context.seconds, across_gaps=True)
-    return samples.take(~samples.is_new)
+    return samples.take(~samples.is_new) if samples.is_new.any() else samples
 
 
 def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floats:
@@ -104,11 +107,11 @@ def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Itera
     0x2175 on a CPU that never took a packet counts as offline and has no row.
     """
     if context.is_self_describing:
-        stored = stored.take(_is_online(stored, [token for token in section.columns if stored.has(token)]))
+        stored = stored.where(_is_online(stored, [token for token in section.columns if stored.has(token)]))
     samples = _with_last(stored, context)
     item, record = samples.now.item, samples.now.record
     columns = {name: _with_sum(v, item, record) for name, v in columns_of(section, samples).items()}
-    yield table(section.family, samples, columns, {"cpu": Words.of(item, spell_cpu)})
+    yield table(section.family, samples, columns, {"cpu": Words.of(item, spell_cpu, samples.now.period)})
 
 
 def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
@@ -134,18 +137,23 @@ def _spell_interrupt(item: object) -> str:
 
 def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
     # Only the rows of all CPUs (item 0), which come first in a record, hold the names.
-    first = np.searchsorted(stored.record, stored.record)
-    names = Words.of(stored.values["name"][first + stored.subitem], spell_text)
-    key = keys_of((stored.item, names.codes))
+    first = np.searchsorted(stored.record, np.arange(stored.record.max(initial=0) + 1))[stored.record]
+    names = Words.of(stored.values["name"][first + stored.subitem], spell_text, stored.period)
+    key = keys_of((stored.item, names.codes), stored.period)
     samples = pair(stored, key, context.seconds)
     is_sample = stored.record > 0
     names, key = names.take(is_sample), key[is_sample]
     rate = samples.rate("intr/s")
     kept = (samples.now.item == 0) | _ever(rate > 0, key)
-    words = {"interrupt": names.take(kept), "cpu": Words.of(samples.now.item[kept], spell_cpu)}
+    words = {
+        "interrupt": names.take(kept),
+        "cpu": Words.of(samples.now.item, spell_cpu, samples.now.period).take(kept),
+    }
     yield table(section.family, samples.take(kept), {"interrupts_per_s": rate[kept]}, words)
 
 
 def _ever(holds: Bools, key: Ints) -> Bools:
     """For each row, whether it holds in any row of the same key."""
-    return np.bincount(key, weights=holds, minlength=1)[key] > 0
+    ever = np.zeros(int(key.max(initial=0)) + 1, dtype=np.bool_)
+    ever[key[holds]] = True
+    return ever[key]

@@ -12,7 +12,8 @@ import numpy as np
 
 from iodiag.formats._sa_activities import NAMES
 from iodiag.formats._sa_cpu import cpu_rows, interrupt_rows, softnet_rows
-from iodiag.formats._sa_rates import Floats, Samples, Stored, keys_of, pair
+from iodiag.formats._sa_rates import Samples, Stored, keys_of, pair
+from iodiag.formats._sa_records import Floats
 from iodiag.formats._sa_tables import (
     Context,
     Rows,
@@ -117,10 +118,10 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Row
     if not stored.has("major", "minor", "tps", "rd_sec/s", "wr_sec/s"):
         return
     # Up to 0x2173 the list of disks has spare places, which are all zero.
-    stored = stored.take((stored.values["major"] > 0) | (stored.values["minor"] > 0))
+    stored = stored.where((stored.values["major"] > 0) | (stored.values["minor"] > 0))
     numbers = stored.values["major"].astype(np.int64) << 32 | stored.values["minor"].astype(np.int64)
     sectors = [name for name in ("rd_sec/s", "wr_sec/s", "dc_sec/s") if stored.has(name)]
-    samples = pair(stored, keys_of((numbers,)), context.seconds, ("tps", *sectors))
+    samples = pair(stored, keys_of((numbers,), stored.period), context.seconds, ("tps", *sectors))
     columns = columns_of(section, samples)
     requests, seconds = samples.delta("tps"), samples.seconds
     moved = np.sum([samples.delta(name) for name in sectors], axis=0)
@@ -136,7 +137,7 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Row
         # svctm went when discards came (12.1.2); a newer sar does not print it.
         if not stored.has("dc_sec/s"):
             columns["svctm_ms"] = _per(busy_ms, requests)
-    words = {"device": Words.of(numbers[stored.record > 0], _spell_disk)}
+    words = {"device": Words.of(numbers[stored.record > 0], _spell_disk, stored.period)}
     yield table(section.family, samples, columns, words)
 
 
@@ -154,8 +155,8 @@ def _named(section: SarSection, stored: Stored, context: Context) -> Iterator[Ro
     """Counters of items that have a name: interfaces, Fibre Channel hosts."""
     if not stored.has("name"):
         return
-    stored = stored.take(stored.values["name"] != b"")
-    names = Words.of(stored.values["name"], spell_text)
+    stored = stored.where(stored.values["name"] != b"")
+    names = Words.of(stored.values["name"], spell_text, stored.period)
     counters = [token for token in section.columns if stored.has(token)]
     samples = pair(stored, names.codes, context.seconds, counters)
     columns = columns_of(section, samples)
@@ -174,10 +175,10 @@ def _serial(section: SarSection, stored: Stored, context: Context) -> Iterator[R
     numbers = stored.values["number"]
     if not context.is_self_describing:
         # Lines were counted from 1 there, as 0 marked a spare place.
-        stored = stored.take(numbers > 0)
+        stored = stored.where(numbers > 0)
         numbers = stored.values["number"] - 1
     counters = [token for token in section.columns if stored.has(token)]
-    samples = pair(stored, keys_of((numbers,)), context.seconds, counters)
+    samples = pair(stored, keys_of((numbers,), stored.period), context.seconds, counters)
     words = {"tty": Words.of(numbers[stored.record > 0], str)}
     yield table(section.family, samples, columns_of(section, samples), words)
 
@@ -186,16 +187,18 @@ def _cpu_frequency(section: SarSection, stored: Stored, context: Context) -> Ite
     if not stored.has("frequency"):
         return
     # An offline CPU has no frequency.
-    samples = _readings(stored.take(stored.values["frequency"] > 0), context)
+    samples = _readings(stored.where(stored.values["frequency"] > 0), context)
     columns = {"frequency_mhz": samples.gauge("frequency") / 100.0}
-    yield table(section.family, samples, columns, {"cpu": Words.of(samples.now.item, spell_cpu)})
+    yield table(
+        section.family, samples, columns, {"cpu": Words.of(samples.now.item, spell_cpu, samples.now.period)}
+    )
 
 
 def _weighted_frequency(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
     """Each CPU's frequency weighted by the time in each of its states, which are subitems."""
     if not stored.has("frequency", "time_in_state"):
         return
-    samples = pair(stored, keys_of((stored.item, stored.subitem)), context.seconds)
+    samples = pair(stored, keys_of((stored.item, stored.subitem), stored.period), context.seconds)
     now = samples.now
     time = samples.delta("time_in_state")
     khz = samples.gauge("frequency")
@@ -231,7 +234,7 @@ def _sensor(section: SarSection, stored: Stored, context: Context) -> Iterator[R
 def _usb(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
     if not stored.has("bus", "vendor", "product_number", "power"):
         return
-    samples = _readings(stored.take(stored.values["bus"] > 0), context)
+    samples = _readings(stored.where(stored.values["bus"] > 0), context)
     values = samples.now.values
     words = {
         "bus": Words.of(values["bus"], str),
@@ -252,7 +255,7 @@ def _spell_hex(value: object) -> str:
 def _filesystem(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
     if not stored.has("blocks", "free", "available", "files", "files_free", "name"):
         return
-    samples = _readings(stored.take(stored.values["name"] != b""), context)
+    samples = _readings(stored.where(stored.values["name"] != b""), context)
     size, free = samples.gauge("blocks"), samples.gauge("free")
     files, files_free = samples.gauge("files"), samples.gauge("files_free")
     columns = {
@@ -264,9 +267,9 @@ def _filesystem(section: SarSection, stored: Stored, context: Context) -> Iterat
         "inodes_used": files - files_free,
         "inodes_used_pct": share(files - files_free, files),
     }
-    words = {"filesystem": Words.of(samples.now.values["name"], spell_text)}
+    words = {"filesystem": Words.of(samples.now.values["name"], spell_text, samples.now.period)}
     if stored.has("mountpoint"):
-        words["mountpoint"] = Words.of(samples.now.values["mountpoint"], spell_text)
+        words["mountpoint"] = Words.of(samples.now.values["mountpoint"], spell_text, samples.now.period)
     yield table(section.family, samples, columns, words)
 
 

@@ -10,19 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats._sa_header import Activity, SaHeader
-from iodiag.formats._sa_records import Segment
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Structs = npt.NDArray[np.void]
-Uints = npt.NDArray[np.unsignedinteger[Any]]
+from iodiag.formats._sa_records import Bools, Floats, Ints, Segment, Structs, Uints
 
 _WRAP = 2.0**32
 _CLOCK_TICKS = {"alpha": 1024.0, "ia64": 1024.0}
@@ -34,16 +27,26 @@ class Stored:
     """All structures of one activity in a segment, record by record.
 
     `record` is the index of each one's record in the segment, `item` and `subitem` its place
-    within the record.
+    within the record. `period` is how many each record has, where all have as many, else 0.
     """
 
     values: Structs
     record: Ints
     item: Ints
     subitem: Ints
+    period: int = 0
 
-    def take(self, rows: Ints | Bools) -> Stored:
-        return Stored(self.values[rows], self.record[rows], self.item[rows], self.subitem[rows])
+    def take(self, rows: Ints | Bools | slice, period: int = 0) -> Stored:
+        """Some of the structures; `period` is what the caller knows to be theirs."""
+        return Stored(self.values[rows], self.record[rows], self.item[rows], self.subitem[rows], period)
+
+    def where(self, holds: Bools) -> Stored:
+        """The structures for which something holds."""
+        if holds.all():
+            return self
+        if self.period and repeats(holds, self.period):
+            return self.take(holds, int(holds[: self.period].sum()))
+        return self.take(holds)
 
     def has(self, *names: str) -> bool:
         return set(names) <= set(self.values.dtype.names or ())
@@ -81,16 +84,28 @@ def gather(
     data: bytes, segment: Segment, position: int, activity: Activity, view: np.dtype[np.void]
 ) -> Stored:
     """All structures of the activity at this position in the list of activities."""
-    places = np.array([record[position] for record in segment.places], dtype=np.int64)
-    counts = np.array([record[position] for record in segment.counts], dtype=np.int64) * activity.subitems
-    record = np.repeat(np.arange(len(counts)), counts)
-    order = np.arange(len(record)) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = places[record] + order * activity.size
-    if not len(starts):
-        return Stored(np.empty(0, dtype=view), record, order, order)
-    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(data, dtype=np.uint8), activity.size)
-    values = windows[starts].view(view)[:, 0]
-    return Stored(values, record, order // activity.subitems, order % activity.subitems)
+    counts = [run.counts[position] * activity.subitems for run in segment.runs]
+    record = np.repeat(np.arange(len(segment)), np.repeat(counts, [len(run.time) for run in segment.runs]))
+    order = np.concatenate(
+        [np.tile(np.arange(count), len(run.time)) for run, count in zip(segment.runs, counts, strict=True)]
+    )
+    parts = [
+        # copied as bare bytes: numpy copies structures field by field
+        np.ndarray(
+            (len(run.time), count),
+            f"V{activity.size}",
+            data,
+            run.at + run.places[position],
+            (run.size, activity.size),
+        ).reshape(-1)
+        for run, count in zip(segment.runs, counts, strict=True)
+        if count
+    ]
+    values = np.concatenate(parts).view(view) if parts else np.empty(0, dtype=view)
+    period = counts[0] if len(set(counts)) == 1 else 0
+    if activity.subitems == 1:
+        return Stored(values, record, order, np.zeros_like(order), period)
+    return Stored(values, record, order // activity.subitems, order % activity.subitems, period)
 
 
 def intervals(header: SaHeader, segment: Segment) -> Floats:
@@ -101,11 +116,10 @@ def intervals(header: SaHeader, segment: Segment) -> Floats:
     uptime of one of them is meant.
     """
     ticks = _USUAL_CLOCK_TICKS
-    one = [record.uptime_one for record in segment.records]
     if header.record_types is None:
         ticks = _CLOCK_TICKS.get(header.machine, ticks)
-        if segment.cpus != 1 and all(one):
-            return _steps(one) / ticks
+        if segment.cpus != 1 and segment.uptime_one.all():
+            return _steps(segment.uptime_one) / ticks
     return cpu_ticks(segment) / ticks
 
 
@@ -114,17 +128,34 @@ def cpu_ticks(segment: Segment) -> Floats:
 
     NaN where the sum went back, as it does when a CPU goes offline.
     """
-    return _steps([record.uptime for record in segment.records])
+    return _steps(segment.uptime)
 
 
-def _steps(clock: list[int]) -> Floats:
+def _steps(clock: Floats) -> Floats:
     """From each reading to the next; two readings in the same tick are taken to be one tick apart."""
-    passed = np.diff(np.array(clock, dtype=np.float64))
+    passed = np.diff(clock)
     return np.where(passed < 0, np.nan, np.maximum(passed, 1.0))
 
 
-def keys_of(columns: Sequence[npt.NDArray[np.generic]]) -> Ints:
+def repeats(column: npt.NDArray[np.generic], period: int) -> bool:
+    """Whether a column has the same values in every record, `period` in each."""
+    grid = column.reshape(-1, period)
+    return bool((grid == grid[0]).all())
+
+
+def distinct(column: npt.NDArray[np.generic], period: int = 0) -> tuple[npt.NDArray[np.generic], Ints]:
+    """A column's distinct values, and the place of each row's among them."""
+    if period and repeats(column, period):
+        values, inverse = np.unique(column[:period], return_inverse=True)
+        return values, np.tile(inverse, len(column) // period)
+    values, inverse = np.unique(column, return_inverse=True)
+    return values, inverse
+
+
+def keys_of(columns: Sequence[npt.NDArray[np.generic]], period: int = 0) -> Ints:
     """One integer per distinct combination of these columns' values."""
+    if period and all(repeats(column, period) for column in columns):
+        return np.tile(keys_of([column[:period] for column in columns]), len(columns[0]) // period)
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         _, inverse = np.unique(column, return_inverse=True)
@@ -140,14 +171,22 @@ def pair(
     With `across_gaps` it is the last record that had the key. `counters` are those that never fall
     unless the item was registered anew.
     """
-    before = _previous(key, stored.record, across_gaps)
-    rows = np.flatnonzero(stored.record > 0)
-    now, before = stored.take(rows), before[rows]
-    is_new = before < 0
-    values = stored.values[np.maximum(before, 0)]
+    period = stored.period
+    if period and repeats(key, period) and len(np.unique(key[:period])) == period:
+        # the same items in every record: the one before is a period further up
+        now, values = stored.take(slice(period, None), period), stored.values[:-period]
+        is_new = np.zeros(len(values), dtype=np.bool_)
+    else:
+        before = _previous(key, stored.record, across_gaps)
+        rows = np.flatnonzero(stored.record > 0)
+        now, before = stored.take(rows), before[rows]
+        is_new = before < 0
+        values = stored.values[np.maximum(before, 0)]
     if counters:
         is_new = is_new | _restarted(now.values, values, counters)
-    values[is_new] = np.zeros((), dtype=values.dtype)
+    if is_new.any():
+        values = values.copy()
+        values[is_new] = np.zeros((), dtype=values.dtype)
     return Samples(now, values, is_new, seconds[now.record - 1])
 
 
@@ -186,6 +225,8 @@ def _growth(now: Uints, before: Uints) -> Floats:
 def _restarted(now: Structs, before: Structs, counters: Sequence[str]) -> Bools:
     """Rows whose counters began anew: all of them fell (zeros aside), or one did beyond a wrap."""
     unexplained = np.zeros(len(now), dtype=np.bool_)
+    if not any((now[name] < before[name]).any() for name in counters):
+        return unexplained
     fell, grew = unexplained.copy(), unexplained.copy()
     for name in counters:
         unexplained |= np.isnan(_growth(now[name], before[name]))

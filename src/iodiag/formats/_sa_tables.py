@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats._sa_header import SELF_DESCRIBING, SaHeader, text
-from iodiag.formats._sa_rates import Bools, Floats, Ints, Samples, Stored, pair
+from iodiag.formats._sa_rates import Samples, Stored, distinct, pair
+from iodiag.formats._sa_records import Bools, Floats, Ints
 from iodiag.formats._sar_section import SarSection
 
 
@@ -21,11 +22,14 @@ class Words:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, column: npt.NDArray[np.generic], spell: Callable[[object], str]) -> Words:
-        """Every value spelled out; `spell` is asked once per distinct value."""
-        distinct, inverse = np.unique(column, return_inverse=True)
+    def of(cls, column: npt.NDArray[np.generic], spell: Callable[[object], str], period: int = 0) -> Words:
+        """Every value spelled out; `spell` is asked once per distinct value.
+
+        Where every record has `period` items, mostly the same ones, that number saves work.
+        """
+        values, inverse = distinct(column, period)
         names: dict[str, int] = {}
-        codes = [names.setdefault(spell(value), len(names)) for value in distinct.tolist()]
+        codes = [names.setdefault(spell(value), len(names)) for value in values.tolist()]
         return cls(np.array(codes, dtype=np.int64)[inverse], tuple(names))
 
     @classmethod
@@ -94,7 +98,7 @@ def share(part: Floats, whole: Floats) -> Floats:
 
 def only_item(stored: Stored, context: Context) -> Samples:
     """Samples of an activity that has one item for the whole host."""
-    one = stored.take((stored.item == 0) & (stored.subitem == 0))
+    one = stored.where((stored.item == 0) & (stored.subitem == 0))
     return pair(one, np.zeros_like(one.item), context.seconds)
 
 

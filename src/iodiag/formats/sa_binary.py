@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.errors import FormatError
@@ -23,7 +24,7 @@ from iodiag.formats import _sa_decoders
 from iodiag.formats._sa_activities import structure
 from iodiag.formats._sa_header import SaHeader, byte_order, read_header, unmarked_magic
 from iodiag.formats._sa_rates import cpu_ticks, gather, intervals
-from iodiag.formats._sa_records import Record, Remark, Segment, walk
+from iodiag.formats._sa_records import Remark, Segment, walk
 from iodiag.formats._sa_tables import Context, Rows, Words
 from iodiag.formats._types import FileFormat, Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
@@ -38,7 +39,7 @@ def read(source: Source) -> Iterator[Item]:
     """
     header = read_header(source.name, source.data)
     segments, remarks = walk(header, source.data)
-    if all(len(segment.records) < 2 for segment in segments):
+    if all(len(segment) < 2 for segment in segments):
         raise _without_samples(source.name, header, remarks)
     for number, segment in enumerate(segments):
         tables = list(_tables(source, header, segment, number))
@@ -121,25 +122,31 @@ class _Base:
     """The columns that all tables of a segment begin with, by record."""
 
     def __init__(self, source: Source, header: SaHeader, segment: Segment, number: int) -> None:
-        self._source, self._host, self._number = source.name, header.host, number
-        self._at = np.array([record.at for record in segment.records], dtype=np.int64)
-        seconds = np.array([record.time for record in segment.records], dtype="datetime64[s]")
-        self._time = seconds.astype("datetime64[ns]")
+        self._source, self._host = _category(source.name), _category(header.host)
+        self._at, self._number = segment.offset, number
+        seconds: npt.NDArray[np.datetime64] = segment.time.astype("datetime64[s]")
+        self._time = pd.DatetimeIndex(seconds.astype("datetime64[ns]")).tz_localize("UTC")
 
     def frame(self, rows: Rows) -> pd.DataFrame:
+        """The whole table; every column is an array of its own, which need not be copied."""
         size = len(rows.record)
+        alike = np.zeros(size, dtype=np.int8)
         columns: dict[str, object] = {
-            "source": _categories(Words.alike(self._source, size)),
+            "source": pd.Categorical.from_codes(alike, dtype=self._source, validate=False),
             "line": self._at[rows.record],
-            "host": _categories(Words.alike(self._host, size)),
-            "time": pd.DatetimeIndex(self._time[rows.record]).tz_localize("UTC"),
+            "host": pd.Categorical.from_codes(alike.copy(), dtype=self._host, validate=False),
+            "time": self._time[rows.record],
             "interval_s": rows.seconds,
             "segment": np.full(size, self._number, dtype=np.int64),
             "report": rows.record - 1,
             "since_boot": np.zeros(size, dtype=np.bool_),
         }
         columns |= {name: _categories(words) for name, words in rows.words.items()}
-        return pd.DataFrame(columns | dict(rows.numbers))
+        return pd.DataFrame(columns | dict(rows.numbers), copy=False)
+
+
+def _category(word: str) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index([word], dtype="str"))
 
 
 def _categories(words: Words) -> pd.Categorical[str]:
@@ -148,7 +155,6 @@ def _categories(words: Words) -> pd.Categorical[str]:
 
 
 def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:
-    records = segment.records
     return Section(
         source=source.name,
         format="sa",
@@ -156,16 +162,16 @@ def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> S
         host=header.host or None,
         kernel=header.kernel or None,
         cpus=segment.cpus,
-        start=_moment(records[0]),
-        end=_moment(records[-1]),
-        reports=len(records) - 1,
+        start=_moment(segment.time[0]),
+        end=_moment(segment.time[-1]),
+        reports=len(segment) - 1,
         rows=rows,
-        first_line=records[0].at,
+        first_line=int(segment.offset[0]),
     )
 
 
-def _moment(record: Record) -> str:
-    return datetime.fromtimestamp(record.time, tz=UTC).isoformat()
+def _moment(seconds: np.int64) -> str:
+    return datetime.fromtimestamp(int(seconds), tz=UTC).isoformat()
 
 
 FORMAT = FileFormat(
