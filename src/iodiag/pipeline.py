@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,21 +41,23 @@ def read(
     strict: bool = False,
     columns: str | None = None,
     name: str | None = None,
+    tables: Collection[str] | None = None,
 ) -> Capture:
     """Read one input: a path, `-` for standard input, a remote address, or an open binary file.
 
     What is in an archive or a directory is read as one, each host's devices and facts kept apart.
 
-    `columns` is the header of rows that came without one. Raises SourceError when it cannot be
-    opened, UnknownFormat when it holds nothing that iodiag knows, FormatError when it is broken
-    (under `strict`: when any line of a capture in it was not understood).
+    `columns` is the header of rows that came without one. With `tables` only those tables are kept; of a
+    binary file nothing else is decoded then. Raises SourceError when it cannot be opened, UnknownFormat
+    when it holds nothing that iodiag knows, FormatError when it is broken (under `strict`: when any
+    line of a capture in it was not understood).
     """
     if not isinstance(source, Source):
-        captures, problems = _read_place(source, strict, columns, name, {})
+        captures, problems = _read_place(source, strict, columns, name, {}, tables)
         if problems and (strict or not captures):
             raise problems[0]
         return captures[0] if len(captures) == 1 else join(captures)
-    capture = _read_source(source, columns)
+    capture = _read_source(source, columns, tables)
     if strict and capture.unparsed:
         first = capture.unparsed[0]
         raise FormatError(
@@ -65,19 +67,27 @@ def read(
     return capture
 
 
-def _read_source(opened: Source, columns: str | None) -> Capture:
+def _read_source(opened: Source, columns: str | None, tables: Collection[str] | None) -> Capture:
     # its quotes would be read as captures
     if is_report(opened.data):
         raise ReportGiven(opened.name, opened.data)
     form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
     if form is not None:
         opened = replace(opened, pos_unit=form.pos_unit)
-    items = list(form.read(opened) if form is not None else _text_items(opened, columns))
+    if form is None:
+        items = list(_text_items(opened, columns))
+    else:
+        items = list(form.read(opened) if form.read_some is None else form.read_some(opened, tables))
     capture = _capture({opened.name: opened}, items)
     if opened.remark:
         capture.notes.append(ParseNote(opened.name, 0, opened.remark))
-    if not (capture.tables or capture.averages or capture.topology or capture.evidence):
+    is_empty = not (capture.tables or capture.averages or capture.topology or capture.evidence)
+    if is_empty and (tables is None or not capture.sections):
         raise UnknownFormat(_nothing_known(opened))
+    if tables is not None:
+        for kept in (capture.tables, capture.averages):
+            for family in kept.keys() - set(tables):
+                del kept[family]
     return capture
 
 
@@ -172,6 +182,7 @@ def _read_place(
     columns: str | None,
     name: str | None,
     seen: dict[str, Capture],
+    tables: Collection[str] | None = None,
 ) -> tuple[list[Capture], list[IodiagError]]:
     """The captures of one input, whatever it is; `seen` are those read before, by their sha256."""
     captures: list[Capture] = []
@@ -193,7 +204,7 @@ def _read_place(
                 is_repeated = True
             else:
                 try:
-                    capture = read(found, strict=strict, columns=columns)
+                    capture = read(found, strict=strict, columns=columns, tables=tables)
                 except UnknownFormat as problem:
                     unknown = problem
                 except IodiagError as problem:

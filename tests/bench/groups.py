@@ -180,6 +180,7 @@ def sa(files: Files) -> Group:
     binary = files.sa()
     measures = {
         "iodiag.read": call(partial(iodiag.read, binary)),
+        "iodiag.read, disks": call(partial(iodiag.read, binary, tables=["disk"])),
         "sadf -j -- -A": yardsticks.distribution("sadf", "-j", str(binary), "--", "-A"),
         "sar -d -f": yardsticks.distribution("sar", "-d", "-f", str(binary)),
     }

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import iodiag
 from iodiag.formats import _sa_rates, _sa_records
 from writers import sa_writer as w
 from writers.sa_cases import Reading, disk, item, read, record
@@ -86,3 +87,17 @@ def test_a_record_that_cannot_be_one_ends_a_stretch_at_the_same_byte():
     assert len(broken.tables["disk"]) == 24
     assert broken.notes[-1].line == at
     assert_same(bytes(data))
+
+
+def test_some_tables_alone_are_the_same(tmp_path):
+    path = SAMPLES / "0x2175-sysstat-12.6.1.bin"
+    whole = iodiag.read(path)
+    for wanted in (["disk"], ["swap", "memory"], ["cpu", "no such table"]):
+        some = iodiag.read(path, tables=wanted)
+        assert some.tables.keys() == whole.tables.keys() & set(wanted)
+        for family, frame in some.tables.items():
+            pd.testing.assert_frame_equal(frame, whole.tables[family])
+    text = tmp_path / "iostat.txt"
+    text.write_bytes((SAMPLES.parent / "iostat" / "12.7.7-x-g.txt").read_bytes())
+    assert set(iodiag.read(text, tables=["cpu"]).tables) == {"cpu"}
+    assert not iodiag.read(text, tables=["network"]).tables

@@ -177,7 +177,7 @@ def _part_of_sa(source: Source) -> Part:
     zone_s = _zone_s(segments)
     days: dict[tuple[str, str], None] = {}
     for segment in segments:
-        times = [record.time for record in segment.records]
+        times = segment.time.tolist()
         middles = [(before + after) // 2 for before, after in pairwise(times)]
         for number in sorted({(middle + zone_s) // _DAY_S for middle in middles}):
             days[header.host, str(pd.Timestamp(number * _DAY_S, unit="s").date())] = None
@@ -193,8 +193,8 @@ def _zone_s(segments: list[Segment]) -> int:
     """
     if not segments:
         return 0
-    first = segments[0].records[0]
-    ahead = (first.seconds_of_day - first.time % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
+    first = segments[0]
+    ahead = (first.seconds_of_day - int(first.time[0]) % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
     return round(ahead / _QUARTER_S) * _QUARTER_S
 
 

@@ -45,6 +45,12 @@ def rows_of(activity: int, stored: Stored, context: Context) -> list[Rows]:
         return list(decode(_SECTIONS[NAMES[activity]], stored, context))
 
 
+def families_of(activity: int) -> set[str]:
+    """The tables that the structures of this activity may make rows of."""
+    section = _SECTIONS[NAMES[activity]]
+    return {section.family, *section.other_family.values()}
+
+
 def _single(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
     samples = only_item(stored, context)
     yield table(section.family, samples, columns_of(section, samples))

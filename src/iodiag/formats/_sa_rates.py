@@ -140,7 +140,7 @@ def _steps(clock: Floats) -> Floats:
 def repeats(column: npt.NDArray[np.generic], period: int) -> bool:
     """Whether a column has the same values in every record, `period` in each."""
     grid = column.reshape(-1, period)
-    return bool((grid == grid[0]).all())
+    return bool((grid == grid[:1]).all())
 
 
 def distinct(column: npt.NDArray[np.generic], period: int = 0) -> tuple[npt.NDArray[np.generic], Ints]:

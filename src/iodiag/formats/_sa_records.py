@@ -75,9 +75,13 @@ class Run(NamedTuple):
 
 @dataclass
 class Segment:
-    """The statistics records between two starts of the host."""
+    """The statistics records between two starts of the host.
+
+    `seconds_of_day` is what the host's own clock showed at the first of them.
+    """
 
     cpus: int | None
+    seconds_of_day: int
     runs: list[Run] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -312,7 +316,7 @@ class _Pass:
                 return self.segments[-1]
             self.remarks.append(Remark(record.at, "the uptime went back without a RESTART record"))
         self._has_started = True
-        self.segments.append(Segment(self._cpus))
+        self.segments.append(Segment(self._cpus, record.seconds_of_day))
         apart = (record.seconds_of_day - record.time + _CLOCK_SLACK) % _ZONE_STEP
         if apart > 2 * _CLOCK_SLACK:
             self.remarks.append(Remark(record.at, "the record's two clocks disagree; its times may be wrong"))

@@ -7,7 +7,7 @@ documentation's table of formats is made from that.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -139,7 +139,8 @@ class FileFormat:
 
     `recognise` looks at the first 4 KiB, is cheap and never raises. `read` yields items, at
     least one Section among them, and raises FormatError when nothing can be read. `pos_unit` is
-    what the `line` column counts.
+    what the `line` column counts. `read_some` reads the named tables alone (None: all), where that
+    saves work.
     """
 
     id: str
@@ -147,6 +148,7 @@ class FileFormat:
     example: str | bytes
     recognise: Callable[[bytes], bool]
     read: Callable[[Source], Iterator[Item]]
+    read_some: Callable[[Source, Collection[str] | None], Iterator[Item]] | None = None
     pos_unit: Literal["line", "byte"] = "line"
     releases: str = ""
     not_read: str = ""

@@ -11,7 +11,7 @@ where it cannot ask the host), reads and writes apart, and everything else that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -31,7 +31,12 @@ from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Tables, a Section per start of the host, and notes.
+    """Tables, a Section per start of the host, and notes: see read_some."""
+    return read_some(source, None)
+
+
+def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
+    """The wanted tables (None: all), a Section per start of the host, and notes.
 
     `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
     Raises FormatError where the head is not readable, and where there is no sample (a baseline and
@@ -42,7 +47,7 @@ def read(source: Source) -> Iterator[Item]:
     if all(len(segment) < 2 for segment in segments):
         raise _without_samples(source.name, header, remarks)
     for number, segment in enumerate(segments):
-        tables = list(_tables(source, header, segment, number))
+        tables = list(_tables(source, header, segment, number, wanted))
         yield from tables
         yield _section(source, header, segment, sum(len(table.frame) for table in tables))
     yield from _skipped(source, header)
@@ -82,14 +87,18 @@ def _is_read(header: SaHeader, position: int) -> bool:
     return structure(activity, header.order, header.long_bytes) is not None
 
 
-def _tables(source: Source, header: SaHeader, segment: Segment, number: int) -> Iterator[SampleTable]:
-    """The tables of one segment; activities that share a table and its items share its rows."""
+def _tables(
+    source: Source, header: SaHeader, segment: Segment, number: int, wanted: Collection[str] | None
+) -> Iterator[SampleTable]:
+    """The wanted tables of one segment; activities that share a table and its items share its rows."""
     context = Context(header, intervals(header, segment), cpu_ticks(segment))
     merged: dict[str, list[Rows]] = {}
     seen = set()
     for position, activity in enumerate(header.activities):
         view = structure(activity, header.order, header.long_bytes)
         if view is None or activity.id in seen:
+            continue
+        if wanted is not None and not _sa_decoders.families_of(activity.id) & set(wanted):
             continue
         seen.add(activity.id)
         stored = gather(source.data, segment, position, activity, view)
@@ -180,6 +189,7 @@ FORMAT = FileFormat(
     example=bytes.fromhex("96d5 7521 0c06 0100 5001 0000"),
     recognise=_recognise,
     read=read,
+    read_some=read_some,
     pos_unit="byte",
     releases="8.1.3 to 12.7 (magics 0x2170, 0x2171, 0x2173, 0x2175), every word size and byte order",
     not_read="files from before 8.1.3: their fixed records are not documented; refused by name",
