@@ -22,7 +22,7 @@ LAW = {
     "report": {"errors", "model", "report"},
     "pipeline": {"errors", "model", "sources", "formats", "derive", "rules"},
     "comparison": {"errors", "model", "derive", "rules", "pipeline"},
-    "fleet": {"errors", "model", "sources", "formats", "derive", "pipeline", "fleet"},
+    "fleet": {"errors", "model", "sources", "formats", "derive", "report", "pipeline", "fleet"},
     "cli": {
         "errors",
         "model",

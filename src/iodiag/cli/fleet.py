@@ -34,6 +34,9 @@ _MOST_LINES = 20
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Do the jobs on this Dask cluster: tcp://HOST:PORT.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Store this table only. Repeatable.")
+@click.option(
+    "--inventory", metavar="FILE", help="CSV with a column of hosts and any of role, model, firmware, site."
+)
 @click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
 @click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the reports' times.")
 @click.option(
@@ -63,6 +66,7 @@ def fleet(
     output: str,
     jobs: int | None,
     scheduler: str | None,
+    inventory: str | None,
     prune: bool,
     quiet: bool,
     **options: Any,
@@ -75,13 +79,15 @@ def fleet(
     the manifest and on standard error.
     """
     chosen = _options(options)
+    from iodiag.fleet.inventory import read_inventory
     from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
     from iodiag.fleet.store import check_pyarrow
 
     check_pyarrow()
+    peers = read_inventory(inventory) if inventory else None
     with _engine(jobs, scheduler) as engine, progress(quiet) as told:
-        outcome = run(inputs, output, chosen, engine, told, prune)
+        outcome = run(inputs, output, chosen, engine, told, prune, peers)
     if not quiet:
         lines = [f"{row.input}: {row.status}: {row.reason}" for row in outcome.problems]
         lines += [f"no result for {line}" for line in outcome.failed]
@@ -92,6 +98,7 @@ def fleet(
         click.echo(
             f"iodiag: {outcome.host_days} host-days in {output}, {outcome.fresh} of them new", err=True
         )
+        click.echo(f"iodiag: {one_line(outcome.headline)} See {output}/fleet.html", err=True)
     if not outcome.host_days:
         fail("no input held samples of any host; see the lines above", EXIT_INPUT)
 

@@ -38,6 +38,7 @@ def finding_rows(report: Report, host: str, day: str, key: str) -> list[Row]:
             **{name: finding[name] for name in ("rule", "severity", "confidence", "devices")},
             **{name: finding[name] for name in ("start", "end", "title", "summary")},
             "evidence": json.dumps(finding["evidence"], allow_nan=False),
+            "explained_by": finding["explained_by"],
             "key": key,
         }
         for finding in report.as_dict()["findings"]
@@ -66,6 +67,7 @@ def device_rows(view: View, host: str, day: str) -> Iterator[Row]:
             "model": series.device.model if series.device else None,
             # no listing that is read states it yet
             "firmware": None,
+            "kernel": view.kernel,
             "rotational": None if series.rotational is None else bool(series.rotational),
             "samples": len(series.frame),
         }

@@ -15,8 +15,10 @@ from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import jobs, store
 from iodiag.fleet.discover import Scan, inputs_of, scan
+from iodiag.fleet.inventory import Inventory
 from iodiag.fleet.places import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
+from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record
 from iodiag.sources.remote import is_remote
 
@@ -48,14 +50,15 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: how many host-days there are, how many of them are new, and the manifest's
-    lines on inputs that were not read whole.
+    """What became of a run: how many host-days there are, how many of them are new, what has no result and
+    why, the manifest's lines on inputs that were not read whole, and the fleet report's first sentence.
     """
 
     host_days: int
     fresh: int
     failed: tuple[str, ...]
     problems: tuple[InputRow, ...]
+    headline: str
 
 
 def run(
@@ -65,6 +68,7 @@ def run(
     engine: Engine,
     progress: Progress,
     prune: bool = False,
+    inventory: Inventory | None = None,
 ) -> Outcome:
     """Bring the data set at `out` up to date with the inputs; what is there already is not done again.
 
@@ -84,8 +88,11 @@ def run(
         wanted = {(job.host, job.day): job.key for job in planned.jobs}
         files = place.files()
         kept = [record for record in store.records(place, files) if _stays(record, wanted, prune)]
-        store.sweep(place, files, (path for record in kept for path in (record.path, *record.files)))
+        store.sweep(
+            place, files, (path for record in kept for path in (record.path, record.page, *record.files))
+        )
         store.join(place, kept, (*planned.rows, *lines, *rows))
+        headline, pages = publish(place, kept, engine, progress, inventory)
         head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
         place.remove(store.RUN)
@@ -93,8 +100,9 @@ def run(
     return Outcome(
         len(kept),
         len(todo) - len(failed),
-        tuple(failed),
+        (*failed, *pages),
         tuple(row for row in accounts if row.status != "read"),
+        headline,
     )
 
 

@@ -37,10 +37,10 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "findings": {
         **dict.fromkeys((*_WORDS, "rule", "severity", "confidence"), "word"),
         "devices": "words",
-        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "key"), "word"),
+        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "explained_by", "key"), "word"),
     },
     "devices": {
-        **dict.fromkeys((*_WORDS, "device", "kind", "model", "firmware"), "word"),
+        **dict.fromkeys((*_WORDS, "device", "kind", "model", "firmware", "kernel"), "word"),
         "rotational": "flag",
         "samples": "count",
         "direction": "word",
@@ -123,6 +123,11 @@ class Record:
     def report(self) -> str:
         """Where its report stands."""
         return report_path(self.host, self.day)
+
+    @property
+    def page(self) -> str:
+        """Where its page stands, if the fleet report leads to it."""
+        return report_path(self.host, self.day, "html")
 
     @property
     def is_settled(self) -> bool:
