@@ -138,12 +138,12 @@ class SaFile:
     slots: Mapping[int, int] = field(default_factory=dict)
 
     def write(self) -> bytes:
-        return b"".join((self._head(), *(self._record(record) for record in self.records)))
+        return b"".join((self.head(), *(self._record(record) for record in self.records)))
 
     def _pack(self, code: str, *values: int | bytes) -> bytes:
         return struct.pack(self.order + code.replace("L", "Q" if self.long_bytes == 8 else "I4x"), *values)
 
-    def _head(self) -> bytes:
+    def head(self) -> bytes:
         start = self._pack("HH4B", SYSSTAT, self.magic, *self.version, 0)
         names = (b"Linux", self.host, self.kernel, self.machine)
         first = self._times()[0] if self.records else 1_700_000_000
