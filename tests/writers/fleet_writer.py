@@ -225,7 +225,13 @@ def _memory(rng: np.random.Generator) -> dict[str, Floats]:
     """Gauges in kB."""
     free = 2_000_000 * rng.lognormal(0, 0.05, SAMPLES)
     total = np.full(SAMPLES, 16_000_000.0)
-    return {"free": free, "total": total, "available": free * 3, "swap_total": total / 4, "swap_free": total / 5}
+    return {
+        "free": free,
+        "total": total,
+        "available": free * 3,
+        "swap_total": total / 4,
+        "swap_free": total / 5,
+    }
 
 
 def _queue(role: Role, busy: Floats, is_ill: npt.NDArray[np.bool_], trouble: str) -> dict[str, Floats]:

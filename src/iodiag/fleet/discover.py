@@ -14,6 +14,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
@@ -222,6 +223,10 @@ def days_of(frame: pd.DataFrame, zone_s: int) -> pd.Series:
     times = frame["time"]
     if times.dt.tz is not None:
         times = times.dt.tz_localize(None)
-    seconds = frame["interval_s"].fillna(0) if "interval_s" in frame else 0.0
-    middles = times - pd.to_timedelta(seconds / 2, unit="s") + pd.Timedelta(seconds=zone_s)
-    return middles.dt.strftime("%Y-%m-%d").astype(object).fillna(UNDATED).astype(str)
+    moments = times.to_numpy(dtype="datetime64[ns]")
+    halves = np.nan_to_num(frame["interval_s"].to_numpy(dtype=np.float64)) / 2
+    shifts = ((zone_s - halves) * 1e9).astype("timedelta64[ns]")
+    days = (moments + shifts).astype("datetime64[D]")
+    distinct, place = np.unique(days, return_inverse=True)
+    names = [UNDATED if np.isnat(day) else str(day) for day in distinct]
+    return pd.Series(np.array(names, dtype=object)[place], index=frame.index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from iodiag.derive.baselines import by_hour
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.weighted import values
 from iodiag.model.report import Report
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = dict[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -97,31 +100,33 @@ def _quantile(data: Floats, weights: Floats, share: float) -> float | None:
     return float(data[known][order][min(place, len(order) - 1)])
 
 
-def stored_table(frame: pd.DataFrame) -> pd.DataFrame:
+def stored_table(frame: pd.DataFrame) -> pa.Table:
     """A normalised table as it is stored: of one type per column, whatever host it is from.
 
     `time` is the time that the clock showed, and `zone` the name of its zone ("" where the source
     states none). Host and day are the folder's. Words are text, never categories.
     """
-    stored = frame.drop(columns=["host", "clock"], errors="ignore")
-    times = stored["time"]
-    zone = str(times.dt.tz) if times.dt.tz is not None else ""
-    if "clock" in frame:
-        zones = frame["clock"].astype(object).where(frame["clock"] == "UTC", "")
-    else:
-        zones = pd.Series(zone, index=frame.index, dtype=object)
-    naive = times.dt.tz_localize(None) if times.dt.tz is not None else times
-    stored = stored.assign(time=naive.astype("datetime64[us]"))
-    stored.insert(list(stored.columns).index("time") + 1, "zone", zones)
-    for name in stored.columns:
-        column = stored[name]
-        if column.dtype.kind in "iu":
-            stored[name] = column.astype("int64")
+    import pyarrow as pa
+
+    columns: dict[str, pa.Array] = {}
+    for name in frame.columns.drop(["host", "clock"], errors="ignore"):
+        column = frame[name]
+        if name == "time":
+            zone = column.dt.tz
+            naive = column if zone is None else column.dt.tz_localize(None)
+            columns["time"] = pa.array(naive.to_numpy(dtype="datetime64[us]"), type=pa.timestamp("us"))
+            stated = frame["clock"].eq("UTC") if "clock" in frame else [zone is not None] * len(frame)
+            words = ["" if not is_stated else "UTC" if zone is None else str(zone) for is_stated in stated]
+            columns["zone"] = pa.array(words, type=pa.string())
+        elif column.dtype.kind in "iu":
+            columns[name] = pa.array(column.to_numpy(dtype=np.int64))
         elif column.dtype.kind == "f":
-            stored[name] = column.astype("float64")
-        elif column.dtype.kind not in "bM":
-            stored[name] = column.astype(object).where(column.notna(), None)
-    return stored
+            columns[name] = pa.array(column.to_numpy(dtype=np.float64), from_pandas=True)
+        elif column.dtype.kind == "b":
+            columns[name] = pa.array(column.to_numpy(dtype=np.bool_))
+        else:
+            columns[name] = pa.array(column, from_pandas=True).cast(pa.string())
+    return pa.table(columns)
 
 
 def hour_rows(hosts: Iterable[View], host: str) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
@@ -25,6 +26,9 @@ class Cluster:
         except ImportError:
             raise ConfigError("--scheduler needs dask.distributed: pip install iodiag[fleet]") from None
         self._address = address
+        # what its log says of a lost connection is said here in a line
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         try:
             self._client = Client(address, timeout="15s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
@@ -45,7 +49,7 @@ class Cluster:
 
         waiting = iter(items)
         running: dict[str, Item] = {}
-        stream = as_completed()
+        stream = as_completed(loop=self._client.loop)
         try:
             while True:
                 for item in islice(waiting, max(0, self._room() - len(running))):

@@ -21,7 +21,6 @@ from iodiag.fleet.places import TEMPORARY, Place, write
 from iodiag.fleet.plan import InputRow
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 __all__ = ["Day", "Place", "Record", "join", "records", "sweep", "write_day"]
@@ -100,7 +99,7 @@ class Day:
     devices: list[dict[str, Any]]
     outcomes: list[dict[str, Any]]
     hours: list[dict[str, Any]] = field(repr=False)
-    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    tables: Mapping[str, pa.Table] = field(repr=False)
     report: str = field(repr=False)
 
 
@@ -156,7 +155,7 @@ def write_day(place: Place, token: str, day: Day) -> None:
     if place.read(RUN) != token.encode():
         raise OutputError(f"{place.name}: another run has begun to write there; this one ends")
     where = f"host={folder_name(day.host)}/day={folder_name(day.day)}/part-{day.key}.parquet"
-    contents = {f"tables/{name}/{where}": _parquet_of(frame) for name, frame in day.tables.items()}
+    contents = {f"tables/{name}/{where}": _parquet(table) for name, table in day.tables.items()}
     if day.hours:
         contents[f"{_HOURS}/{where}"] = _parquet(table_of("hours", day.hours))
     contents[report_path(day.host, day.day)] = day.report.encode()
@@ -287,18 +286,6 @@ def table_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
     return pa.Table.from_pylist(rows, schema=schema(name))
-
-
-def _parquet_of(frame: pd.DataFrame) -> bytes:
-    import pyarrow as pa
-
-    arrays = {
-        name: pa.array(
-            frame[name], type=pa.string() if frame[name].dtype == object else None, from_pandas=True
-        )
-        for name in frame.columns
-    }
-    return _parquet(pa.table(arrays))
 
 
 def _parquet(table: pa.Table) -> bytes:
