@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from iodiag.model.finding import Finding
+from iodiag.model.finding import Evidence, Finding
 from iodiag.rules._precedence import order
 
 
@@ -57,3 +59,45 @@ def test_a_likely_cause_explains_what_is_surer(cause, effect, nested):
         {},
     )
     assert found[1].explained_by == ("volume-cap" if nested else None)
+
+
+@pytest.mark.parametrize(
+    ("cause", "confidence", "raised"),
+    [("warning", "high", "critical"), ("warning", "medium", "critical"), ("critical", "medium", "critical")],
+)
+def test_no_symptom_outranks_its_cause(cause, confidence, raised):
+    said = Evidence("all of them 45 %", {"full": 45.0})
+    symptom = replace(finding("psi-io-pressure", "high", "critical"), evidence=(said,))
+    _, found = order([symptom, finding("throttled-above-device", confidence, cause)], {})
+    assert found.severity == raised
+    # the line that says how grave it is goes along with the severity
+    assert [(e.text, e.weighs) for e in found.evidence] == (
+        [(said.text, "context")] if cause != raised else []
+    )
+
+
+def test_harm_reaches_the_cause_of_a_cause():
+    symptom = finding("psi-io-pressure", "high", "critical")
+    full = finding("true-saturation", "high", devices=("sda",))
+    cap = finding("volume-cap", "medium", "notice", devices=("sda",))
+    found = {f.rule: f for f in order([symptom, full, cap], {})}
+    assert found["true-saturation"].severity == "critical"
+    assert found["true-saturation"].explained_by == "volume-cap"
+    assert found["volume-cap"].severity == "notice", "a cause without a cost of its own is not made grave"
+    grave = {f.rule: f for f in order([symptom, full, replace(cap, severity="warning")], {})}
+    assert grave["volume-cap"].severity == "critical"
+
+
+@pytest.mark.parametrize(
+    ("symptom", "cause", "nested"),
+    [
+        ("critical", "notice", False),
+        ("warning", "notice", False),
+        ("notice", "notice", True),
+        ("info", "notice", True),
+        ("critical", "warning", True),
+    ],
+)
+def test_an_inefficiency_does_not_stop_the_host(symptom, cause, nested):
+    found = order([finding("psi-io-pressure", "high", symptom), finding("slow-member", "high", cause)], {})
+    assert bool(found[0].explained_by) == nested

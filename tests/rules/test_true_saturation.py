@@ -80,6 +80,16 @@ def test_writes_that_nobody_waits_for_are_no_warning(run):
     assert waiting.severity == "warning"
 
 
+@pytest.mark.parametrize(
+    ("size", "depth", "severity"), [(512, 17, "notice"), (512, 50, "notice"), (16, 17, "warning")]
+)
+def test_a_backup_with_a_patient_queue_is_a_severity_lower(run, size, depth, severity):
+    """Where nothing counts who waits, large writes are a stream, and small ones somebody's."""
+    rows = load(140, 1000 * depth / 140, reads=0.0, size=size)
+    (finding,) = found(run(iostat([{"sda": rows}] * 20), lsblk(("sda", True))))
+    assert finding.severity == severity
+
+
 def test_a_standstill_is_critical(run):
     lines = [
         f"{1795182148 + n} some avg10=95.00 avg60=50.00 avg300=9.00 total={n * 950000} " for n in range(20)

@@ -92,3 +92,15 @@ def test_a_layout_without_util_is_not_applicable(run):
     text = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 10.00 40.00 0.00 40 0\n"
     report = run(text)
     assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+@pytest.mark.parametrize(("moments", "count"), [(1, 0), (2, 1), (20, 1)])
+def test_util_in_ticks_alarms_where_it_is_more_than_a_moment(run, moments, count):
+    quiet, ticked = load(60, 1, util=5), load(180, 0.44, util=85)
+    rows = [ticked if 5 <= n < 5 + moments else quiet for n in range(25)]
+    assert len(found(run(iostat([{"sda": row} for row in rows])))) == count
+
+
+def test_a_single_sample_in_ticks_is_told(run):
+    (finding,) = found(run(iostat([{"sda": load(180, 0.44, util=85)}])))
+    assert (finding.severity, finding.confidence) == ("info", "low")

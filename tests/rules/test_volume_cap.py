@@ -81,3 +81,13 @@ def test_a_few_samples_prove_nothing(run):
 def test_sar_is_enough(run):
     row = {"tps": 3000.0, "rkB/s": 8000.0, "wkB/s": 4000.0, "areq-sz": 4.0, "aqu-sz": 32.0, "await": 10.7}
     assert found(run(sar_d([{"sda": row | {"%util": 100.0}}] * 20), FLASH))
+
+
+@pytest.mark.parametrize("flat", [0.5, 1.0, 2.0, 3.0, 3.3, 3.6, 4.0, 5.0, 8.0, 12.0])
+def test_what_is_flat_in_a_narrow_band_is_flat_in_a_wider_one(report_of, flat):
+    # a step of a ladder: the last sample of one depth, and half of a sample between them
+    rows = [held(3000, 16, jitter=jitter(n)) for n in range(11)] + [held(2900, 16), load(580, 60, util=15)]
+    rows += [held(3000, 64, jitter=jitter(n)) for n in range(12)]
+    text = iostat([{"sda": row} for row in rows])
+    report = report_of(text, FLASH, rules=[RULE], limits={f"{RULE}.flat": flat})
+    assert found(report)

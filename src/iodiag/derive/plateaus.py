@@ -73,17 +73,18 @@ def plateau(
     usable = demand & (rates > 0)
     if not usable.any():
         return None
-    centre = densest(rates[usable], width)
-    rows = longest(frame, usable & (np.abs(rates / centre - 1) <= width))
-    if rows is None or len(rows) < least:
-        return None
-    on_it = rates[frame.index.get_indexer(rows.index)]
-    rate, variation = float(np.median(on_it)), float(np.std(on_it) / np.mean(on_it))
-    if variation > width:
-        return None
-    return Plateau(
-        rows, quantity, rate, variation, caps.near(rate, quantity), caps.round_number(rate, quantity)
-    )
+    is_on_it = usable & (np.abs(rates / densest(rates[usable], width) - 1) <= width)
+    # a wider band may bridge a sample far outside it: then what lies between such samples counts
+    for gap in (1, 0):
+        rows = longest(frame, is_on_it, gap)
+        if rows is None or len(rows) < least:
+            return None
+        on_it = rates[frame.index.get_indexer(rows.index)]
+        rate, variation = float(np.median(on_it)), float(np.std(on_it) / np.mean(on_it))
+        if variation <= width:
+            cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
+            return Plateau(rows, quantity, rate, variation, cap, round_rate)
+    return None
 
 
 def likeness(found: Plateau) -> Iterator[Evidence]:

@@ -60,12 +60,15 @@ HARMS_TASKS: tuple[str, ...] = (
 )
 """Causes of SYMPTOMS; one of at least `medium` confidence is enough."""
 
+_REAL = SEVERITIES.index("warning")
+
 
 def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> list[Finding]:
     """Findings without those that another replaces, effects marked with their cause.
 
     `relatives` maps a device to those above and below it, for which a cause counts too. A cause of
     `low` confidence is a guess: it replaces nothing, and explains nothing that is surer than itself.
+    No symptom outranks its cause: what the kernel measured of the harm is the cause's severity.
     """
     found = list(findings)
     kept = [f for f in found if not any(_replaces(other, f) for other in found)]
@@ -76,7 +79,21 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
         cause = max(causes, key=_weight).rule if causes else None
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
         result.append(replace(finding, supersedes=supersedes, explained_by=cause))
-    return result
+    return [_with_harm(finding, result) for finding in result]
+
+
+def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
+    """A cause as grave as the harm that the kernel measured below it, with the line that says so."""
+    below = {cause.rule}
+    found = [f for f in findings if f.host == cause.host]
+    for _ in found:
+        below |= {f.rule for f in found if f.explained_by in below}
+    harm = [f for f in found if f.rule in SYMPTOMS and f.rule in below - {cause.rule}]
+    worst = max(harm, key=_weight, default=cause)
+    if _weight(worst)[0] <= _weight(cause)[0] or _weight(cause)[0] < _REAL or cause.confidence == "low":
+        return cause
+    told = tuple(replace(item, weighs="context") for item in worst.evidence[:1])
+    return replace(cause, severity=worst.severity, evidence=(*cause.evidence, *told))
 
 
 def _replaces(winner: Finding, loser: Finding) -> bool:
@@ -95,7 +112,9 @@ def _weight(finding: Finding) -> tuple[int, int]:
 def _explains(cause: Finding, effect: Finding, relatives: dict[str, frozenset[str]]) -> bool:
     if effect.rule in SYMPTOMS:
         is_sure = cause.confidence != "low" and cause.severity != "info"
-        return cause.rule in HARMS_TASKS and is_sure and cause.host == effect.host
+        # an inefficiency that nobody pays for does not stop the host's tasks
+        is_grave = _weight(cause)[0] >= min(_weight(effect)[0], _REAL)
+        return cause.rule in HARMS_TASKS and is_sure and is_grave and cause.host == effect.host
     if effect.rule not in EXPLAINS.get(cause.rule, ()) or cause.host != effect.host:
         return False
     near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))

@@ -118,8 +118,9 @@ def _severity(view: View, load: Load, sure: Confidence, limits: Limits) -> Sever
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
     waiting = blocked(view, load.level.rows)
-    is_flood = load.level.busy_depth >= limits.flood if waiting is None else waiting[1] < NOBODY
-    if load.level.direction == "writes" and is_flood:
+    is_flood = load.level.busy_depth >= limits.flood or load.level.size_kb >= limits.stream
+    is_patient = is_flood if waiting is None else waiting[1] < NOBODY
+    if load.level.direction == "writes" and is_patient:
         return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
@@ -171,6 +172,12 @@ RULE = Rule(
             "requests",
             "writes in flight that may be writeback with no one waiting",
             "the depth of a SATA queue",
+        ),
+        "stream": Threshold(
+            128,
+            "kB",
+            "size from which writes are a stream: it waits for its end, not for each of them",
+            "the default readahead; no log is written in such pieces",
         ),
         "standstill": Threshold(
             40,
