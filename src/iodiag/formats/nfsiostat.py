@@ -3,8 +3,8 @@
 Versions 1.2 (`op/s`) to 2.8 (with queue times from 2.5 and errors from 2.6 on). The reports of -a, -d and -s
 show other operations and cache statistics: those lines are taken and not kept. `avg exe` is from a request's
 birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
-(nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample of
-the present either, and all that leaves out reports since boot must leave it out, too.
+(nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
+of the present either, and all that leaves out reports since boot must leave it out, too.
 """
 
 from __future__ import annotations

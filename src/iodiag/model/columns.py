@@ -37,7 +37,7 @@ KEYS = {
     "interval_s": "length of the sample in seconds; NaN where unknown",
     "segment": "0-based; a new one begins at a banner, a RESTART or a visible command",
     "report": "0-based number of the report within its segment",
-    "since_boot": "true for a first report that averages everything since boot (of nfsiostat: since the mount)",
+    "since_boot": "true for a first report that averages everything since boot (nfsiostat: since the mount)",
 }
 """Columns that every table has, beside the key of its family."""
 
