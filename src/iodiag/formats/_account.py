@@ -11,7 +11,7 @@ import pandas as pd
 from iodiag.formats._found import CLASS, UNSEEN, Classes, Walk
 from iodiag.formats._lines import Bools, Text
 from iodiag.formats._rows import Rows
-from iodiag.formats._times import Timing
+from iodiag.formats._times import Timing, levels
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 
 _MOST_NOTES = 200
@@ -36,7 +36,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
         )
     merged: dict[tuple[int, str], Section] = {}
     for rows, timing in zip(all_rows, all_timings, strict=True):
-        for number in np.unique(timing.segment).tolist():
+        for number in levels(timing.segment):
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
             section = _section(found, rows, timing, slice(first, last))
             old = merged.get((number, rows.layout.format))
@@ -45,7 +45,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
 
 
 def _section(found: Walk, rows: Rows, timing: Timing, here: slice) -> Section:
-    banner = found.blocks[rows.block[here.start]].origin.banner
+    banner = found.blocks.like(rows.block[here.start]).origin.banner
     times = timing.absolute[here][timing.is_dated[here]]
     times = times[np.abs(times) < _LAST_SECOND]
     start, end = (
@@ -84,7 +84,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
     loose = np.array(found.loose, dtype=np.int64)
-    is_row = found.tokens.counts[loose] >= _FEWEST_WORDS
+    is_row = np.array([len(text.line(n).split()) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
     classes[loose] = CLASS["unread"]
     is_loose = set(loose.tolist())
@@ -105,7 +105,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
     """The original lines by class. What cleaning left nothing of is noise."""
     kept = ~text.is_blank
-    is_solid = _solid_lines(source.data)
+    is_solid = kept if text.data is source.data else _solid_lines(source.data)
     if text.spans is None:
         counts = np.bincount(classes[kept], minlength=len(LINE_CLASSES))
     else:

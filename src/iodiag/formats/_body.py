@@ -18,45 +18,93 @@ from iodiag.model.units import HUMAN_BYTES
 
 Floats = npt.NDArray[np.float64]
 
-_CHUNK = 1 << 16
-_WIDEST = 18  # digits that a float64 product of ten still holds well enough; wider goes one by one
+_EXACT_DIGITS = 15  # a float64 holds so many; its quotient by a power of ten is then float()'s own
+_WIDEST = 24  # wider tokens go one by one
 _POWERS = 10.0 ** np.arange(_WIDEST + 1)
+_WORD = 8  # bytes that are read at a time
 _POINT, _COMMA = 46, 44
+_BLANK, _TAB, _FEED = 32, 9, 10
+
+# masks for eight characters at once, the first of them the lowest byte; a digit less "0" is its value
+_ALL_ZEROS = np.uint64(0x3030303030303030)
+_THIRD_LAST = np.uint64(0x0000FF0000000000)
+_POINT_THIRD_LAST = np.uint64((_POINT ^ 0x30) << 40)
+_BEFORE_POINT = np.uint64(0x000000FFFFFFFFFF)
+_BEHIND_POINT = np.uint64(0xFFFF000000000000)
+_TO_HIGH_BIT = np.uint64(0x7676767676767676)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_ADD_NEIGHBOURS = tuple(
+    (np.uint64(factor), np.uint64(shift), np.uint64(kept))
+    for factor, shift, kept in (
+        ((10 << 8) + 1, 8, 0x00FF00FF00FF00FF),
+        ((100 << 16) + 1, 16, 0x0000FFFF0000FFFF),
+        ((10_000 << 32) + 1, 32, 0x00000000FFFFFFFF),
+    )
+)
 _MOST_COMMA_DECIMALS = 2  # sysstat prints no more; three digits behind a comma may be thousands
 _ODD = re.compile(r"([-+]?)(\d{0,40})(?:([.,])(\d{1,40}))?([sBkKMGTP%]?)(?:i?B)?(?:/s)?", re.ASCII)
 _NO_VALUE = ("nan", "inf", "infinity", "n/a", "-", "--")
 
 
-class Numbers(NamedTuple):
-    """The values of tokens, each array of the shape that was asked for.
+class _Plain(NamedTuple):
+    """What tokens of digits and at most one decimal sign say; `is_odd` marks those that are none.
 
-    `suffix` is the factor from a printed size suffix to bytes (NaN without one), `is_bad` marks what is
-    no number and `is_plain` what is digits with at most one decimal sign, `has_comma` and `has_point`
-    tell which sign, `decimals` how many digits stand behind it.
+    `is_long` marks those of so many digits that the value is not exact.
     """
 
     values: Floats
-    suffix: Floats
+    is_odd: Bools
+    has_comma: Bools
+    has_point: Bools
+    decimals: npt.NDArray[np.int8]
+    is_long: Bools
+
+
+class Numbers(NamedTuple):
+    """The values of tokens, each array of the shape that was asked for.
+
+    `suffix` is the factor from a printed size suffix to bytes (NaN without one; None: no token has any),
+    `is_bad` marks what is no number and `is_plain` what is digits with at most one decimal sign,
+    `has_comma` and `has_point` tell which sign, `decimals` how many digits stand behind it.
+    """
+
+    value: Floats
+    suffix: Floats | None
     is_bad: Bools
     is_plain: Bools
     has_comma: Bools
     has_point: Bools
-    decimals: Ints
+    decimals: npt.NDArray[np.int8]
 
 
 class Tokens:
-    """The edges of every token of a text between `separators`, and which line each belongs to."""
+    """The edges of every token in the lines `first` to `last` (left out) of a text, as offsets into it.
 
-    def __init__(self, text: Text, separators: bytes = b" \t\n") -> None:
-        is_solid = np.ones(256, dtype=np.bool_)
-        is_solid[list(separators)] = False
-        solid = np.concatenate(([False], is_solid[text.bytes], [False]))
+    `begins` is the index of each line's first token, `counts` how many it has.
+    """
+
+    def __init__(self, text: Text, first: int, last: int) -> None:
+        begin, end = int(text.starts[first]), int(text.ends[last - 1])
+        chars = text.bytes[begin:end]
+        solid = np.zeros(len(chars) + 2, dtype=np.bool_)
+        solid[1:-1] = (chars != _BLANK) & (chars != _TAB) & (chars != _FEED)
         edges = np.flatnonzero(solid[1:] != solid[:-1])
-        self.starts: Ints = edges[0::2]
-        self.ends: Ints = edges[1::2]
-        self.first: Ints = np.searchsorted(self.starts, text.starts)
-        self.counts: Ints = np.searchsorted(self.starts, text.ends) - self.first
+        edges += begin
+        self.starts: Ints = np.ascontiguousarray(edges[0::2])
+        self.ends: Ints = np.ascontiguousarray(edges[1::2])
+        places = np.searchsorted(self.starts, text.starts[first:last])
+        self._begins: Ints = places
+        self._counts: Ints = np.diff(places, append=len(self.starts))
+        self._first = first
         self._text = text
+
+    def begins(self, lines: Ints) -> Ints:
+        """The index of each line's first token."""
+        return self._begins[lines - self._first]
+
+    def counts(self, lines: Ints) -> Ints:
+        """The number of tokens of each line."""
+        return self._counts[lines - self._first]
 
     def words(self, index: Ints) -> list[str]:
         """Tokens by their index, decoded."""
@@ -64,62 +112,80 @@ class Tokens:
         edges = zip(self.starts[index].tolist(), self.ends[index].tolist(), strict=True)
         return [data[a:b].decode("utf-8", "replace") for a, b in edges]
 
-    def categories(self, index: Ints) -> tuple[npt.NDArray[np.intp], list[str]]:
-        """Codes and distinct words of many tokens that repeat (device names)."""
-        words: dict[bytes, int] = {}
-        data = self._text.data
-        edges = zip(self.starts[index].tolist(), self.ends[index].tolist(), strict=True)
-        codes = np.fromiter(
-            (words.setdefault(data[a:b], len(words)) for a, b in edges), dtype=np.intp, count=len(index)
-        )
-        return codes, [word.decode("utf-8", "replace") for word in words]
-
-    def numbers(self, index: Ints, decimal_comma: bool) -> tuple[Floats, Bools, Floats]:
-        """Values of the tokens, which of them are no numbers, and the bytes per unit of suffixed ones.
-
-        Of shape like `index`, for inputs where one decision on the decimal sign holds throughout.
-        """
-        found = self.printed(index)
-        is_bad = found.is_bad if decimal_comma else found.is_bad | found.has_comma
-        return found.values, is_bad, found.suffix
-
     def printed(self, index: Ints) -> Numbers:
         """The values of tokens, whatever decimal sign each has. A size suffix is taken off the value."""
-        flat = index.ravel()
-        size, shape = len(flat), index.shape
-        values, decimals = np.empty(size), np.empty(size, dtype=np.int64)
-        odd, comma, point = (np.empty(size, dtype=np.bool_) for _ in range(3))
-        for begin in range(0, size, _CHUNK):
-            part = slice(begin, begin + _CHUNK)
-            starts, ends = self.starts[flat[part]], self.ends[flat[part]]
-            plain = _plain(self._text.bytes, starts, ends)
-            values[part], odd[part], comma[part], point[part], decimals[part] = plain
-        suffix = np.full(size, np.nan)
-        bad = np.zeros(size, dtype=np.bool_)
-        known: dict[str, tuple[float, float, bool]] = {}
-        places = np.flatnonzero(odd)
-        for place, word in zip(places.tolist(), self.words(flat[places]), strict=True):
-            if word not in known:
-                known[word] = odd_number(word, True)
-            values[place], suffix[place], bad[place] = known[word]
+        flat, shape = index.ravel(), index.shape
+        starts, ends = self.starts[flat], self.ends[flat]
+        values, has_point, is_short = _short(self._text, starts, ends)
+        decimals = has_point.view(np.int8) * np.int8(2)
+        comma, odd, bad = (np.zeros(len(flat), dtype=np.bool_) for _ in range(3))
+        suffix = None
+        places = np.flatnonzero(~is_short)
+        if len(places):
+            rest = _plain(self._text.bytes, starts[places], ends[places])
+            values[places], decimals[places] = rest.values, rest.decimals
+            odd[places], comma[places], has_point[places] = rest.is_odd, rest.has_comma, rest.has_point
+            places = places[rest.is_odd | rest.is_long]
+        if len(places):
+            suffix = np.full(len(flat), np.nan)
+            known: dict[str, tuple[float, float, bool]] = {}
+            for place, word in zip(places.tolist(), self.words(flat[places]), strict=True):
+                if word not in known:
+                    known[word] = odd_number(word, True)
+                values[place], suffix[place], bad[place] = known[word]
         return Numbers(
-            values=values.reshape(shape),
-            suffix=suffix.reshape(shape),
+            value=values.reshape(shape),
+            suffix=None if suffix is None else suffix.reshape(shape),
             is_bad=bad.reshape(shape),
             is_plain=~odd.reshape(shape),
             has_comma=comma.reshape(shape),
-            has_point=point.reshape(shape),
+            has_point=has_point.reshape(shape),
             decimals=decimals.reshape(shape),
         )
 
 
-def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Floats, Bools, Bools, Bools, Ints]:
-    """Values of tokens of digits and at most one decimal sign; which are not; commas, points, decimals."""
+def _short(text: Text, starts: Ints, ends: Ints) -> tuple[Floats, Bools, Bools]:
+    """Values of tokens of at most eight bytes that are digits, or digits with two behind a point.
+
+    Also which have the point, and which tokens are of this shape at all; the values of others mean nothing.
+    All eight bytes that end with a token are one unsigned number, its last byte the highest. Shifting
+    clears what stands in front of the token and closes the gap of the point; each of three
+    multiplications then adds neighbours up: digits to pairs, pairs to fours, fours to eight.
+    """
+    if len(text.data) < _WORD or not len(starts):
+        none = np.zeros(len(starts), dtype=np.bool_)
+        return np.zeros(len(starts)), none, none.copy()
+    widths = ends - starts
+    word = text.eights[np.maximum(ends - _WORD, 0)]
+    word ^= _ALL_ZEROS
+    blank_bits = (np.maximum(_WORD - widths, 0) << 3).view(np.uint64)
+    word >>= blank_bits
+    word <<= blank_bits
+    has_point = (word & _THIRD_LAST) == _POINT_THIRD_LAST
+    closed = word & _BEFORE_POINT
+    closed <<= np.uint64(8)
+    closed |= word & _BEHIND_POINT
+    word = closed if has_point.all() else np.where(has_point, closed, word)
+    # a byte above 9 sets its highest bit, or had it set; a carry out of one only follows such a byte
+    beyond = word + _TO_HIGH_BIT
+    beyond |= word
+    beyond &= _HIGH_BITS
+    is_short: Bools = (beyond == 0) & (widths <= _WORD) & (ends >= _WORD)
+    for factor, shift, kept in _ADD_NEIGHBOURS:
+        word *= factor
+        word >>= shift
+        word &= kept
+    values = word.astype(np.float64)
+    values /= np.where(has_point, 100.0, 1.0)
+    return values, has_point, is_short
+
+
+def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Plain:
+    """The values of tokens of any decimals and either decimal sign."""
     widths = ends - starts
     widest = int(min(widths.max(initial=0), _WIDEST))
     mantissa = np.zeros(len(starts))
-    decimals = np.zeros(len(starts), dtype=np.int64)
-    signs = np.zeros(len(starts), dtype=np.int64)
+    decimals, signs, digits = (np.zeros(len(starts), dtype=np.int8) for _ in range(3))
     comma = np.zeros(len(starts), dtype=np.bool_)
     odd = widths > _WIDEST
     for back in range(widest, 0, -1):
@@ -130,18 +196,19 @@ def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Float
         is_comma = (char == _COMMA) & inside
         is_sign = is_comma | ((char == _POINT) & inside)
         mantissa = np.where(is_digit, mantissa * 10 + digit, mantissa)
+        digits += is_digit
         decimals += is_digit & (signs > 0)
         signs += is_sign
         comma |= is_comma
         odd |= inside & ~is_digit & ~is_sign
     odd |= (
         (signs > 1)
-        | (widths <= signs)
+        | (digits == 0)
         | ((signs == 1) & (decimals == 0))
         | (comma & (decimals > _MOST_COMMA_DECIMALS))
     )
-    values: Floats = mantissa / _POWERS[np.minimum(decimals, _WIDEST)]
-    return values, odd, comma, (signs > 0) & ~comma, decimals
+    values: Floats = mantissa / _POWERS[decimals]
+    return _Plain(values, odd, comma, (signs > 0) & ~comma, decimals, digits > _EXACT_DIGITS)
 
 
 def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
@@ -156,13 +223,6 @@ def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
         return math.nan, math.nan, True
     value = float(f"{sign}{whole or 0}.{fraction or 0}")
     return value, HUMAN_BYTES.get(suffix, math.nan), False
-
-
-def uses_decimal_comma(sample: str) -> bool:
-    """Whether the numbers of a sample have decimal commas, where nothing in a row can tell."""
-    commas = len(re.findall(r"(?<![\d.,])\d+,\d{1,2}(?![\d.,])", sample))
-    points = len(re.findall(r"(?<![\d.,/:])\d+\.\d{1,2}(?![\d.,])", sample))
-    return commas > points
 
 
 def is_value(word: str) -> bool:

@@ -5,44 +5,75 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
-from iodiag.formats._found import Walk
-from iodiag.formats._headers import numeric_share
-from iodiag.formats._lines import Ints, Text
+from iodiag.formats._headers import is_number, numeric_share
+from iodiag.formats._lines import Bools, Ints, Text
 
 _FEW_LINES = 20_000
 _LONGEST_LINE = 10_000
+_LONGEST_CLOCK = 40
+_TAIL = 10
+
+_ONES = np.uint64(0x0101010101010101)
+_HIGH_BITS = np.uint64(0x8080808080808080)
 
 
-def candidates(found: Walk) -> Ints:
-    """Indices of the lines that may be structure; a superset, and all lines of a short text.
+def candidates(text: Text) -> Ints:
+    """Indices of the lines that may be structure; a superset, and all solid lines of a short text.
 
     In a long text a line is left out when the line above is not blank and either a line with the
     same first eight bytes is row-like (its second token is a number), or it begins with a digit, has
     three tokens or more, and its last ten bytes hold no letter, slash or per cent sign: headers always
     end in a word. A comment of sar, which may end in anything, is found by its COM.
     """
-    text, count = found.text, len(found.text)
-    if count <= _FEW_LINES:
-        return np.arange(count)
-    after_blank = np.concatenate(([True], text.is_blank[:-1]))
-    padded = np.concatenate((text.bytes, np.full(16, 10, dtype=np.uint8)))
-    heads = padded[text.starts[:, None] + np.arange(8)]
-    heads[np.logical_or.accumulate(heads == 10, axis=1)] = 10
-    keys = heads.view(np.uint64).ravel()
-    distinct, where, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    is_digit = (heads[:, 0] >= 48) & (heads[:, 0] <= 57)
-    tails = padded[np.maximum(text.ends[:, None] - np.arange(1, 11), text.starts[:, None])]
-    has_word = ((tails >= 65) | (tails == 37) | (tails == 47)).any(axis=1)
-    needs_look = np.ones(len(distinct), dtype=np.bool_)
-    for number, index in enumerate(where.tolist()):
-        if not is_digit[index]:
-            words = text.line(index)[:_LONGEST_LINE].split()
-            needs_look[number] = not (len(words) > 2 and numeric_share(words[1:]) >= 0.8)
-    is_short = found.tokens.counts < 3
-    may_be = after_blank | np.where(is_digit, has_word | is_short, needs_look[inverse])
-    may_be[list(_lines_with(text, b" COM ", b"\tCOM "))] = True
-    return np.flatnonzero(may_be)
+    if len(text) <= _FEW_LINES:
+        return np.flatnonzero(~text.is_blank)
+    may_be = np.concatenate(([True], text.is_blank[:-1]))
+    is_digit = (text.heads & np.uint64(0xFF)) - np.uint64(48) < 10
+    others = np.flatnonzero(~(is_digit | text.is_blank))
+    codes, distinct = pd.factorize(text.heads[others])
+    where = np.empty(len(distinct), dtype=np.int64)
+    where[codes[::-1]] = others[::-1]
+    looks = [not _is_row_like(text.line(index)) for index in where.tolist()]
+    may_be[others] |= np.array(looks, dtype=np.bool_)[codes]
+    digits = np.flatnonzero(is_digit & ~may_be)
+    may_be[digits] = _needs_look(text, digits)
+    if not may_be[digits].all():
+        may_be[list(_lines_with(text, b" COM ", b"\tCOM "))] = True
+    return np.flatnonzero(may_be & ~text.is_blank)
+
+
+def _is_row_like(line: str) -> bool:
+    """Whether numbers follow a line's first word."""
+    words = line[:_LONGEST_LINE].split()
+    return len(words) > 2 and numeric_share(words[1:]) >= 0.8
+
+
+def _needs_look(text: Text, lines: Ints) -> Bools:
+    """Which of some lines that begin with a digit may be a clock or a header."""
+    ends = text.ends[lines]
+    sizes = ends - text.starts[lines]
+    result: Bools = sizes < _TAIL
+    long = np.flatnonzero(~result)
+    result[long] = _has_word(text.eights[ends[long] - 8]) | _has_word(text.eights[ends[long] - _TAIL])
+    ends_in_blank = text.bytes[ends - 1] <= 32
+    for place in np.flatnonzero(~result & ((sizes <= _LONGEST_CLOCK) | ends_in_blank)).tolist():
+        words = text.line(int(lines[place]))[:_LONGEST_LINE].split()
+        result[place] = len(words) < 3 or not is_number(words[-1])
+    return result
+
+
+def _has_word(eights: npt.NDArray[np.uint64]) -> Bools:
+    """Whether eight bytes hold a letter (or anything behind it), a slash or a per cent sign."""
+    found = (eights + np.uint64(0x80 - ord("A")) * _ONES) | eights
+    for sign in "/%":
+        # the lowest byte that is the sign, and no other below it, borrows from its highest bit
+        other = eights ^ (np.uint64(ord(sign)) * _ONES)
+        found |= (other - _ONES) & ~other
+    result: Bools = (found & _HIGH_BITS) != 0
+    return result
 
 
 def _lines_with(text: Text, *marks: bytes) -> Iterator[int]:

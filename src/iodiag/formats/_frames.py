@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from iodiag.formats._body import Floats
 from iodiag.formats._found import Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._row import is_kernel_name
-from iodiag.formats._rows import Rows, Words
+from iodiag.formats._rows import Rows
 from iodiag.formats._times import Timing
 from iodiag.formats.iostat_text import is_part
 from iodiag.model.capture import SampleTable
@@ -36,7 +38,8 @@ class _Front(NamedTuple):
 
     name: str
     numbers: Ints
-    hosts: Words
+    hosts: Sequence[str]
+    host_of: Ints
     indents: Ints
 
 
@@ -50,12 +53,15 @@ class _Frame(NamedTuple):
 
 def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[SampleTable]:
     """The tables of a text, samples and averages apart."""
-    banners = (block.origin.banner for block in found.blocks)
+    banners = [block.origin.banner for block in found.blocks.patterns]
+    hosts = [banner.host if banner else "" for banner in banners]
+    names = list(dict.fromkeys(hosts))
     front = _Front(
         name=found.name,
         numbers=found.text.numbers,
-        hosts=np.array([banner.host if banner else "" for banner in banners], dtype=object),
-        indents=np.array([block.indent for block in found.blocks], dtype=np.int64),
+        hosts=names,
+        host_of=np.array([names.index(host) for host in hosts], dtype=np.int64)[found.blocks.pattern],
+        indents=found.blocks.each(lambda block: block.indent, np.int64),
     )
     for is_average in (False, True):
         pairs = [
@@ -65,7 +71,7 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
         frames = [
             frame
             for rows, timing in pairs
-            for frame in _frames(front, rows, timing, np.flatnonzero(rows.is_average == is_average), aware)
+            for frame in _frames(front, rows, timing, _places(rows, is_average), aware)
         ]
         for family in dict.fromkeys(frame.family for frame in frames):
             mine = [frame for frame in frames if frame.family == family]
@@ -73,7 +79,9 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
             if parts := [frame.frame for frame in mine if frame.is_part]:
                 whole.append(_joined(parts))
             table = whole[0] if len(whole) == 1 else pd.concat(whole, ignore_index=True)
-            yield SampleTable(family, table.sort_values("line", kind="stable", ignore_index=True), is_average)
+            if not table["line"].is_monotonic_increasing:
+                table = table.sort_values("line", kind="stable", ignore_index=True)
+            yield SampleTable(family, table, is_average)
 
 
 def _aware_families(pairs: Sequence[tuple[Rows, Timing]]) -> frozenset[str]:
@@ -89,20 +97,24 @@ def _families(rows: Rows) -> list[str]:
     return list(dict.fromkeys(column.family or rows.layout.family for column in rows.layout.columns))
 
 
+def _places(rows: Rows, is_average: bool) -> Ints | slice:
+    """Which rows are samples, or averages; a slice where all are, as taking that copies nothing."""
+    wanted = rows.is_average == is_average
+    return slice(None) if wanted.all() else np.flatnonzero(wanted)
+
+
 def _frames(
-    front: _Front, rows: Rows, timing: Timing, places: Ints, aware: frozenset[str]
+    front: _Front, rows: Rows, timing: Timing, places: Ints | slice, aware: frozenset[str]
 ) -> Iterator[_Frame]:
     """One frame per family that the layout's columns belong to."""
     layout = rows.layout
-    size = len(places)
+    size = len(rows.lines[places])
     frames: dict[str, pd.DataFrame] = {}
     for family in _families(rows):
         data: dict[str, object] = {
-            "source": pd.Categorical.from_codes(
-                np.zeros(size, dtype=np.int64), categories=pd.Index([front.name])
-            ),
+            "source": categorical(np.zeros(size, dtype=np.int8), [front.name]),
             "line": front.numbers[rows.lines[places]],
-            "host": pd.Categorical(front.hosts[rows.block[places]]),
+            "host": categorical(front.host_of[rows.block[places]], front.hosts),
             "time": _time(timing, places, family in aware),
             "interval_s": timing.interval[places],
             "segment": timing.segment[places],
@@ -110,27 +122,58 @@ def _frames(
             "since_boot": timing.since_boot[places],
         }
         if family == layout.family and layout.key is not None:
-            data[layout.key] = pd.Categorical(rows.keys[places])
+            data[layout.key] = categorical(rows.key[places], rows.names)
         elif family == "cpu":
-            data["cpu"] = pd.Categorical(["all"] * size)
+            data["cpu"] = categorical(np.zeros(size, dtype=np.int8), ["all"])
         if family == "disk" and layout.format == "iostat":
             data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
             data |= {name: pd.Categorical(cells[places]) for name, cells in rows.labels.items()}
-        for number, column in enumerate(layout.columns):
-            own = (column.family or layout.family) == family and not column.is_label
-            if own and column.column is not None:
-                data[column.column] = rows.numbers[places, number]
-        frames[family] = pd.DataFrame(data)
+        own = {
+            column.column: number
+            for number, column in enumerate(layout.columns)
+            if (column.family or layout.family) == family
+            and not column.is_label
+            and column.column is not None
+        }
+        frames[family] = _frame(data, own, rows.numbers[places])
     finished = layout.finish(frames) if layout.finish else frames
     yield from (_Frame(family, frame, is_part(layout)) for family, frame in finished.items())
 
 
-def _time(timing: Timing, places: Ints, is_aware: bool) -> pd.Series[pd.Timestamp]:
+def _frame(front: dict[str, object], columns: dict[str, int], numbers: Floats) -> pd.DataFrame:
+    """A frame of the columns in front and some columns of numbers, which it shares rather than copies."""
+    places = list(columns.values())
+    if places == list(range(numbers.shape[1])):
+        own = numbers
+    elif places == list(range(places[0], places[0] + len(places))) if places else False:
+        own = numbers[:, places[0] : places[0] + len(places)]
+    else:
+        own = numbers[:, places]
+    return pd.concat([pd.DataFrame(front), pd.DataFrame(own, columns=list(columns), copy=False)], axis=1)
+
+
+def categorical(codes: Ints | npt.NDArray[np.int8], words: Sequence[str]) -> pd.Categorical[str]:
+    """The words that codes stand for, as a column whose categories are those used, sorted."""
+    used = np.bincount(codes, minlength=len(words)) > 0
+    order = sorted(np.flatnonzero(used).tolist(), key=lambda code: words[code])
+    rank = np.zeros(len(words), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    names = pd.Index([words[code] for code in order], dtype="str")
+    return pd.Categorical.from_codes(rank[codes], categories=names)
+
+
+def _time(timing: Timing, places: Ints | slice, is_aware: bool) -> pd.Series[pd.Timestamp]:
     """The column of times: absolute, or as the host's clock showed them."""
     seconds = (timing.absolute if is_aware else timing.local)[places]
     known = timing.is_dated[places] & (np.abs(seconds) < _LAST_SECOND)
-    times = pd.to_datetime(pd.Series(np.where(known, seconds, np.nan)), unit="s").astype("datetime64[ns]")
+    whole = np.where(known, seconds, 0.0)
+    if (whole == np.floor(whole)).all():
+        stamps = whole.astype("datetime64[s]").astype("datetime64[ns]")
+        stamps[~known] = np.datetime64("NaT")
+        times = pd.Series(stamps)
+    else:
+        times = pd.to_datetime(pd.Series(np.where(known, seconds, np.nan)), unit="s").astype("datetime64[ns]")
     return times.dt.tz_localize("UTC") if is_aware else times
 
 
@@ -144,7 +187,7 @@ def _is_group(indents: Ints, rows: Rows) -> Bools:
         is_inset = (rows.gaps == 2) & bool((rows.gaps == 1).any())
     else:
         is_inset = rows.gaps == indents[rows.block] + 1
-    inset_names = set(rows.keys[is_inset].tolist())
+    inset_names = [rows.names[place] for place in set(rows.key[is_inset].tolist())]
     result: Bools = is_inset & (not any(map(is_kernel_name, inset_names)))
     return result
 

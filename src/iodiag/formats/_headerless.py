@@ -7,15 +7,16 @@ times the requests gives the throughput) and no other layout passes the same pro
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from iodiag.errors import ConfigError
 from iodiag.formats import _clock
 from iodiag.formats._body import is_value
 from iodiag.formats._checks import obeys, proves
-from iodiag.formats._found import Block, Origin, Walk
+from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._headers import find_header
 from iodiag.formats._row import is_item
 from iodiag.formats._types import Layout
@@ -88,10 +89,10 @@ def adopt(found: Walk, columns: str | None) -> None:
         )
     if adopted:
         found.loose = [line for line in found.loose if line not in taken]
-        found.blocks = _renumbered(found.blocks, adopted)
+        found.blocks = Blocks(_renumbered(found.blocks, adopted))
 
 
-def _renumbered(blocks: list[Block], adopted: list[Block]) -> list[Block]:
+def _renumbered(blocks: Sequence[Block], adopted: list[Block]) -> list[Block]:
     """All blocks in the order of the text, each adopted one a report of its own."""
     result: list[Block] = []
     number, current, index = -1, -1, -1
@@ -163,7 +164,7 @@ def _settled(found: Walk, run: _Run, origin: Origin) -> Layout | None:
 
 def _below(found: Walk, run: _Run) -> Layout | None:
     """The layout of the next table, where it has the items of the run and the run obeys it."""
-    place = bisect_right(found.blocks, run.lines[-1], key=lambda block: block.first)
+    place = int(np.searchsorted(found.blocks.first, run.lines[-1], "right"))
     if place >= len(found.blocks):
         return None
     block = found.blocks[place]

@@ -62,6 +62,7 @@ _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x
 _ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
 _LONGEST_JOINED = 1000
 _HEAD = 1 << 20
+_STRETCH = 1 << 19  # bytes that are looked at together: what is made of them stays in the cache
 
 
 class Piece(NamedTuple):
@@ -115,10 +116,21 @@ class Text:
         return np.frombuffer(self.data, dtype=np.uint8)
 
     @cached_property
+    def eights(self) -> npt.NDArray[np.uint64]:
+        """The eight bytes from each offset on, as one number with the first byte the lowest."""
+        return np.ndarray((max(len(self.data) - 7, 0),), "<u8", self.data, strides=(1,))
+
+    @cached_property
     def ends(self) -> Ints:
         """Offset of each line's end, the line feed left out."""
-        breaks = np.flatnonzero(self.bytes == 10)
-        return np.append(breaks, len(self.data)) if len(breaks) < len(self) else breaks
+        ends = np.empty(len(self), dtype=np.int64)
+        ends[-1:] = len(self.data)
+        filled = 0
+        for begin in range(0, len(self.data), _STRETCH):
+            breaks = np.flatnonzero(self.bytes[begin : begin + _STRETCH] == 10)
+            np.add(breaks, begin, out=ends[filled : filled + len(breaks)])
+            filled += len(breaks)
+        return ends
 
     @cached_property
     def starts(self) -> Ints:
@@ -126,12 +138,28 @@ class Text:
         return np.concatenate(([0], self.ends[:-1] + 1)) if len(self) else self.ends
 
     @cached_property
+    def heads(self) -> npt.NDArray[np.uint64]:
+        """The first eight bytes of each line, the first of them the lowest; line feeds from its end on."""
+        fed = self.data[-8:] + b"\n" * 8
+        heads = np.empty(len(self), dtype=np.uint64)
+        is_last = self.starts > len(self.data) - 8
+        heads[~is_last] = self.eights[self.starts[~is_last]]
+        offsets = self.starts[is_last] - max(len(self.data) - 8, 0)
+        heads[is_last] = [int.from_bytes(fed[at : at + 8], "little") for at in offsets.tolist()]
+        short = np.flatnonzero(self.ends - self.starts < 8)
+        kept = (
+            np.uint64(1) << (self.ends - self.starts)[short].astype(np.uint64) * np.uint64(8)
+        ) - np.uint64(1)
+        heads[short] = (heads[short] & kept) | (np.uint64(0x0A0A0A0A0A0A0A0A) & ~kept)
+        return heads
+
+    @cached_property
     def is_blank(self) -> Bools:
         """True for lines of nothing but blanks and tabs."""
         result: Bools = self.starts == self.ends
-        # most lines begin with a letter or a digit; only the others need a look at every byte
-        heads = self.bytes[np.minimum(self.starts, max(len(self.data) - 1, 0))]
-        for index in np.flatnonzero(~result & ((heads == 32) | (heads == 9))).tolist():
+        leading = np.flatnonzero(~result & ((self.heads & np.uint64(0xFF)) <= 32))
+        heads = self.heads[leading].view(np.uint8).reshape(-1, 8)
+        for index in leading[((heads == 32) | (heads == 9) | (heads == 10)).all(axis=1)].tolist():
             result[index] = self.data[self.starts[index] : self.ends[index]].isspace()
         return result
 

@@ -149,7 +149,7 @@ def _right_half(whole: Layout, size: int) -> Layout:
 
 def _unknown_section(found: Walk, state: State, index: int, words: tuple[str, ...]) -> Header | None:
     """A section of sar that no release so far prints: a clock, words, and below them a row that fits."""
-    is_sar = found.origins[-1].banner is not None or any(b.layout.clock == "row" for b in found.blocks[-1:])
+    is_sar = found.origins[-1].banner is not None or any(b.layout.clock == "row" for b in found.singles[-1:])
     if not is_sar or state.unknown_sections >= _MOST_UNKNOWN_SECTIONS:
         return None
     seconds, taken = _clock.leading_time(words)
@@ -230,7 +230,7 @@ def close(found: Walk, state: State, index: int) -> None:
     if state.table is not None and not state.is_suspended and 0 <= state.open_from < index:
         layout = state.table.layout
         line = found.text.line(state.at)
-        found.blocks.append(
+        found.singles.append(
             Block(
                 layout=layout,
                 header=state.at,

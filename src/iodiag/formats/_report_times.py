@@ -5,15 +5,16 @@ For formats that hold a clock per report or none, as iostat prints them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats import _clock
-from iodiag.formats._clock import DAY_S, Clock, Floats
+from iodiag.formats._clock import Clock, Floats
 
 Ints = npt.NDArray[np.int64]
 
@@ -29,7 +30,7 @@ class Rows:
     """Rows with the same columns. `rates_at` are the places of those that count events per second."""
 
     report: Ints
-    items: Sequence[str]
+    items: npt.NDArray[np.generic]
     numbers: Floats
     rates_at: tuple[int, ...]
 
@@ -46,27 +47,78 @@ class Ends:
     is_aware: bool
 
 
+class Shown(NamedTuple):
+    """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
+
+    clocks: Sequence[Clock]
+    at: Ints
+    later: Floats
+
+    @classmethod
+    def of(cls, clocks: Sequence[Clock | None]) -> Shown:
+        """Clocks as they stand."""
+        is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
+        known = [clock for clock in clocks if clock is not None]
+        return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Times of a sequence of clocks: as shown, the zone's offset (NaN unknown), whether the day is known."""
+
+    local: Floats
+    offset: Floats
+    is_dated: npt.NDArray[np.bool_]
+
+
+def seconds_of(shown: Shown, segment: Ints, midnight: Floats, order: str) -> Seconds:
+    """Clocks in their order as seconds since 1970; one without a date continues its segment's over midnights.
+
+    `midnight` is that of the day on which the segment of each begins, NaN where it is not known.
+    """
+    table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
+    epoch, day, seconds, offset = table[shown.at].T
+    seconds = seconds + shown.later
+    local = np.where(np.isnan(epoch), day + seconds, epoch)
+    is_dated = ~np.isnan(local)
+    undated = np.flatnonzero(~is_dated & (shown.at >= 0))
+    for run in runs(segment[undated]):
+        here = undated[run]
+        base = midnight[here[0]]
+        local[here] = _clock.unroll_midnight(seconds[here]) + (0.0 if np.isnan(base) else base)
+        is_dated[here] = not np.isnan(base)
+    return Seconds(local, offset, is_dated)
+
+
+def _fields(clock: Clock, order: str) -> tuple[float, float, float, float]:
+    """A clock's epoch, midnight, seconds of the day, and seconds east of Greenwich; NaN where not told."""
+    day = _clock.to_day(clock, order)
+    epoch = np.nan if clock.epoch is None else clock.epoch
+    offset = 0.0 if clock.epoch is not None else np.nan if clock.offset_s is None else clock.offset_s
+    return epoch, np.nan if day is None else _clock.epoch_of(day, 0.0), clock.seconds or 0.0, offset
+
+
+def runs(numbers: Ints) -> Iterator[slice]:
+    """The stretches of equal numbers in an array that never falls."""
+    if not len(numbers):
+        return
+    edges = np.flatnonzero(np.diff(numbers)) + 1
+    for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(numbers)], strict=True):
+        yield slice(first, last)
+
+
 def ends_of(clocks: Sequence[Clock | None], day: date | None, order: str) -> Ends:
     """The ends of reports from their clocks; where these have no date, `day` is that of the first."""
-    seconds = np.full(len(clocks), np.nan)
-    dated, offsets = [], []
-    passed, previous = 0.0, -np.inf
-    for number, clock in enumerate(clocks):
-        if clock is None or (clock.seconds is None and clock.epoch is None):
-            continue
-        own_day = _clock.to_day(clock, order)
-        if clock.epoch is not None:
-            seconds[number] = clock.epoch
-        elif own_day is not None:
-            seconds[number] = _clock.epoch_of(own_day, clock.seconds or 0.0) - (clock.offset_s or 0.0)
-        else:
-            value = (clock.seconds or 0.0) + passed
-            passed += DAY_S if previous - value >= DAY_S / 2 else 0.0
-            previous = (clock.seconds or 0.0) + passed
-            seconds[number] = previous + (_clock.epoch_of(day, 0.0) if day else 0.0)
-        dated.append(clock.epoch is not None or own_day is not None or day is not None)
-        offsets.append(clock.epoch is not None or clock.offset_s is not None)
-    return Ends(seconds, bool(dated) and all(dated), bool(offsets) and all(offsets))
+    told = [c if c and (c.seconds is not None or c.epoch is not None) else None for c in clocks]
+    midnight = np.full(len(told), _clock.epoch_of(day, 0.0) if day else np.nan)
+    found = seconds_of(Shown.of(told), np.zeros(len(told), dtype=np.int64), midnight, order)
+    is_told = np.array([clock is not None for clock in told], dtype=np.bool_)
+    is_aware = ~np.isnan(found.offset)
+    return Ends(
+        seconds=found.local - np.where(is_aware, found.offset, 0.0),
+        is_dated=bool(is_told.any() and found.is_dated[is_told].all()),
+        is_aware=bool(is_told.any() and is_aware[is_told].all()),
+    )
 
 
 def lengths_of(ends: Floats, stated: float | None, groups: Sequence[Rows]) -> Floats:
@@ -94,7 +146,7 @@ def may_be_since_boot(groups: Sequence[Rows]) -> bool:
         return False
     alike = total = 0
     for rows in groups:
-        items = np.array(rows.items, dtype=object)
+        items = rows.items
         later = np.flatnonzero((rows.report > 0) & (rows.report <= _MOST_LATER))
         if len(np.unique(rows.report[later])) < _FEWEST_LATER:
             continue

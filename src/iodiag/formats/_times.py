@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from iodiag.formats import _clock, _report_times
 from iodiag.formats._body import Floats
-from iodiag.formats._clock import DAY_S, Clock
-from iodiag.formats._found import Block, Origin, Walk
+from iodiag.formats._clock import DAY_S
+from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
+from iodiag.formats._report_times import Seconds, Shown, runs, seconds_of
 from iodiag.formats._rows import Rows
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
@@ -37,7 +39,12 @@ class Timing:
     @property
     def absolute(self) -> Floats:
         """Seconds since 1970; as if it were UTC where the zone is not known."""
-        return self.local - np.nan_to_num(self.offset)
+        return self.absolute_in(slice(None))
+
+    def absolute_in(self, where: slice) -> Floats:
+        """The same for some of the rows."""
+        offset = self.offset[where]
+        return self.local[where] - np.where(np.isnan(offset), 0.0, offset)
 
     @property
     def is_aware(self) -> bool:
@@ -47,9 +54,9 @@ class Timing:
 
 def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     """One Timing per Rows, reports counted the same way across all tables of a segment."""
-    segment_of = np.array([block.origin.index for block in found.blocks], dtype=np.int64)
-    calendar_of = _calendars(found.blocks)
-    gap_of = np.cumsum([block.is_resumed for block in found.blocks])
+    segment_of = found.blocks.each(lambda block: block.origin.index, np.int64)
+    calendar_of = _calendars(found.blocks, segment_of)
+    gap_of = np.cumsum(found.blocks.each(lambda block: block.is_resumed, np.bool_))
     result = []
     for rows in all_rows:
         timing = _empty(segment_of[rows.block])
@@ -68,7 +75,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     origins = {origin.index: origin for origin in found.origins}
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
-        for number in np.unique(np.concatenate([t.segment for _, t in group])).tolist():
+        for number in sorted({number for _, t in group for number in levels(t.segment)}):
             parts = [_Part.of(rows, timing, number) for rows, timing in group]
             _finish(found, origins[number], [part for part in parts if part.size], order)
     return result
@@ -96,38 +103,32 @@ def _base_day(origin: Origin, order: str) -> float:
     return _clock.epoch_of(day, 0.0) if day else float("nan")
 
 
-def _runs(numbers: Ints) -> Iterator[slice]:
-    """The stretches of equal numbers in an array that never falls."""
-    if not len(numbers):
-        return
-    edges = np.flatnonzero(np.diff(numbers)) + 1
-    for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(numbers)], strict=True):
-        yield slice(first, last)
+def levels(numbers: Ints) -> list[int]:
+    """The distinct numbers of an array that never falls."""
+    return [int(numbers[run.start]) for run in runs(numbers)]
 
 
-def _by_row(
-    blocks: Sequence[Block], rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints
-) -> None:
+def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints) -> None:
     """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
     samples = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
-    for run in _runs(calendar[samples]):
+    for run in runs(calendar[samples]):
         here = samples[run]
         first = blocks[rows.block[here[0]]]
         base = _base_day(first.origin, order)
         began = first.clock.seconds if first.clock else None
         seconds = np.empty(len(here))
-        for once in _runs(_passes(blocks, rows.block[here], rows.seconds[here])):
+        for once in runs(_passes(blocks, rows.block[here], rows.seconds[here])):
             seconds[once] = _clock.unroll_midnight(rows.seconds[here[once]])
             if began is not None and began - seconds[once][0] > DAY_S / 2:
                 seconds[once] += DAY_S  # the header's clock is still the day before
         timing.local[here] = seconds + (0.0 if np.isnan(base) else base)
         timing.is_dated[here] = not np.isnan(base)
-    for run in _runs(stretch[samples]):
+    for run in runs(stretch[samples]):
         here = samples[run]
         timing.interval[here] = _row_intervals(blocks[rows.block[here[0]]], timing.local[here])
 
 
-def _passes(blocks: Sequence[Block], block: Ints, seconds: Floats) -> Ints:
+def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
     """How often each row's section has begun anew, so that its days count from the first again.
 
     A new pass stands under the clock of the first header, and not where the row above ended: there live
@@ -136,22 +137,25 @@ def _passes(blocks: Sequence[Block], block: Ints, seconds: Floats) -> Ints:
     edges = np.flatnonzero(np.diff(block)) + 1
     first = blocks[block[0]].clock
     begins = np.zeros(len(block), dtype=np.int64)
-    for edge in edges.tolist():
-        clock = blocks[block[edge]].clock
-        is_same = first is not None and clock is not None and clock.seconds == first.seconds
-        begins[edge] = is_same and clock is not None and seconds[edge - 1] != clock.seconds
+    if first is not None and first.seconds is not None:
+        shown = _shown_seconds(blocks)[block[edges]]
+        begins[edges] = (shown == first.seconds) & (seconds[edges - 1] != shown)
     result: Ints = np.cumsum(begins)
     return result
 
 
-def _calendars(blocks: Sequence[Block]) -> Ints:
+def _shown_seconds(blocks: Blocks) -> Floats:
+    """The time of day of every block's clock; NaN where it shows none."""
+    known = [np.nan if clock.seconds is None else clock.seconds for clock in blocks.clocks]
+    result: Floats = np.array([*known, np.nan])[blocks.clock_at] + blocks.later
+    return result
+
+
+def _calendars(blocks: Blocks, segment: Ints) -> Ints:
     """Number of the banner that each block stands under: a RESTART does not turn the calendar back."""
-    number, index, numbers = 0, 0, []
-    for block in blocks:
-        number += block.origin.index != index and not block.origin.is_restart
-        index = block.origin.index
-        numbers.append(number)
-    return np.array(numbers, dtype=np.int64)
+    is_restart = blocks.each(lambda block: block.origin.is_restart, np.bool_)
+    result: Ints = np.cumsum((np.diff(segment, prepend=0) != 0) & ~is_restart)
+    return result
 
 
 def _row_intervals(first: Block, ends: Floats) -> Floats:
@@ -180,10 +184,11 @@ def _by_tail(rows: Rows, timing: Timing) -> None:
 
 def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
     """iostat and vmstat: one clock per report, or none; a row may hold a time of its own."""
-    used = np.unique(rows.block).tolist()
-    clocks = [found.blocks[number].clock for number in used]
-    origins = [found.blocks[number].origin for number in used]
-    _set(timing, np.searchsorted(used, rows.block), _seconds_of(clocks, origins, order))
+    blocks = found.blocks
+    used = np.flatnonzero(np.bincount(rows.block, minlength=len(blocks)))
+    place = np.cumsum(np.bincount(used, minlength=len(blocks)))[rows.block] - 1
+    shown = Shown(blocks.clocks, blocks.clock_at[used], blocks.later[used])
+    _set(timing, place, _seconds_of(found, shown, used, order))
     own = ~np.isnan(rows.epoch)
     timing.local[own] = rows.epoch[own]
     timing.is_dated |= own
@@ -195,20 +200,10 @@ def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
         return
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
-    origins = [found.blocks[number].origin for number in rows.block.tolist()]
-    _set(timing, np.arange(len(rows.lines)), _seconds_of(clocks, origins, order))
+    _set(timing, np.arange(len(rows.lines)), _seconds_of(found, Shown.of(clocks), rows.block, order))
 
 
-@dataclass(frozen=True)
-class _Seconds:
-    """Times of a sequence of clocks: as shown, the zone's offset, whether the day is known."""
-
-    local: Floats
-    offset: Floats
-    is_dated: Bools
-
-
-def _set(timing: Timing, place: Ints, seconds: _Seconds) -> None:
+def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
     """Give rows the time of their clock; a zone that one clock names holds for those that name none."""
     offset = seconds.offset.copy()
     named = np.flatnonzero(~np.isnan(offset))
@@ -219,31 +214,11 @@ def _set(timing: Timing, place: Ints, seconds: _Seconds) -> None:
     timing.is_dated = seconds.is_dated[place]
 
 
-def _seconds_of(clocks: Sequence[Clock | None], origins: Sequence[Origin], order: str) -> _Seconds:
-    """The clocks in their order; one without a date continues the banner's day over midnights."""
-    size = len(clocks)
-    local, offset = np.full(size, np.nan), np.full(size, np.nan)
-    dated = np.zeros(size, dtype=np.bool_)
-    passed, previous, segment, base = 0.0, np.nan, -1, np.nan
-    for number, (clock, origin) in enumerate(zip(clocks, origins, strict=True)):
-        if clock is None:
-            continue
-        if origin.index != segment:
-            passed, previous, segment, base = 0.0, np.nan, origin.index, _base_day(origin, order)
-        if clock.epoch is not None:
-            local[number], offset[number], dated[number] = clock.epoch, 0.0, True
-            continue
-        offset[number] = np.nan if clock.offset_s is None else clock.offset_s
-        day = _clock.to_day(clock, order)
-        value = clock.seconds or 0.0
-        if day is not None:
-            local[number], dated[number] = _clock.epoch_of(day, value), True
-            continue
-        passed += DAY_S if previous - value >= DAY_S / 2 else 0.0
-        previous = value
-        local[number] = value + passed + (0.0 if np.isnan(base) else base)
-        dated[number] = not np.isnan(base)
-    return _Seconds(local, offset, dated)
+def _seconds_of(found: Walk, shown: Shown, block: Ints, order: str) -> Seconds:
+    """The times of clocks in the order of their blocks; one without a date goes by the banner's."""
+    segment = found.blocks.each(lambda block: block.origin.index, np.int64)[block]
+    midnight = found.blocks.each(lambda block: _base_day(block.origin, order), np.float64)[block]
+    return seconds_of(shown, segment, midnight, order)
 
 
 def _count_reports(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> None:
@@ -252,23 +227,28 @@ def _count_reports(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[
     With a clock in every row, a report is one time. Else it is one header's block, and each
     repetition of a device below the same header is a further report.
     """
-    report_of = np.array([block.report for block in found.blocks], dtype=np.float64)
-    keys = []
+    keys, begins = [], []
     for rows, timing in zip(all_rows, all_timings, strict=True):
-        first, nth = report_of[rows.block], _occurrence(rows)
+        first, nth = found.blocks.report[rows.block].astype(np.float64), _occurrence(rows)
         if rows.layout.clock == "row":
             has_time = ~np.isnan(timing.local)
             first, nth = np.where(has_time, timing.local, -1.0), np.where(has_time, 0, nth)
-        keys.append(np.stack((timing.segment, first, nth), axis=1))
+        parts = (timing.segment, first, nth)
+        is_new = np.ones(len(first), dtype=np.bool_)
+        is_new[1:] = np.logical_or.reduce([part[1:] != part[:-1] for part in parts])
+        # rows of one report stand together, so one of each such run is ranked
+        is_new[1:] |= rows.is_average[1:] != rows.is_average[:-1]
+        begins.append(is_new)
+        keys.append(np.stack([part[is_new] for part in parts], axis=1))
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]
         whole = np.concatenate([keys[i] for i in places])
-        is_sample = ~np.concatenate([all_rows[i].is_average for i in places])
+        is_sample = ~np.concatenate([all_rows[i].is_average[begins[i]] for i in places])
         report = np.zeros(len(whole), dtype=np.int64)
         report[is_sample] = _ranks(whole[is_sample])
         ends = np.cumsum([len(keys[i]) for i in places]).tolist()
         for i, end in zip(places, ends, strict=True):
-            all_timings[i].report = report[end - len(keys[i]) : end]
+            all_timings[i].report = report[end - len(keys[i]) : end][np.cumsum(begins[i]) - 1]
 
 
 def _ranks(keys: Floats) -> Ints:
@@ -288,13 +268,10 @@ def _ranks(keys: Floats) -> Ints:
 
 def _occurrence(rows: Rows) -> Ints:
     """How often each row's key has stood in its block before."""
-    counts = np.zeros(len(rows.lines), dtype=np.int64)
-    if len(np.unique(rows.block)) == len(rows.block):
-        return counts
-    seen: dict[tuple[int, str], int] = {}
-    for place, pair in enumerate(zip(rows.block.tolist(), rows.keys.tolist(), strict=True)):
-        counts[place] = seen.get(pair, 0)
-        seen[pair] = counts[place] + 1
+    pairs = pd.Series(rows.block * len(rows.names) + rows.key)
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    if pairs.duplicated().any():
+        counts[:] = pairs.groupby(pairs, sort=False).cumcount()
     return counts
 
 
@@ -322,7 +299,7 @@ class _Part:
         is_fine = bool(self.rows.is_fine[self.where].all())
         return _report_times.Rows(
             report=self.timing.report[self.where],
-            items=self.rows.keys[self.where].tolist(),
+            items=self.rows.key[self.where],
             numbers=self.rows.numbers[self.where],
             rates_at=rates if is_fine else (),
         )
@@ -346,20 +323,20 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
 
 def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.Rows]) -> None:
     """One length per report, and one time where a log collector stamped its lines seconds apart."""
-    reports = np.unique(np.concatenate([group.report for group in groups]))
-    times = np.full(len(reports), np.nan)
-    for part, group in zip(parts, groups, strict=True):
-        place = np.searchsorted(reports, group.report)
-        # from the last row to the first, so that the first row of a report has the last word
-        times[place[::-1]] = np.where(
-            np.isnan(times[place[::-1]]), part.timing.absolute[part.where][::-1], times[place[::-1]]
-        )
+    size = 1 + max(int(group.report.max()) for group in groups)
+    times, is_used = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
+    absolute = [part.timing.absolute_in(part.where) for part in parts]
+    for own, group in zip(absolute, groups, strict=True):
+        first = np.full(size, -1, dtype=np.int64)
+        first[group.report[::-1]] = np.arange(len(own))[::-1]
+        times = np.where(np.isnan(times) & (first >= 0), own[first], times)
+        is_used |= first >= 0
     stated = origin.command.interval_s if origin.command and _is_of(origin, parts) else None
-    lengths = _report_times.lengths_of(times, stated, groups)
-    for part, group in zip(parts, groups, strict=True):
-        place = np.searchsorted(reports, group.report)
-        part.timing.interval[part.where] = lengths[place]
-        part.timing.local[part.where] += times[place] - part.timing.absolute[part.where]
+    lengths = np.full(size, np.nan)
+    lengths[is_used] = _report_times.lengths_of(times[is_used], stated, groups)
+    for part, own, group in zip(parts, absolute, groups, strict=True):
+        part.timing.interval[part.where] = lengths[group.report]
+        part.timing.local[part.where] += times[group.report] - own
 
 
 def _is_of(origin: Origin, parts: Sequence[_Part]) -> bool:
@@ -373,7 +350,8 @@ def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) ->
     start = origin.started
     if start is None or not all(np.isnan(times).all() for times in shown):
         return
-    seconds = _seconds_of([start], [origin], order)
+    base = np.array([_base_day(origin, order)])
+    seconds = seconds_of(Shown.of([start]), np.zeros(1, dtype=np.int64), base, order)
     delay = 1 if origin.command and origin.command.has_flag("y") else 0
     for part in parts:
         here, length = part.where, part.timing.interval[part.where]

@@ -8,7 +8,6 @@ later, by its number of tokens. Where no table is open, every line is visited.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,7 @@ from iodiag.formats import _clock, _grammar, context_formats
 from iodiag.formats._candidates import candidates
 from iodiag.formats._clock import Clock
 from iodiag.formats._foreign import foreign_tool
-from iodiag.formats._found import CLASS, UNSEEN, FoundContext, Origin, Walk
+from iodiag.formats._found import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats._headers import find_header, numeric_share
 from iodiag.formats._lines import Text
 from iodiag.formats._open_table import (
@@ -31,6 +30,7 @@ from iodiag.formats._open_table import (
     take_numbers,
     width_of,
 )
+from iodiag.formats._repeats import Repeats
 from iodiag.formats._window import Window
 
 __all__ = ["CLASS", "UNSEEN", "walk"]
@@ -52,14 +52,16 @@ def walk(text: Text, name: str) -> Walk:
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
     state = State()
     is_blank = text.is_blank
-    visited = candidates(found).tolist()
+    visited = candidates(text)
+    repeats = Repeats.of(text, visited)
     index = 0
     while index < len(text):
         index += 1 if is_blank[index] else _visit(found, state, index)
         if state.is_open:
-            place = bisect_left(visited, index)
-            index = visited[place] if place < len(visited) else len(text)
+            place = repeats.pass_by(found, state, int(np.searchsorted(visited, index)))
+            index = int(visited[place]) if place < len(visited) else len(text)
     close(found, state, len(text))
+    found.blocks = Blocks(found.singles, found.repeats)
     return found
 
 
@@ -171,7 +173,7 @@ def _clock_line(found: Walk, state: State, index: int, clock: Clock) -> None:
 def _begin(found: Walk, state: State, index: int, origin: Origin) -> None:
     """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
     previous = found.origins[-1]
-    has_content = bool(found.blocks) and found.blocks[-1].origin.index == previous.index
+    has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
     if has_content:
         found.origins.append(replace(origin, index=previous.index + 1, line=index))
     else:

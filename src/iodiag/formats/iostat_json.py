@@ -226,7 +226,9 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
     rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
-    rows = Rows(np.frombuffer(group.reports, dtype=np.int64), group.devices, numbers, rates_at)
+    rows = Rows(
+        np.frombuffer(group.reports, dtype=np.int64), np.array(group.devices, dtype=object), numbers, rates_at
+    )
     return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
 
 

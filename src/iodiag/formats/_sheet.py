@@ -1,0 +1,281 @@
+"""The plain rows of a kind of block: room for all of them, filled one stretch of the text after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from iodiag.formats import _clock
+from iodiag.formats._body import Floats, Numbers, Tokens
+from iodiag.formats._found import Block
+from iodiag.formats._lines import Bools, Ints, Text
+from iodiag.formats._row import bare_name, is_fraction, is_item
+from iodiag.model.units import KB_PER_BYTE
+
+_LONGEST_NAME = 24  # longer ones are compared one by one
+_WORD = 8
+_SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_TIME_WIDTH = 8  # 12:24:01
+
+
+class PlainRows(NamedTuple):
+    """What Rows has of plain rows."""
+
+    lines: Ints
+    block: Ints
+    key: Ints
+    names: Sequence[str]
+    numbers: Floats
+    seconds: Floats
+    gaps: Ints
+    epoch: Floats
+    is_fine: Bools
+    begins: Ints
+
+
+class Sheet:
+    """The open lines of the blocks of one kind, and the rows that those of them are which are whole.
+
+    `lines` and the `block` of each are in the order of the text; `has_above` tells which have another
+    line of their block above them.
+    """
+
+    def __init__(self, first: Block, lines: Ints, block: Ints, has_above: Bools) -> None:
+        layout, size = first.layout, len(lines)
+        self.first, self.lines, self.block, self._has_above = first, lines, block, has_above
+        self._factors = np.array([column.factor for column in layout.columns])
+        self._is_size = np.array([column.is_size for column in layout.columns], dtype=np.bool_)
+        self._is_scaled = bool((self._factors != 1.0).any())
+        # what is never filled is never touched, and so takes no memory
+        self._numbers = np.empty((len(layout.columns), size))
+        self._row = np.empty(size, dtype=np.int64)
+        self._begin = np.empty(size, dtype=np.int64)
+        self._key_start = np.zeros(size, dtype=np.int64)
+        self._key_end = np.zeros(size, dtype=np.int64)
+        self._gap = np.zeros(size, dtype=np.int64)
+        self._seconds = np.full(size, np.nan)
+        self._epoch = np.full(size, np.nan)
+        self._is_fine = np.zeros(size, dtype=np.bool_)
+        self._last_decimals = np.zeros(size, dtype=np.int8)
+        self._usual_decimals = np.zeros(size, dtype=np.int8)
+        self._is_last_plain = np.zeros(size, dtype=np.bool_)
+        self._is_fitting = np.zeros(size, dtype=np.bool_)
+        self._count = 0
+
+    def take(self, text: Text, tokens: Tokens, part: slice) -> None:
+        """Take the rows among some lines: those with as many tokens as their header, each of its kind."""
+        layout = self.first.layout
+        if any(column.is_label for column in layout.columns):
+            return
+        size, has_key = len(layout.columns), layout.key is not None
+        ahead = self.first.clock_tokens if layout.clock == "row" and not self.first.is_label else 0
+        width = ahead + has_key + size + (2 if layout.clock == "tail" else 0)
+        places, begins = self._whole(tokens, part, width)
+        if not len(places):
+            return
+        matrix = tokens.begins(begins)[:, None] + np.arange(width)
+        begin = ahead + (has_key and layout.key_at == "first")
+        printed = tokens.printed(matrix[:, begin : begin + size])
+        values, is_good = self._canonical(printed)
+        is_even = bool((printed.decimals == printed.decimals[:1, :1]).all())
+        self._note_decimals(places, printed, is_even)
+        seconds = epoch = None
+        if ahead:
+            seconds = _row_clocks(text, tokens, matrix[:, :ahead])
+            is_good &= ~np.isnan(seconds)
+        elif layout.clock == "tail":
+            epoch = _tail_clocks(tokens, matrix[:, width - 2 :])
+            is_good &= ~np.isnan(epoch)
+        if not is_good.all():
+            matrix, values = matrix[is_good], values[is_good]
+            places, begins = places[is_good], begins[is_good]
+        here = slice(self._count, self._count + len(values))
+        self._count = here.stop
+        self._numbers[:, here] = values.T
+        self._row[here], self._begin[here] = places, begins
+        if seconds is not None:
+            self._seconds[here] = seconds[is_good]
+        if epoch is not None:
+            self._epoch[here] = epoch[is_good]
+        if has_key:
+            at = matrix[:, begin - 1 if layout.key_at == "first" else width - 1]
+            self._key_start[here], self._key_end[here] = tokens.starts[at], tokens.ends[at]
+            is_first = layout.key_at == "first"
+            before = text.starts[begins] if is_first else tokens.ends[np.maximum(at - 1, 0)]
+            self._gap[here] = tokens.starts[at] - before
+        is_two = printed.decimals == 2
+        self._is_fine[here] = is_two[:1, :1] if is_even else is_two.any(axis=1)[is_good]
+
+    def _whole(self, tokens: Tokens, part: slice, width: int) -> tuple[Ints, Ints]:
+        """The places of the lines that end a row of so many tokens, and the lines on which these rows begin.
+
+        iostat -h up to 11.7.1 prints the name on a line of its own above the values.
+        """
+        layout, lines = self.first.layout, self.lines[part]
+        counts = tokens.counts(lines)
+        fits, begins = counts == width, lines
+        has_name_above = layout.key is not None and layout.key_at == "first" and layout.clock == "line"
+        if has_name_above and not fits.all():
+            above = np.maximum(lines - 1, 0)
+            is_below_name = ~fits & self._has_above[part] & (counts == len(layout.columns))
+            is_below_name[is_below_name] = tokens.counts(above[is_below_name]) == 1
+            begins = np.where(is_below_name, above, lines)
+            fits = fits | is_below_name
+        return np.arange(part.start, part.stop)[fits], begins[fits]
+
+    def _canonical(self, printed: Numbers) -> tuple[Floats, Bools]:
+        """Values in canonical units, and the rows whose cells are all numbers of one kind.
+
+        No row has decimal commas and points, and no column but a size has a suffix.
+        """
+        values, is_bad = printed.value, printed.is_bad
+        if printed.suffix is not None:
+            has_suffix = ~np.isnan(printed.suffix)
+            sizes = values * printed.suffix * KB_PER_BYTE
+            values = np.where(has_suffix, sizes, values * self._factors)
+            is_bad = is_bad | (has_suffix & ~self._is_size)
+        elif self._is_scaled:
+            values = values * self._factors
+        is_good: Bools = np.ones(len(values), dtype=np.bool_)
+        if is_bad.any():
+            is_good &= ~is_bad.any(axis=1)
+        if printed.has_comma.any():
+            is_good &= ~(printed.has_comma.any(axis=1) & printed.has_point.any(axis=1))
+        return values, is_good
+
+    def _note_decimals(self, places: Ints, printed: Numbers, is_even: bool) -> None:
+        """Keep what tells that a row's last number was cut off. `is_even`: all have as many decimals."""
+        decimals = printed.decimals
+        self._is_fitting[places] = True
+        self._last_decimals[places] = decimals[:, -1]
+        self._is_last_plain[places] = printed.is_plain[:, -1]
+        if decimals.shape[1] > 2 and is_fraction(self.first.layout.columns[-1]):
+            if is_even:
+                self._usual_decimals[places] = decimals[0, 0]
+                return
+            others = decimals[:, :-1]
+            is_alike = (others == others[:, :1]).all(axis=1)
+            self._usual_decimals[places] = np.where(is_alike, others[:, 0], 0)
+
+    def rows(self, text: Text) -> PlainRows:
+        """The rows that were taken, without those whose last number is cut off or whose item has no name."""
+        row = self._row[: self._count]
+        key = np.zeros(len(row), dtype=np.int64)
+        names: Sequence[str] = ("",)
+        is_good = ~self._is_cut_off()[row]
+        if self.first.layout.key is not None:
+            starts, ends = self._key_start[: self._count], self._key_end[: self._count]
+            code, words = words_at(text, starts, ends)
+            names = list(dict.fromkeys(map(bare_name, words)))
+            place = {name: n for n, name in enumerate(names)}
+            key = np.array([place[bare_name(word)] for word in words], dtype=np.int64)[code]
+            is_name = np.array([is_item(self.first.layout, name) for name in names], dtype=np.bool_)
+            is_good &= is_name[key]
+        kept = slice(0, self._count) if is_good.all() else np.flatnonzero(is_good)
+        return PlainRows(
+            lines=self.lines[row[kept]],
+            block=self.block[row[kept]],
+            key=key[kept],
+            names=names,
+            numbers=self._numbers[:, : self._count][:, kept].T,
+            seconds=self._seconds[: self._count][kept],
+            gaps=self._gap[: self._count][kept],
+            epoch=self._epoch[: self._count][kept],
+            is_fine=self._is_fine[: self._count][kept],
+            begins=self._begin[: self._count][kept],
+        )
+
+    def _is_cut_off(self) -> Bools:
+        """Lines whose last number has lost digits at a right margin.
+
+        It has fewer decimals than the column's others in its block, or, being no count, than all other
+        columns of its row.
+        """
+        last, fitting = self._last_decimals, self._is_fitting
+        if not fitting.any():
+            return np.zeros(len(last), dtype=np.bool_)
+        if (last[fitting] == last[fitting][0]).all():
+            most: npt.NDArray[np.int8] = last
+        else:
+            usual = np.zeros(int(self.block.max()) + 1, dtype=np.int8)
+            np.maximum.at(usual, self.block[fitting], last[fitting])
+            most = usual[self.block]
+        return (last < np.maximum(most, self._usual_decimals)) & self._is_last_plain
+
+
+def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
+    """Codes and distinct words of many tokens that repeat, by their offsets."""
+    widths = ends - starts
+    if not len(widths):
+        return np.empty(0, dtype=np.int64), []
+    if int(widths.max()) <= _LONGEST_NAME and int(starts[-1]) + _LONGEST_NAME <= len(text.data):
+        parts = [_part(text, starts, widths, n) for n in range(-(-int(widths.max()) // _WORD))]
+        mixed = parts[0]
+        for part, odd in zip(parts[1:], _SPREAD, strict=False):
+            mixed = mixed ^ (part * odd)
+        codes, distinct = pd.factorize(mixed)
+        where = np.empty(len(distinct), dtype=np.int64)
+        where[codes[::-1]] = np.arange(len(codes))[::-1]
+        if all((part == part[where][codes]).all() for part in parts):
+            edges = zip(starts[where].tolist(), ends[where].tolist(), strict=True)
+            return codes, [text.data[a:b].decode("utf-8", "replace") for a, b in edges]
+    words: dict[bytes, int] = {}
+    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+    codes = np.array([words.setdefault(text.data[a:b], len(words)) for a, b in pairs], dtype=np.int64)
+    return codes, [word.decode("utf-8", "replace") for word in words]
+
+
+def _part(text: Text, starts: Ints, widths: Ints, number: int) -> npt.NDArray[np.uint64]:
+    """Eight bytes of each token, zeros behind its end."""
+    chars = text.eights[starts + number * _WORD]
+    missing = np.clip((number + 1) * _WORD - widths, 0, _WORD)
+    bits = (missing << 3).astype(np.uint64)
+    # a shift by all 64 bits is undefined, so it takes two
+    half = bits >> np.uint64(1)
+    result: npt.NDArray[np.uint64] = (chars << half << half) >> half >> half
+    return result
+
+
+def _row_clocks(text: Text, tokens: Tokens, index: Ints) -> Floats:
+    """Seconds of the day of each row's first tokens; NaN where they are no clock."""
+    starts, widths = tokens.starts[index[:, 0]], tokens.ends[index[:, 0]] - tokens.starts[index[:, 0]]
+    if index.shape[1] <= 2 and (widths == _TIME_WIDTH).all():
+        seconds = _seconds(text, starts)
+        if index.shape[1] == 1:
+            return seconds
+        halves, words = words_at(text, tokens.starts[index[:, 1]], tokens.ends[index[:, 1]])
+        if {*words} <= {"AM", "PM"}:
+            is_pm = np.array([word == "PM" for word in words])[halves]
+            hours = np.floor(seconds / 3600)
+            return np.where(hours <= 24, seconds + 3600 * (hours % 12 + 12 * is_pm - hours), np.nan)
+    codes, tables = zip(*(words_at(text, tokens.starts[at], tokens.ends[at]) for at in index.T), strict=True)
+    distinct, inverse = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    known = [
+        _clock.parse_time(" ".join(words[code] for words, code in zip(tables, codes, strict=True)))
+        for codes in distinct.tolist()
+    ]
+    table = np.array([np.nan if seconds is None else seconds for seconds in known])
+    result: Floats = table[inverse.ravel()]
+    return result
+
+
+def _seconds(text: Text, starts: Ints) -> Floats:
+    """Seconds of the day of eight bytes from some offsets on; NaN where they are no 12:24:01."""
+    chars = text.eights[starts].view(np.uint8).reshape(-1, _TIME_WIDTH)
+    digits = chars[:, [0, 1, 3, 4, 6, 7]] - np.uint8(48)
+    is_clock = (digits <= 9).all(axis=1) & (chars[:, 2] == ord(":")) & (chars[:, 5] == ord(":"))
+    is_clock &= digits[:, 2] <= 5
+    seconds = digits.astype(np.float64) @ np.array([36000.0, 3600.0, 600.0, 60.0, 10.0, 1.0])
+    is_clock &= (digits[:, 4] * np.uint8(10) + digits[:, 5] <= 61) & (digits[:, 0] * 10 + digits[:, 1] <= 24)
+    return np.where(is_clock, seconds, np.nan)
+
+
+def _tail_clocks(tokens: Tokens, index: Ints) -> Floats:
+    """The time behind each row's values, in seconds since 1970 as if it were UTC; NaN where none is."""
+    dates, times = tokens.words(index[:, 0]), tokens.words(index[:, 1])
+    pairs = (_clock.parse_line(" ".join(pair)) for pair in zip(dates, times, strict=True))
+    return np.array([_clock.moment(clock, "mdy") for clock in pairs])
