@@ -52,7 +52,7 @@ class Fleet:
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     folder = tmp_path_factory.mktemp("fleet")
-    planted = write_fleet(folder / "in", 5, 2)
+    planted = write_fleet(folder / "in", 5, 1)
     run_here(folder / "in", folder / "out")
     return Fleet(folder / "in", planted, folder / "out")
 

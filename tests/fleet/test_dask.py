@@ -65,25 +65,26 @@ def records(out: Path) -> int:
 def test_both_engines_write_the_same_bytes_though_a_worker_is_killed(fleet, tmp_path, cluster):
     out = tmp_path / "out"
     process = start(fleet.inputs, "-o", out, "--scheduler", cluster.address)
-    while process.poll() is None and records(out) < 3:
+    while process.poll() is None and records(out) < 2:
         time.sleep(0.02)
     cluster.workers[0].send_signal(signal.SIGKILL)
     status, said = finish(process)
-    assert (status, said) == (0, f"iodiag: 10 host-days in {out}, 10 of them new\n")
+    assert status == 0, said
+    assert said.startswith(f"iodiag: 5 host-days in {out}, 5 of them new\n")
     assert_same(out, fleet.out)
 
 
 def test_without_its_scheduler_a_run_ends_in_a_line_and_goes_on_elsewhere(fleet, tmp_path, cluster):
     out, address = tmp_path / "out", cluster.address
     process = start(fleet.inputs, "-o", out, "--scheduler", address)
-    while process.poll() is None and records(out) < 3:
+    while process.poll() is None and records(out) < 2:
         time.sleep(0.02)
     cluster.stop()
     status, said = finish(process)
     assert status == 2
     expected = f"iodiag: --scheduler {address}: has gone; start it and give the same command again: "
     assert said == expected + "what is done stays done\n"
-    assert 3 <= records(out) < 10
+    assert 2 <= records(out) < 5
     run_here(fleet.inputs, out)
     assert_same(out, fleet.out)
 

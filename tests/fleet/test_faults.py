@@ -56,25 +56,21 @@ def crashing(monkeypatch):
 
 
 def test_a_run_that_dies_at_any_write_goes_on_where_it_was(fleet, tmp_path, crashing):
-    inputs = fleet.inputs / "mail0002"
+    inputs, out = fleet.inputs / "mail0002", tmp_path / "out"
     options = Options(tables=("disk",))
     run_here(inputs, tmp_path / "whole", options)
-    writes = 0
+    crashes = 0
     while True:
-        out = tmp_path / f"out{writes}"
-        crashing["left"] = writes
+        crashing["left"] = crashes
         try:
             run_here(inputs, out, options)
         except CrashError:
-            crashing["left"] = -1
-            run_here(inputs, out, options)
-            assert_same(out, tmp_path / "whole")
-            shutil.rmtree(out)
-            writes += 1
+            crashes += 1
         else:
             break
-    # of two host-days the run's name, four files each, five joined ones and the head
-    assert writes == 1 + 2 * 4 + 5 + 1
+    # the run's name, a host-day's four files, the joined ones: each write was the last one of some run
+    assert crashes >= 1 + 4 + 5
+    assert_same(out, tmp_path / "whole")
 
 
 def test_a_run_that_was_killed_ends_in_the_same_bytes(fleet, tmp_path):
@@ -128,7 +124,7 @@ def test_a_full_disk_stops_the_run_with_a_line_and_loses_nothing(fleet, tmp_path
         assert "give the same command again: what is done stays done" in said
         assert said.count("\n") == 1
         done = [path for path in everything(out) if path.startswith(".iodiag/days/")]
-        assert 0 < len(done) < 10
+        assert 0 < len(done) < 5
     run_here(fleet.inputs, out)
     assert_same(out, fleet.out)
 
@@ -139,7 +135,7 @@ def small_disk(out: Path) -> Iterator[object]:
 
     Behind the block what it held stands in the folder itself.
     """
-    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(out)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=220k", "tmpfs", str(out)]
     if os.geteuid() == 0 and subprocess.run(mount, capture_output=True, check=False).returncode == 0:
         try:
             yield None
@@ -198,21 +194,24 @@ def _die_on_three(number: int) -> int:
     return number * 2
 
 
-def test_a_changed_input_is_done_again_and_the_rest_is_not(fleet, tmp_path):
+def test_a_changed_input_is_done_again_and_the_rest_is_not(tmp_path):
     inputs, out = tmp_path / "in", tmp_path / "out"
-    shutil.copytree(fleet.inputs / "mail0002", inputs / "mail0002")
+    role = ROLES[2]
+    inputs.mkdir()
+    for day in (0, 1):
+        (inputs / f"sa0{day + 2}").write_bytes(sa_day("mail7", role, day, ""))
     assert run_here(inputs, out).fresh == 2
     first = everything(out)
     assert run_here(inputs, out).fresh == 0
     assert everything(out) == first
-    (inputs / "mail0002" / "sa20260302").write_bytes(sa_day("mail0002", ROLES[2], 0, "", seed=9))
+    (inputs / "sa02").write_bytes(sa_day("mail7", role, 0, "", seed=9))
     assert run_here(inputs, out).fresh == 1
     run_here(inputs, tmp_path / "anew")
     assert_same(out, tmp_path / "anew")
     # a part that was lost is made again, a host-day that is not given any more stays until --prune
     next((out / "tables" / "disk").rglob("*.parquet")).unlink()
     assert run_here(inputs, out).fresh == 1
-    (inputs / "mail0002" / "sa20260303").unlink()
+    (inputs / "sa03").unlink()
     assert run_here(inputs, out).host_days == 2
     assert run_here(inputs, out, prune=True).host_days == 1
     run_here(inputs, tmp_path / "one")

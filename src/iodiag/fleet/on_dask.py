@@ -30,7 +30,7 @@ class Cluster:
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         try:
-            self._client = Client(address, timeout="15s", set_as_default=False)
+            self._client = Client(address, timeout="10s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ConfigError(
