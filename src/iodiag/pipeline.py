@@ -17,6 +17,7 @@ from iodiag.derive.headline import headline
 from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.summary import device_summaries, series_for
+from iodiag.derive.traffic import with_traffic
 from iodiag.derive.view import View
 from iodiag.derive.zones import below_each_other, in_zone, is_mixed, unzoned
 from iodiag.errors import ConfigError, FormatError, IodiagError, ReportGiven, SourceError, UnknownFormat
@@ -401,7 +402,7 @@ def judged(
         found, others = run(chosen.values(), view, changed, capture.sources)
         described = device_summaries(view)
         found, passed = without_ignored(found, ignore, {d.name: d.aliases for d in described})
-        findings += found
+        findings += with_traffic(view, found)
         ignored += passed
         outcomes += others
         summaries += described

@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series
 
-MOST_POINTS = 1500
-"""Points per series: more than a chart has pixels across."""
+MOST_POINTS = 1800
+"""Points per series: three hundred stretches of a chart, each with its extremes."""
 
 _SERIES_COLUMNS = (
     "ios_per_s",
@@ -31,7 +32,14 @@ _SERIES_COLUMNS = (
     "util_pct",
     "latency_ms",
 )
-_CPU_COLUMNS = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
+_HOST_COLUMNS = {
+    "cpu": ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct"),
+    "queue": ("run_queue", "blocked"),
+    "swapping": ("swap_in_kb_per_s", "swap_out_kb_per_s"),
+}
+_LEADS = ("await_ms", "kb_per_s", "queue_depth", "iowait_pct", "idle_pct", "blocked", "swap_out_kb_per_s")
+_LEADS_KEPT = 3
+"""Columns whose peaks survive thinning; the others go with them."""
 
 
 def device_summaries(view: View) -> tuple[DeviceSummary, ...]:
@@ -66,27 +74,24 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
 
 
 def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
-    """The samples of the named devices, and of the CPU, thinned to MOST_POINTS."""
+    """The samples of the named devices, and of the host's CPU, tasks and swap, thinned for charts."""
     result = []
     for name in dict.fromkeys(devices):
         found = view.series(name)
         if found is not None:
             result.append(_series(view, name, found.frame, _SERIES_COLUMNS))
-    cpu = view.table("cpu")
-    if cpu is not None and result:
-        result.append(_series(view, "cpu", cpu[cpu["cpu"].astype(str) == "all"], _CPU_COLUMNS))
+    for name, columns in _HOST_COLUMNS.items():
+        table = view.table(name)
+        if table is not None:
+            rows = table[table["cpu"].astype(str) == "all"] if name == "cpu" else table
+            if any(column in rows for column in columns):
+                result.append(_series(view, name, rows, columns))
     return tuple(result)
 
 
 def _series(view: View, name: str, frame: pd.DataFrame, columns: tuple[str, ...]) -> Series:
-    """Thinned by keeping, of each run of neighbouring samples, the busiest one: peaks survive."""
-    count = len(frame)
-    places = np.arange(count)
-    if count > MOST_POINTS:
-        lead = next((c for c in ("await_ms", "iowait_pct", "queue_depth") if c in frame), None)
-        values = frame[lead].fillna(0).to_numpy(dtype=np.float64) if lead else np.zeros(count)
-        edges = np.linspace(0, count, MOST_POINTS + 1).astype(int)
-        places = np.array([a + int(values[a:b].argmax()) for a, b in pairwise(edges)])
+    """Thinned to what a chart can show: of each stretch of neighbours the samples with its extremes."""
+    places = _places(frame)
     thinned = frame.iloc[places]
     times: tuple[float, ...] = ()
     if thinned["time"].notna().all():
@@ -98,3 +103,19 @@ def _series(view: View, name: str, frame: pd.DataFrame, columns: tuple[str, ...]
         time=times,
         columns={c: tuple(thinned[c].astype(float).tolist()) for c in columns if c in thinned},
     )
+
+
+def _places(frame: pd.DataFrame) -> npt.NDArray[np.intp]:
+    """The samples to keep: all of few; of many, per stretch the least and the greatest of what is drawn."""
+    count = len(frame)
+    if count <= MOST_POINTS:
+        return np.arange(count)
+    leads = [c for c in _LEADS if c in frame][:_LEADS_KEPT]
+    edges = np.linspace(0, count, MOST_POINTS // (2 * max(1, len(leads))) + 1).astype(int)
+    kept = [edges[:-1]]
+    for lead in leads:
+        values = frame[lead].to_numpy(dtype=np.float64)
+        low, high = np.nan_to_num(values, nan=np.inf), np.nan_to_num(values, nan=-np.inf)
+        kept.append(np.array([a + int(low[a:b].argmin()) for a, b in pairwise(edges)]))
+        kept.append(np.array([a + int(high[a:b].argmax()) for a, b in pairwise(edges)]))
+    return np.unique(np.concatenate(kept[1:] or kept))

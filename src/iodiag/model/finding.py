@@ -10,6 +10,9 @@ Severity = Literal["critical", "warning", "notice", "info"]
 Confidence = Literal["high", "medium", "low"]
 Status = Literal["finding", "clear", "undetermined", "not_applicable", "error"]
 
+PictureKind = Literal["stack", "peers", "ladder", "cpu"]
+"""What explains a finding: the layers' traffic, peers side by side, load levels, the CPU left over."""
+
 SEVERITIES: tuple[Severity, ...] = ("info", "notice", "warning", "critical")
 """Harm, rising: reading advice; an inefficiency; a real cost with a remedy; work stands still."""
 
@@ -45,13 +48,27 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Edge:
+    """What a device asks of one that it stands on: column → mean over a finding's samples.
+
+    `upper` None is all that comes from above. What several devices ask of one cannot be told apart:
+    such an edge has no means where none of them asks only this one.
+    """
+
+    upper: str | None
+    lower: str
+    means: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Finding:
     """A rule's verdict on some devices over some samples.
 
     `samples` are the first and last index into the samples of the first device (the rows of
     its series, 0-based). `refutes` says what would prove the finding wrong; `cannot_know` what
     the counters do not tell. `supersedes` names rules whose findings on the same devices this
-    one explains. `picture` asks the report for a chart: a kind and the series it needs.
+    one explains. `pictures` are the charts that it asks for beside its samples over time; `peers` the
+    devices that it compares its own with, `edges` the traffic through its devices' stack, for them.
     """
 
     rule: str
@@ -73,6 +90,9 @@ class Finding:
     references: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     explained_by: str | None = None
+    pictures: tuple[PictureKind, ...] = ()
+    peers: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -71,18 +71,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Edge:
-    """Traffic between a device and one it stands on, or into a device from above (`below` None)."""
-
-    device: str
-    member: str
-    read_kb_per_s: float
-    write_kb_per_s: float
-    reads_per_s: float | None
-    writes_per_s: float | None
-
-
-@dataclass(frozen=True)
 class Report:
     """Everything a report shows. `headline` is one sentence: what holds this host back.
 

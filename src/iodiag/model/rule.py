@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from iodiag.model.finding import Finding, Outcome
+from iodiag.model.finding import Finding, Outcome, PictureKind
 
 if TYPE_CHECKING:
     from iodiag.derive.view import View
@@ -59,7 +59,8 @@ class Rule:
 
     A device or host that `detect` examined and says nothing of is clear: it yields an Outcome
     with status `clear` to name the devices, or nothing at all for "looked, found nothing".
-    `module_doc` (the docstring of the rule's file) is the rule's page.
+    `pictures` are the charts that explain its findings. `module_doc` (the docstring of the rule's
+    file) is the rule's page.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Rule:
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
     confirm: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    pictures: tuple[PictureKind, ...] = ()
 
     def limits(self, changed: Mapping[str, float] | None = None) -> Limits:
         """The effective thresholds: the defaults, and what was changed of them."""
@@ -86,5 +88,6 @@ class Rule:
             "remedy": self.remedy,
             "confirm": self.confirm,
             "references": self.references,
+            "pictures": self.pictures,
         }
         return Finding(**(defaults | fields))

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from iodiag.model.comparison import Change, Comparison, Subject
 from iodiag.model.report import Report, Series
 from iodiag.report import _comparison, _text
-from iodiag.report._picture import (
+from iodiag.report._chart import (
     POINTS_IN_LADDER,
     POINTS_PER_LINE,
+    BarPanel,
     Bars,
     Intervals,
     Ladder,
@@ -164,9 +165,13 @@ def _shares(subject: Subject) -> Bars | None:
         caption="How the processors spent their time, means over the samples.",
         description=f"Before and after: {told}.",
         labels=tuple(map(label_of, names)),
-        groups=(
-            ("before", tuple(change.before for change in shown)),
-            ("after", tuple(change.after for change in shown)),
+        panels=(
+            BarPanel(
+                "CPU time, %",
+                (
+                    ("before", tuple(change.before for change in shown)),
+                    ("after", tuple(change.after for change in shown)),
+                ),
+            ),
         ),
-        x_label="CPU time, %",
     )

@@ -18,7 +18,7 @@ from iodiag.report._outline import Part
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from iodiag.report._picture import Picture
+    from iodiag.report._chart import Picture
 
 Key = tuple[str, int]
 PAGE_BYTES = 5_000_000

@@ -9,11 +9,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
-from iodiag.model.finding import Confidence, Finding, Ignored, Outcome, Severity, Status
+from iodiag.model.finding import (
+    Confidence,
+    Edge,
+    Finding,
+    Ignored,
+    Outcome,
+    PictureKind,
+    Severity,
+    Status,
+)
 from iodiag.model.report import SCHEMA, DeviceSummary, Report, Series, SourceSummary, UnparsedLine
 from iodiag.report._comparison_json import from_comparison, to_comparison
 from iodiag.report._entry import Entry, from_evidence, plain, to_evidence
@@ -158,6 +167,9 @@ def _from_finding(finding: Finding) -> dict[str, Any]:
         "references": list(finding.references),
         "supersedes": list(finding.supersedes),
         "explained_by": finding.explained_by,
+        "pictures": list(finding.pictures),
+        "peers": list(finding.peers),
+        "edges": [{"upper": e.upper, "lower": e.lower, "means": plain(e.means)} for e in finding.edges],
     }
 
 
@@ -250,7 +262,14 @@ def _to_finding(entry: Entry) -> Finding:
         references=entry.texts("references"),
         supersedes=entry.texts("supersedes"),
         explained_by=entry.maybe_text("explained_by"),
+        pictures=tuple(kind for kind in get_args(PictureKind) if kind in entry.texts("pictures")),
+        peers=entry.texts("peers"),
+        edges=entry.each("edges", _to_edge),
     )
+
+
+def _to_edge(entry: Entry) -> Edge:
+    return Edge(entry.maybe_text("upper"), entry.text("lower"), entry.numbers("means"))
 
 
 def _to_outcome(entry: Entry) -> Outcome:

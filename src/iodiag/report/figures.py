@@ -9,64 +9,37 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from iodiag.report import _text
-from iodiag.report._picture import Bars, Intervals, Ladder, Line, Picture, Timeline
+from iodiag.report import _stack_drawing, _text
+from iodiag.report._canvas import (
+    COLOURS,
+    DASHES,
+    INK,
+    MUTED,
+    SHADE,
+    WIDTH_IN,
+    Palette,
+    figure,
+    legend,
+    panel_legend,
+    title,
+    x_title,
+)
+from iodiag.report._chart import BarPanel, Bars, Intervals, Ladder, Line, Panel, Picture, Stack, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH_IN = 8.0
-BARS_WIDTH_IN = 5.0
-_INK, _MUTED, _GRID, _SHADE = "#010101", "#020202", "#030303", "#040404"
-_LINES = tuple(f"#0a0a0{at}" for at in range(6))
-# what each placeholder becomes: (in an SVG, in a PNG); page.css defines the variables
-_COLOURS = {
-    _INK: ("currentColor", "#1c2128"),
-    _MUTED: ("var(--muted)", "#59636e"),
-    _GRID: ("var(--grid)", "#d5dae0"),
-    _SHADE: ("var(--shade)", "#fbe9c6"),
-    _LINES[0]: ("var(--line-0)", "#1b6ca8"),
-    _LINES[1]: ("var(--line-1)", "#c4500b"),
-    _LINES[2]: ("var(--line-2)", "#0f7b5f"),
-    _LINES[3]: ("var(--line-3)", "#8a4fa3"),
-    _LINES[4]: ("var(--line-4)", "#8c6d00"),
-    _LINES[5]: ("var(--line-5)", "#5d6670"),
-}
-_DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (5, 1.5)),
-    (0, (2, 1)),
-    (0, (6, 1.5, 1.5, 1.5)),
-    (0, (1, 1)),
-    (0, (9, 2)),
-)
-
-
-@dataclass(frozen=True)
-class Palette:
-    """The colour for each placeholder: itself in an SVG, the real one in a PNG."""
-
-    is_svg: bool
-
-    def __getitem__(self, placeholder: str) -> str:
-        return placeholder if self.is_svg else _COLOURS[placeholder][1]
-
-    def line(self, at: int) -> str:
-        """The colour of the line number `at`; they repeat after six."""
-        return self[_LINES[at % len(_LINES)]]
-
 
 def svg(picture: Picture, prefix: str) -> str:
     """An `<svg>` element to stand in a page; its ids begin with `prefix`, its text stays text."""
     with _settings():
-        figure = _draw(picture, Palette(is_svg=True))
+        drawn = _draw(picture, Palette(is_svg=True))
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        drawn.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
@@ -77,7 +50,7 @@ def svg(picture: Picture, prefix: str) -> str:
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', text, count=1
     )
     text = re.sub(r' (?:d|x|y)="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
-    for placeholder, (variable, _) in _COLOURS.items():
+    for placeholder, (variable, _) in COLOURS.items():
         text = text.replace(placeholder, variable)
     return re.sub(r"\n\s*", "\n", text).strip()
 
@@ -85,9 +58,9 @@ def svg(picture: Picture, prefix: str) -> str:
 def png(picture: Picture) -> bytes:
     """The same chart as a PNG on a white ground."""
     with _settings():
-        figure = _draw(picture, Palette(is_svg=False))
+        drawn = _draw(picture, Palette(is_svg=False))
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=144, facecolor="white", metadata={"Software": None})
+        drawn.savefig(buffer, format="png", dpi=144, facecolor="white", metadata={"Software": None})
     return buffer.getvalue()
 
 
@@ -114,83 +87,60 @@ def _draw(picture: Picture, palette: Palette) -> Figure:
         return _bars(picture, palette)
     if isinstance(picture, Intervals):
         return _intervals(picture, palette)
+    if isinstance(picture, Stack):
+        return _stack_drawing.stack(picture, palette)
     return _ladder(picture, palette)
 
 
-def _figure(
-    rows: int, palette: Palette, row_inches: float, width: float = WIDTH_IN, has_legend: bool = True
-) -> tuple[Figure, list[Axes]]:
-    """Axes below each other on one x axis; the margins are fixed, in inches."""
-    from matplotlib.figure import Figure
-
-    top = 0.52 if has_legend else 0.28
-    inches = top + 0.48 + rows * row_inches
-    figure = Figure(figsize=(width, inches))
-    figure.patch.set_alpha(0.0)
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-    figure.subplots_adjust(
-        left=0.62 / width, right=1 - 0.12 / width, top=1 - top / inches, bottom=0.48 / inches, hspace=0.42
-    )
-    for axis in axes:
-        _dress(axis, palette)
-    return figure, list(axes)
-
-
-def _dress(axis: Axes, palette: Palette) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.patch.set_alpha(0.0)
-    for side in ("top", "right", "left"):
-        axis.spines[side].set_visible(False)
-    axis.spines["bottom"].set_color(palette[_MUTED])
-    axis.tick_params(colors=palette[_MUTED], labelcolor=palette[_MUTED], length=0, labelsize=8)
-    axis.tick_params(axis="x", length=3)
-    axis.grid(axis="y", color=palette[_GRID], linewidth=0.8)
-    axis.set_axisbelow(True)
-    axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _text.number(float(value))))
-
-
-def _title(axis: Axes, text: str, palette: Palette) -> None:
-    axis.set_title(text, loc="left", fontsize=9, color=palette[_INK], pad=4)
-
-
-def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], palette: Palette) -> None:
-    figure.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(figure.subplotpars.left, 1.0),
-        ncols=min(6, len(labels)),
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=palette[_INK],
-        handlelength=2.4,
-        columnspacing=1.4,
-        borderaxespad=0.2,
-        borderpad=0.0,
-    )
-
-
 def _timeline(picture: Timeline, palette: Palette) -> Figure:
-    widest = max(picture.panels, key=lambda panel: len(panel.lines))
-    has_legend = any(line.label for line in widest.lines)
-    figure, axes = _figure(len(picture.panels), palette, 1.1, has_legend=has_legend)
-    for axis, panel in zip(axes, picture.panels, strict=True):
-        _title(axis, panel.title, palette)
+    names = [tuple(line.label for line in panel.lines if line.label) for panel in picture.panels]
+    told = [labels for labels in names if labels]
+    # one legend for all where all say the same, else one for each panel
+    shared = told[0] if len(told) > 1 and len(set(told)) == 1 else ()
+    drawn, axes = figure(len(picture.panels), palette, 1.1, shared)
+    for axis, panel, labels in zip(axes, picture.panels, names, strict=True):
+        title(axis, panel.title, palette)
         if picture.window:
             start, end = (_x(picture, value) for value in picture.window)
-            axis.axvspan(start, end, color=palette[_SHADE], linewidth=0, zorder=0)
-        for line in panel.lines:
-            _plot(axis, picture, line, palette)
+            axis.axvspan(start, end, color=palette[SHADE], linewidth=0, zorder=0)
+            if panel.is_stacked:
+                # the areas hide the shade
+                axis.vlines(
+                    [start, end],
+                    0,
+                    1,
+                    transform=axis.get_xaxis_transform(),
+                    color=palette[MUTED],
+                    linewidth=0.9,
+                    linestyle=DASHES[4],
+                )
+        if panel.is_stacked:
+            handles = _areas(axis, picture, panel, palette)
+        else:
+            handles = [_plot(axis, picture, line, palette) for line in panel.lines]
         axis.margins(x=0.01)
         highest = max((v for o in panel.lines for v in o.y if math.isfinite(v)), default=0.0)
         axis.set_ylim(0, max(panel.top, highest * 1.06) or 1.0)
+        if shared and labels and not drawn.legends:
+            legend(drawn, handles, labels, palette)
+        elif labels and not shared:
+            panel_legend(axis, handles, labels, palette)
     _x_axis(axes[-1], picture, palette)
-    if has_legend:
-        at = picture.panels.index(widest)
-        _legend(figure, axes[at].lines, [line.label for line in widest.lines], palette)
-    return figure
+    return drawn
+
+
+def _areas(axis: Axes, picture: Timeline, panel: Panel, palette: Palette) -> list[Any]:
+    """Each line's values on top of those before, as an area with an edge; the upper edge is the sum."""
+    floor = [0.0] * len(panel.lines[0].y)
+    handles = []
+    for line in panel.lines:
+        x = [_x(picture, value) for value in line.x]
+        top = [low + high for low, high in zip(floor, line.y, strict=True)]
+        colour = palette.line(line.colour)
+        handles.append(axis.fill_between(x, floor, top, color=palette.area(line.colour), linewidth=0))
+        axis.plot(x, top, color=colour, linestyle=DASHES[line.colour], linewidth=1.3, zorder=2)
+        floor = top
+    return handles
 
 
 def _x(picture: Timeline, value: float) -> float:
@@ -198,26 +148,27 @@ def _x(picture: Timeline, value: float) -> float:
     return value / 86400 if picture.zone else value
 
 
-def _plot(axis: Axes, picture: Timeline, line: Line, palette: Palette) -> None:
+def _plot(axis: Axes, picture: Timeline, line: Line, palette: Palette) -> Any:
     is_sparse = len(line.x) <= 40
-    axis.plot(
+    (handle,) = axis.plot(
         [_x(picture, value) for value in line.x],
         line.y,
         color=palette.line(line.colour),
-        linestyle=_DASHES[line.colour % len(_DASHES)],
+        linestyle=DASHES[line.colour % len(DASHES)],
         linewidth=1.7 if line.colour == 0 else 1.3,
         marker="o" if is_sparse else None,
         markersize=3,
         # the first device is the one that the finding is about
         zorder=3 if line.colour == 0 else 2,
     )
+    return handle
 
 
 def _x_axis(axis: Axes, picture: Timeline, palette: Palette) -> None:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axis.set_xlabel(picture.x_label, fontsize=8.5, color=palette[_MUTED])
+    x_title(axis, picture.x_label, palette)
     if picture.zone:
         locator = AutoDateLocator(tz=picture.zone, maxticks=8)  # type: ignore[no-untyped-call]
         axis.xaxis.set_major_locator(locator)
@@ -229,49 +180,69 @@ def _x_axis(axis: Axes, picture: Timeline, palette: Palette) -> None:
             offset_formats=["", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d"],
         )
         axis.xaxis.set_major_formatter(formatter)
-        axis.xaxis.get_offset_text().set(color=palette[_MUTED], fontsize=8)
+        axis.xaxis.get_offset_text().set(color=palette[MUTED], fontsize=8)
     else:
         axis.xaxis.set_major_locator(MaxNLocator(10, integer=True))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _text.count(round(at)) if at > 0 else ""))
 
 
 def _bars(picture: Bars, palette: Palette) -> Figure:
-    bars, has_legend = len(picture.labels) * len(picture.groups), len(picture.groups) > 1
-    inches = 0.22 * bars + 0.06 * len(picture.labels)
-    figure, (axis,) = _figure(1, palette, inches, BARS_WIDTH_IN, has_legend)
-    _title(axis, picture.x_label, palette)
+    most = max(len(panel.groups) for panel in picture.panels)
+    inches = (0.2 * most + 0.08) * len(picture.labels)
+    drawn, axes = figure(1, palette, inches, columns=len(picture.panels), bottom=0.08)
+    for axis, panel in zip(axes, picture.panels, strict=True):
+        _bar_panel(axis, panel, 0.8 / most, palette)
+    first = axes[0]
+    first.set_ylim(len(picture.labels) - 0.5, -0.5)
+    first.set_yticks(range(len(picture.labels)), picture.labels)
+    first.tick_params(axis="y", labelcolor=palette[INK], labelsize=9)
+    for at in picture.marked:
+        first.get_yticklabels()[at].set_fontweight("bold")
+    _room_for(drawn, picture.labels)
+    return drawn
+
+
+def _bar_panel(axis: Axes, panel: BarPanel, height: float, palette: Palette) -> None:
+    title(axis, panel.title, palette)
     axis.grid(visible=False, axis="y")
-    height = 0.8 / len(picture.groups)
-    highest = max(v for _, values in picture.groups for v in values if math.isfinite(v)) or 1.0
+    highest = max((v for _, values in panel.groups for v in values if math.isfinite(v)), default=0.0) or 1.0
     handles = []
-    for at, (_, values) in enumerate(picture.groups):
-        places = [row + (at - (len(picture.groups) - 1) / 2) * height for row in range(len(values))]
+    for at, (_, values) in enumerate(panel.groups):
+        places = [row + (at - (len(panel.groups) - 1) / 2) * height for row in range(len(values))]
         known = [value if math.isfinite(value) else 0.0 for value in values]
         handles.append(axis.barh(places, known, height=height * 0.86, color=palette.line(at)))
         for place, value in zip(places, values, strict=True):
-            text = _text.number(value)
             reach = value if math.isfinite(value) else 0.0
-            axis.text(reach + highest * 0.01, place, text, va="center", fontsize=8.5, color=palette[_INK])
-    axis.set_xlim(0, highest * 1.12)
-    axis.set_ylim(len(picture.labels) - 0.5, -0.5)
-    axis.set_yticks(range(len(picture.labels)), picture.labels)
-    axis.tick_params(axis="y", labelcolor=palette[_INK], labelsize=9)
-    longest = max(map(len, picture.labels))
-    figure.subplots_adjust(left=(0.2 + 0.085 * longest) / BARS_WIDTH_IN)
-    if has_legend:
-        _legend(figure, handles, [legend for legend, _ in picture.groups], palette)
-    return figure
+            axis.text(
+                reach + highest * 0.015,
+                place,
+                _text.number(value),
+                va="center",
+                fontsize=8.5,
+                color=palette[INK],
+            )
+    # room for the number beside the longest bar
+    axis.set_xlim(0, highest * 1.25)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    if len(panel.groups) > 1:
+        panel_legend(axis, handles, [label for label, _ in panel.groups], palette)
+
+
+def _room_for(drawn: Figure, labels: Iterable[str]) -> None:
+    """The left margin as wide as the longest label of the y axis."""
+    drawn.subplots_adjust(left=(0.2 + 0.082 * max(map(len, labels))) / WIDTH_IN)
 
 
 def _intervals(picture: Intervals, palette: Palette) -> Figure:
     count = len(picture.labels)
-    figure, (axis,) = _figure(1, palette, 0.27 * count, WIDTH_IN, has_legend=False)
-    _title(axis, picture.x_label, palette)
+    drawn, (axis,) = figure(1, palette, 0.27 * count)
+    title(axis, picture.x_label, palette)
     axis.set_xscale("log")
     axis.grid(visible=False, axis="y")
     if picture.band:
-        axis.axvspan(*picture.band, color=palette[_SHADE], linewidth=0, zorder=0)
-    axis.axvline(1.0, color=palette[_MUTED], linewidth=0.9, zorder=1)
+        axis.axvspan(*picture.band, color=palette[SHADE], linewidth=0, zorder=0)
+    axis.axvline(1.0, color=palette[MUTED], linewidth=0.9, zorder=1)
     known = [v for v in (*picture.ratios, *picture.lows, *picture.highs) if math.isfinite(v)]
     for place, (ratio, low, high) in enumerate(zip(picture.ratios, picture.lows, picture.highs, strict=True)):
         is_far = not 1 - 1e-9 <= ratio <= 1 + 1e-9 and (low > 1 or high < 1)
@@ -281,11 +252,10 @@ def _intervals(picture: Intervals, palette: Palette) -> Figure:
     axis.set_xlim(min(0.7, 0.85 * min(known)), max(1.4, 1.18 * max(known)))
     axis.set_ylim(count - 0.5, -0.5)
     axis.set_yticks(range(count), picture.labels)
-    axis.tick_params(axis="y", labelcolor=palette[_INK], labelsize=9)
+    axis.tick_params(axis="y", labelcolor=palette[INK], labelsize=9)
     _ratio_ticks(axis)
-    longest = max(map(len, picture.labels))
-    figure.subplots_adjust(left=(0.2 + 0.078 * longest) / WIDTH_IN)
-    return figure
+    _room_for(drawn, picture.labels)
+    return drawn
 
 
 def _ratio_ticks(axis: Axes) -> None:
@@ -299,19 +269,56 @@ def _ratio_ticks(axis: Axes) -> None:
 def _ladder(picture: Ladder, palette: Palette) -> Figure:
     every = (*picture.inside, *picture.outside)
     names = {line.label: line.colour for line in every}
-    figure, (axis,) = _figure(1, palette, 2.4, has_legend=len(names) > 1)
-    _title(axis, "Requests per second", palette)
+    labels = [*(names if len(names) > 1 else ()), *_bound_labels(picture)]
+    drawn, (axis,) = figure(1, palette, 2.4, labels)
+    title(axis, "Requests per second", palette)
     for is_inside, lines in ((False, picture.outside), (True, picture.inside)):
         for line in lines:
             _dots(axis, line.x, line.y, palette.line(line.colour), is_inside)
     flight = [value for line in every for value in line.x]
-    _in_flight_axis(axis, is_wide=max(flight) > 20 * min(flight))
-    axis.set_xlabel("requests in flight", fontsize=8.5, color=palette[_MUTED])
-    axis.set_ylim(0, max(value for line in every for value in line.y) * 1.08 or 1.0)
-    if len(names) > 1:
-        marks = [_dots(axis, (), (), palette.line(colour), True) for colour in names.values()]
-        _legend(figure, marks, list(names), palette)
-    return figure
+    rates = [value for line in every for value in line.y]
+    is_wide = max(flight) > 20 * min(flight)
+    if is_wide:
+        _both_logarithmic(axis)
+        axis.set_xlim(0.8 * min(flight), 1.3 * max(flight))
+        axis.set_ylim(0.7 * min((rate for rate in rates if rate > 0), default=1.0), 1.6 * max(rates) or 1.0)
+    else:
+        axis.set_xlim(0, 1.15 * max(flight))
+        axis.set_ylim(0, max(rates) * 1.15 or 1.0)
+    _in_flight_axis(axis)
+    x_title(axis, "requests in flight" + (" (both axes logarithmic)" if is_wide else ""), palette)
+    marks = [_dots(axis, (), (), palette.line(colour), True) for colour in names.values() if len(names) > 1]
+    marks += _bounds(axis, picture, palette)
+    if labels:
+        legend(drawn, marks, labels, palette)
+    return drawn
+
+
+def _bound_labels(picture: Ladder) -> list[str]:
+    if math.isnan(picture.alone_ms):
+        return []
+    labels = [f"bound: in flight ÷ {_text.number(picture.alone_ms)} ms alone"]
+    if not math.isnan(picture.servers):
+        labels.append(f"bound and knee: {_text.number(picture.servers)} served at once")
+    return labels
+
+
+def _bounds(axis: Axes, picture: Ladder, palette: Palette) -> list[Any]:
+    """The rate without any queue, and the ceiling where several are served at once, over the axes' range."""
+    if math.isnan(picture.alone_ms):
+        return []
+    low, high = axis.get_xlim()
+    per_request = 1000 / picture.alone_ms
+    knee = picture.servers if low < picture.servers < high else high
+    steps = [low + (high - low) * at / 50 for at in range(51)]
+    style: dict[str, Any] = {"color": palette[MUTED], "linewidth": 1.2, "zorder": 1}
+    handles = list(axis.plot(steps, [at * per_request for at in steps], linestyle=DASHES[1], **style))
+    if not math.isnan(picture.servers):
+        ceiling = picture.servers * per_request
+        handles += axis.plot([low, high], [ceiling, ceiling], linestyle="-", **style)
+        if knee < high:
+            axis.plot([knee, knee], [axis.get_ylim()[0], ceiling], linestyle=DASHES[4], **style)
+    return handles
 
 
 def _dots(axis: Axes, x: Sequence[float], y: Sequence[float], colour: str, is_filled: bool) -> Any:
@@ -328,12 +335,19 @@ def _dots(axis: Axes, x: Sequence[float], y: Sequence[float], colour: str, is_fi
     return dots
 
 
-def _in_flight_axis(axis: Axes, is_wide: bool) -> None:
-    """A linear axis, or a logarithmic one where the load levels lie far apart."""
+def _both_logarithmic(axis: Axes) -> None:
+    """Where the load levels lie far apart; a bound in proportion is a straight line then too."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    if is_wide:
-        axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        side.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _text.number(float(value))))
+
+
+def _in_flight_axis(axis: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter
+
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _text.number(float(value))))

@@ -90,5 +90,6 @@ RULE = Rule(
     thresholds=THRESHOLDS,
     confirm=("iostat -xy -t 1", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("ladder",),
     detect=detect,
 )

@@ -156,5 +156,6 @@ RULE = Rule(
     },
     confirm=("grep . /sys/block/sdX/queue/{scheduler,nomerges,max_sectors_kb}",),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("stack",),
     detect=detect,
 )

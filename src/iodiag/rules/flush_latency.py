@@ -149,5 +149,6 @@ RULE = Rule(
         "hdparm -W /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
+    pictures=("cpu",),
     detect=detect,
 )

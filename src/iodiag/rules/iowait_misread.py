@@ -88,5 +88,6 @@ RULE = Rule(
     },
     confirm=("iostat -xyt 1", "vmstat 1", "cat /proc/pressure/io", "ps -eo state,wchan:32,cmd | grep ^D"),
     references=("https://man7.org/linux/man-pages/man5/proc_stat.5.html",),
+    pictures=("cpu",),
     detect=detect,
 )

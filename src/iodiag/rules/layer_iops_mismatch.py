@@ -172,5 +172,6 @@ RULE = Rule(
     },
     confirm=("iostat -x 1 with the volume, its legs and the disks",),
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
+    pictures=("stack",),
     detect=detect,
 )

@@ -150,5 +150,6 @@ RULE = Rule(
     },
     confirm=("pidstat -d 1", "biosnoop", "blockdev --getra /dev/DEVICE"),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    pictures=("ladder",),
     detect=detect,
 )

@@ -144,5 +144,6 @@ RULE = Rule(
     },
     confirm=("cat /sys/block/DEVICE/queue/nr_requests /sys/block/DEVICE/device/queue_depth",),
     references=("https://docs.kernel.org/block/stat.html",),
+    pictures=("ladder",),
     detect=detect,
 )

@@ -182,5 +182,6 @@ RULE = Rule(
     },
     confirm=("cat /proc/mdstat", "mdadm --detail /dev/mdX", "lvs -a -o +health_status"),
     references=("https://docs.kernel.org/admin-guide/md.html",),
+    pictures=("stack",),
     detect=detect,
 )

@@ -173,5 +173,6 @@ RULE = Rule(
         "cat /sys/block/mdX/md/stripe_cache_size /sys/block/mdX/md/stripe_cache_active",
     ),
     references=("https://docs.kernel.org/admin-guide/md.html",),
+    pictures=("stack",),
     detect=detect,
 )

@@ -185,5 +185,6 @@ RULE = Rule(
         "lvs -a -o name,sync_percent,raid_sync_action,raid_mismatch_count",
     ),
     references=("https://docs.kernel.org/admin-guide/md.html",),
+    pictures=("stack",),
     detect=detect,
 )

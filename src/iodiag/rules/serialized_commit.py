@@ -180,5 +180,6 @@ RULE = Rule(
         "SELECT wait_event, count(*) FROM pg_stat_activity GROUP BY 1",
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
+    pictures=("cpu",),
     detect=detect,
 )

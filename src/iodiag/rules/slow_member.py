@@ -122,6 +122,7 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
         severity="notice" if sure == "low" else "warning",
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
+        peers=tuple(device.name for device in first.found.peers.devices),
         **grading.when(first.found.window),
         summary=say(_SUMMARY, numbers(first.found)),
         evidence=tuple(said),
@@ -172,5 +173,6 @@ RULE = Rule(
         "fio --rw=randread --direct=1 --readonly on each member",
     ),
     references=("https://www.usenix.org/conference/fast23/presentation/lu",),
+    pictures=("peers",),
     detect=detect,
 )

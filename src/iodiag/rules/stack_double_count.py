@@ -138,5 +138,6 @@ RULE = Rule(
     },
     confirm=("lsblk",),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("stack",),
     detect=detect,
 )

@@ -192,5 +192,6 @@ RULE = Rule(
     },
     confirm=("iostat -xy -t 1", "biolatency -D 1", "cat /proc/pressure/io"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("ladder",),
     detect=detect,
 )

@@ -184,5 +184,6 @@ RULE = Rule(
         "the same with --iodepth=4, 16 and 64: throughput that grows is headroom",
     ),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    pictures=("ladder",),
     detect=detect,
 )

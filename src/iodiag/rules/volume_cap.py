@@ -195,5 +195,6 @@ RULE = Rule(
         "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",
         "https://learn.microsoft.com/azure/virtual-machines/disks-types",
     ),
+    pictures=("ladder",),
     detect=detect,
 )
