@@ -6,7 +6,7 @@ import math
 import statistics
 
 from iodiag.model.capture import Section
-from iodiag.model.finding import Evidence, Finding, Outcome, Quote
+from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
 
 MEMBERS = ("dm-82", "dm-84", "dm-86", "dm-88")
@@ -112,6 +112,9 @@ def _cpu() -> Series:
     )
 
 
+_LEG = {"read_kb_per_s": 862.9, "write_kb_per_s": 573.2, "ios_per_s": 360.0}
+
+
 def _partial_stripe() -> Finding:
     row = "07:40:01    dev253-89    375.29   3496.57   2559.05     16.14    423.86   1107.75   1.56     58.64"
     member = (
@@ -205,6 +208,12 @@ def _partial_stripe() -> Finding:
         ),
         references=("https://docs.kernel.org/admin-guide/md.html", "lvmraid(7)"),
         supersedes=("layer-iops-mismatch",),
+        pictures=("stack",),
+        edges=(
+            Edge(None, "dm-89", {"read_kb_per_s": 1748.3, "write_kb_per_s": 1279.5, "ios_per_s": 375.29}),
+            *(Edge("dm-89", leg, _LEG) for leg in MEMBERS),
+            *(Edge(leg, disk, _LEG) for leg, disk in zip(MEMBERS, DISKS, strict=True)),
+        ),
     )
 
 
@@ -276,6 +285,12 @@ def _slow_member() -> Finding:
         refutes=("The slow disks carry a partition that no sample shows.",),
         cannot_know=("Why the disk is slow: media, cable, or firmware.",),
         references=("https://www.usenix.org/conference/fast23/presentation/lu",),
+        pictures=("peers",),
+        peers=("sdb", "sdc", "sdd", "sde"),
+        edges=tuple(
+            Edge(None, name, {"await_ms": await_ms, "read_kb_per_s": 6575.0})
+            for name, await_ms in (("sdb", 19.15), ("sdc", 9.83), ("sdd", 33.06), ("sde", 7.7))
+        ),
     )
 
 
@@ -490,6 +505,8 @@ def hostile_report(text: str) -> Report:
     finding = Finding(
         text, "critical", "low", text, text, (text, "sda", text), text, text, text, (0, 2), evidence,
         {text: math.inf}, (text, text), (text,), (text,), (text,), (text,), (text,), text,
+        ("stack", "peers", "ladder", "cpu"), (text, "sda"),
+        (Edge(None, text, {"await_ms": 1.0}), Edge(text, "sda", {text: 1.0, "await_ms": 2.0})),
     )  # fmt: skip
     section = Section(text, text, text, text, text, 2, text, text, 3, 3, False, 4)
     line = UnparsedLine(3, text, text)

@@ -24,7 +24,7 @@ from iodiag.model.comparison import (
 from iodiag.model.finding import Evidence, Quote
 from iodiag.model.report import Report, Series
 from iodiag.report import _comparison, _comparison_picture, as_json, as_terminal
-from iodiag.report._picture import Bars, Intervals, Ladder, Timeline
+from iodiag.report._chart import Bars, Intervals, Ladder, Timeline
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from report.test_html import Page
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
-from iodiag.model.finding import Evidence, Finding, Outcome, Quote
+from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
 from iodiag.report import as_json
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
@@ -67,6 +67,11 @@ findings = st.builds(
     references=many,
     supersedes=many,
     explained_by=maybe,
+    pictures=st.sampled_from([(), ("stack",), ("stack", "cpu")]),
+    peers=many,
+    edges=st.lists(
+        st.builds(Edge, maybe, texts, st.dictionaries(texts, numbers, max_size=2)), max_size=2
+    ).map(tuple),
 )
 
 

@@ -3,16 +3,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Section
-from iodiag.model.finding import Finding
+from iodiag.model.finding import Edge, Evidence, Finding
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary
-from iodiag.report import _picture, figures
-from iodiag.report._picture import Bars, Ladder, Timeline
+from iodiag.report import _chart, _picture, figures
+from iodiag.report._chart import Bars, Ladder, Stack, Timeline
 from report.builders import HOSTILE, raid5_report
 
 
@@ -22,8 +23,8 @@ def series(name="sda", count=20, times=None, **columns) -> Series:
     return Series(name, None, tuple(range(length)), times or (), columns)
 
 
-def finding(*devices, rule="r", samples=None) -> Finding:
-    return Finding(rule, "notice", "low", "t", "s", devices or ("sda",), samples=samples)
+def finding(*devices, samples=None, **fields) -> Finding:
+    return Finding("r", "notice", "low", "t", "s", devices or ("sda",), samples=samples, **fields)
 
 
 def pictures(*given, devices=(), about=None, **changes):
@@ -136,7 +137,7 @@ def test_a_line_breaks_where_samples_are_missing():
 def test_thinning_keeps_every_peak():
     values = [0.0] * 100_000
     values[54_321] = 9.0
-    kept = _picture._thinned(values, 800)
+    kept = _chart._thinned(values, 800)
     assert len(kept) <= 802
     assert 54_321 in kept
     assert kept == sorted(kept)
@@ -148,66 +149,208 @@ def test_more_devices_than_fit_are_counted():
 
 
 def test_a_host_finding_gets_the_cpu():
-    cpu = series("all", user_pct=(1.0, 2.0), iowait_pct=(3.0, 4.0))
-    (chart,) = pictures(cpu, series(), about=replace(finding(), devices=()))
+    cpu = series("cpu", user_pct=(1.0, 2.0), iowait_pct=(3.0, 4.0))
+    swap = series("swapping", swap_in_kb_per_s=(1.0, 2.0))
+    (chart,) = pictures(swap, cpu, series(), about=replace(finding(), devices=()))
     assert [(panel.title, [line.label for line in panel.lines]) for panel in chart.panels] == [
-        ("CPU, %", ["user", "iowait"])
+        ("CPU, %", ["user", "iowait"]),
+        ("Swapping, kB/s", ["swapped in"]),
     ]
 
 
-def device(name, members=(), kind="disk", **summary) -> DeviceSummary:
-    stats = {column: {"median": value} for column, value in summary.items()}
-    return DeviceSummary(name, None, (), kind, None, members, 3, stats)
+def device(name, kind=None, level=None, host=None) -> DeviceSummary:
+    return DeviceSummary(name, host, (), kind, level, (), 3, {})
 
 
-def test_members_of_one_array_stand_side_by_side():
-    disks = [device(name, await_ms=value) for name, value in (("a", 1.0), ("b", 2.0), ("c", 9.0))]
-    array = device("md0", ("a", "b", "c"), "md")
-    found = pictures(
-        *(series(d.name, count=3) for d in (array, *disks)),
-        devices=(*disks, array),
-        about=finding("md0", "a", "b", "c", samples=(1, 2)),
+def peers(count, **means) -> Finding:
+    names = [f"sd{at}" for at in range(count)]
+    edges = [Edge(None, name, {c: v * (at + 1) for c, v in means.items()}) for at, name in enumerate(names)]
+    return finding(names[0], pictures=("peers",), peers=tuple(names), edges=tuple(edges), samples=(1, 2))
+
+
+def test_peers_stand_side_by_side_with_what_they_were_given():
+    (chart,) = pictures(
+        about=peers(3, read_await_ms=5.0, write_await_ms=0.0, await_ms=5.0, read_kb_per_s=10.0)
     )
-    chart = found[0]
     assert isinstance(chart, Bars)
-    assert chart.labels == ("a", "b", "c")
-    assert chart.groups == (("await", (1.5, 1.5, 1.5)),)
+    assert chart.labels == ("sd0", "sd1", "sd2")
+    assert [(panel.title, panel.groups) for panel in chart.panels] == [
+        ("Latency (await), ms", (("read", (5.0, 10.0, 15.0)),)),
+        ("Load, kB/s", (("read", (10.0, 20.0, 30.0)),)),
+    ]
+    assert chart.marked == (0,)
+    assert chart.description.startswith("Means over samples 2 to 3. sd0 read await ms 5, ")
 
 
-def test_bars_fall_back_to_the_whole_capture_where_no_series_was_kept():
-    disks = [device(name, await_ms=value) for name, value in (("a", 1.0), ("b", 2.0), ("c", 9.0))]
-    (chart,) = pictures(series("a", count=1), devices=disks, about=finding("a", "b", "c"))
-    assert chart.groups == (("await", (0.0, 2.0, 9.0)),)
+def test_latency_of_both_directions_together_is_drawn_where_it_is_all_there_is():
+    (chart,) = pictures(about=peers(2, await_ms=5.0))
+    assert chart.panels[0].groups == (("both", (5.0, 10.0)),)
 
 
-@pytest.mark.parametrize("names", [("a", "b"), ("a", "b", "md0")])
-def test_unlike_devices_are_not_compared(names):
-    disks = [device(name, await_ms=1.0) for name in "ab"]
-    array = device("md0", (), "md", await_ms=1.0)
-    assert kinds(pictures(series("a"), devices=(*disks, array), about=finding(*names))) == ["Timeline"]
+@pytest.mark.parametrize(
+    "about", [peers(1, await_ms=5.0), peers(3), peers(2, await_ms=math.nan), peers(2, await_ms=0.0)]
+)
+def test_there_is_nothing_to_compare_without_two_that_are_known(about):
+    assert pictures(about=about) == []
 
 
-def test_the_ladder_is_drawn_for_rules_about_saturation():
-    steps = series(reads_per_s=(128.6, 296.3, 602.3), queue_depth=(1.01, 4.06, 63.9))
-    found = pictures(steps, about=finding(rule="util-false-alarm", samples=(0, 1)))
-    chart = next(picture for picture in found if isinstance(picture, Ladder))
+def test_more_peers_than_fit_are_counted():
+    (chart,) = pictures(about=peers(30, await_ms=5.0))
+    assert len(chart.labels) == 24
+    assert chart.caption.endswith("6 more devices not drawn.")
+
+
+def raid5(read=0.0) -> Finding:
+    top = Edge(None, "md0", {"read_kb_per_s": read, "write_kb_per_s": 400.0, "ios_per_s": 100.0})
+    leg = {"read_kb_per_s": 200.0, "write_kb_per_s": 200.0, "ios_per_s": 100.0}
+    legs = [Edge("md0", f"sd{name}", leg) for name in "abcd"]
+    return finding("md0", pictures=("stack",), edges=(top, *legs), samples=(0, 9))
+
+
+def test_the_stack_has_the_traffic_on_each_edge_and_what_a_layer_adds():
+    (chart,) = pictures(about=raid5(), devices=(device("md0", "md", "raid5"), device("sda", "disk")))
+    assert isinstance(chart, Stack)
+    assert [(n.label, n.remark, n.layer, n.place) for n in chart.nodes][:2] == [
+        ("md0", "RAID5", 0, 1.5),
+        ("sda", "disk", 1, 0.0),
+    ]
+    assert [(one.upper, one.lower) for one in chart.links] == [(None, 0), (0, 1), (0, 2), (0, 3), (0, 4)]
+    assert (chart.links[1].load, chart.links[1].requests) == ("r 200, w 200 kB/s", "100 requests/s")
+    assert chart.gaps == (("read 0 → 800 kB/s", "written ×2", "requests ×4"),)
+    assert "md0 to sdd r 200, w 200 kB/s 100 requests/s." in chart.description
+
+
+def test_reads_are_a_ratio_where_some_were_asked_for():
+    (chart,) = pictures(about=raid5(read=400.0))
+    assert chart.gaps[0][0] == "read ×2"
+
+
+def test_many_kilobytes_through_a_stack_are_megabytes():
+    edges = (Edge(None, "md0", {"write_kb_per_s": 20480.0}), Edge("md0", "sda", {"write_kb_per_s": 20480.0}))
+    (chart,) = pictures(about=finding("md0", pictures=("stack",), edges=edges))
+    assert [link.load for link in chart.links] == ["w 20 MB/s", "w 20 MB/s"]
+
+
+def test_what_cannot_be_told_apart_is_said_on_the_edge():
+    means = {"write_kb_per_s": 5.0}
+    edges = (
+        *(Edge(None, name, means) for name in ("dm-0", "dm-1", "sda")),
+        Edge("dm-0", "sda"),
+        Edge("dm-1", "sda", means),
+    )
+    (chart,) = pictures(about=finding("dm-0", pictures=("stack",), edges=edges))
+    assert [link.load for link in chart.links] == ["w 5 kB/s", "w 5 kB/s", "not told apart", "w 5 kB/s"]
+    assert chart.gaps == (("written ×0.5",),)
+
+
+def test_a_wide_layer_shows_its_busiest_and_counts_the_rest():
+    legs = [Edge("md0", f"sd{at}", {"write_kb_per_s": float(at)}) for at in range(40)]
+    edges = (Edge(None, "md0", {"write_kb_per_s": 780.0}), *legs)
+    (chart,) = pictures(about=finding("md0", pictures=("stack",), edges=edges))
+    assert len(chart.nodes) == 17
+    assert "sd39" in [node.label for node in chart.nodes]
+    assert "24 more devices not drawn; the sums hold them." in chart.caption
+    assert chart.gaps == (("written ×1",),)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("a", "b"), ("b", "a")],
+        [("a", "a")],
+        [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("a", "f")],
+        [("a", "z"), ("b", "z"), ("c", "z"), ("d", "z")],
+        [("a", "m"), ("a", "n"), ("b", "m"), ("b", "n"), ("m", "x"), ("n", "x")],
+    ],
+)
+def test_no_two_devices_of_a_stack_stand_on_the_same_place(pairs):
+    edges = tuple(Edge(upper, lower, {"write_kb_per_s": 1.0}) for upper, lower in pairs)
+    (chart,) = pictures(about=finding("a", pictures=("stack",), edges=edges))
+    places = [(node.layer, node.place) for node in chart.nodes]
+    gaps = [b - a for (layer, a), (other, b) in pairwise(sorted(places)) if layer == other]
+    assert all(gap >= 1 for gap in gaps)
+    assert figures.svg(chart, "x").startswith("<svg")
+
+
+def test_the_cpu_left_over_is_stacked_and_shaded_where_the_finding_is():
+    times = tuple(float(at) for at in range(10))
+    cpu = series("cpu", times=times, idle_pct=(40.0,) * 10, iowait_pct=(30.0,) * 10)
+    tasks = series("queue", times=times, run_queue=(1.0,) * 10, blocked=(9.0,) * 10)
+    about = finding(
+        "sda", pictures=("cpu",), samples=(2, 5), start="1970-01-01T00:00:02", end="1970-01-01T00:00:05"
+    )
+    disk = series("sda", times=times, await_ms=times)
+    chart, over_time = pictures(disk, cpu, tasks, about=about)
+    available, waiting = chart.panels
+    assert available.is_stacked
+    assert available.top == 100.0
+    assert [(one.label, one.y[0]) for one in available.lines] == [("idle", 40.0), ("iowait", 30.0)]
+    assert [one.label for one in waiting.lines] == ["runnable", "blocked"]
+    assert chart.window == over_time.window == (1.5, 5.5)
+    assert figures.svg(chart, "x").startswith("<svg")
+
+
+def test_without_clocks_the_cpu_is_shaded_only_where_the_samples_are_the_same():
+    about = finding("sda", pictures=("cpu",), samples=(2, 5))
+    cpu = series("cpu", idle_pct=(40.0,) * 10, iowait_pct=(30.0,) * 10)
+    assert pictures(series(count=10), cpu, about=about)[0].window == (2.5, 6.5)
+    assert pictures(series(count=20), cpu, about=about)[0].window is None
+
+
+def test_iowait_alone_is_no_cpu_left_over():
+    cpu = series("cpu", iowait_pct=(30.0,) * 10)
+    assert kinds(pictures(cpu, about=finding("sda", pictures=("cpu",)))) == []
+
+
+def steps(**values) -> Finding:
+    return finding(pictures=("ladder",), samples=(0, 1), evidence=(Evidence("", values),))
+
+
+STEPS = {"reads_per_s": (128.6, 296.3, 602.3), "queue_depth": (1.01, 4.06, 63.9)}
+
+
+def test_the_ladder_is_drawn_where_a_finding_asks_for_it():
+    chart = pictures(series(**STEPS), about=steps())[0]
+    assert isinstance(chart, Ladder)
     assert chart.inside[0].x == (1.01, 4.06)
     assert chart.outside[0].y == (602.3,)
     assert (
         chart.description == "3 points: from 128.6 requests/s at 1.01 in flight to 602.3 requests/s at 63.9."
     )
-    assert not any(isinstance(picture, Ladder) for picture in pictures(steps))
+    assert kinds(pictures(series(**STEPS))) == ["Timeline"]
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        ({"unloaded": 7.83, "servers": 5.0}, (7.83, 5.0)),
+        ({"unloaded": 7.83}, (7.83, None)),
+        ({"servers": 5.0}, (None, None)),
+        ({"unloaded": "?", "servers": 5.0}, (None, None)),
+        ({"unloaded": 0.0, "servers": 5.0}, (None, None)),
+        ({"unloaded": 7.83, "servers": "many"}, (7.83, None)),
+        ({"unloaded": 7.83, "servers": 0.5}, (7.83, None)),
+        # a ceiling that the points went through is none
+        ({"unloaded": 7.83, "servers": 3.0}, (7.83, None)),
+        ({"unloaded": math.nan, "servers": math.inf}, (None, None)),
+    ],
+)
+def test_the_bounds_of_the_ladder_are_those_that_the_points_allow(values, bounds):
+    chart = pictures(series(**STEPS), about=steps(**values))[0]
+    assert [None if math.isnan(v) else v for v in (chart.alone_ms, chart.servers)] == list(bounds)
+    assert figures.svg(chart, "x").startswith("<svg")
 
 
 def test_one_load_level_makes_no_ladder():
-    steps = series(ios_per_s=(5.0, 5.0), queue_depth=(1.0, 1.0))
-    assert kinds(pictures(steps, about=finding(rule="volume-cap"))) == ["Timeline"]
+    level = series(ios_per_s=(5.0, 5.0), queue_depth=(1.0, 1.0))
+    assert kinds(pictures(level, about=steps())) == ["Timeline"]
 
 
+EVERY = ("stack", "peers", "ladder", "cpu")
 ODD = st.one_of(st.floats(), st.sampled_from([0.0, 1e-300, 1e300, -5.0, 100.0]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12)
 @given(
     st.lists(st.tuples(ODD, ODD, ODD), min_size=1, max_size=5),
     st.sampled_from([(), (7.0,), (7.0, 7.0), (0.0, 1e300), (0.0, 60.0, 1e9), (1e11, 2e11)]),
@@ -217,8 +360,18 @@ def test_no_numbers_can_break_a_chart(rows, times, samples):
     throughput, queue, latency = (tuple(column) for column in zip(*rows, strict=True))
     columns = {"ios_per_s": throughput, "queue_depth": queue, "await_ms": latency}
     odd = [series(name, times=times[: len(rows)], **columns) for name in "abc"]
-    disks = [device(name) for name in "abc"]
-    for picture in pictures(*odd, devices=disks, about=finding(*"abc", rule="volume-cap", samples=samples)):
+    cpu = series("cpu", times=times[: len(rows)], idle_pct=throughput, iowait_pct=queue, run_queue=latency)
+    means = [dict(zip(("read_kb_per_s", "await_ms", "ios_per_s"), row, strict=True)) for row in rows]
+    edges = (Edge(None, "a", means[0]), *(Edge("a", name, means[-1]) for name in "bc"))
+    about = finding(
+        *"abc",
+        samples=samples,
+        pictures=EVERY,
+        peers=tuple("abc"),
+        edges=edges,
+        evidence=(Evidence("", {"unloaded": throughput[0], "servers": queue[0]}),),
+    )
+    for picture in pictures(*odd, cpu, about=about):
         assert figures.svg(picture, "x").startswith("<svg")
 
 
@@ -228,7 +381,18 @@ def test_any_device_name_can_be_drawn(text):
         text, ios_per_s=(5.0, 6.0, 7.0), queue_depth=(1.0, 2.0, 90.0), await_ms=(1.0, 2.0, math.nan)
     )
     twin = replace(steps, name=text + " ")
-    for picture in pictures(steps, twin, about=finding(text, text + " ", rule="volume-cap", samples=(0, 1))):
+    about = finding(
+        text,
+        text + " ",
+        samples=(0, 1),
+        pictures=EVERY,
+        peers=(text, text + " "),
+        edges=(Edge(None, text, {"await_ms": 1.0}), Edge(text, text + " ", {"await_ms": 2.0})),
+    )
+    described = (device(text, text, text), device(text + " ", text, None))
+    found = pictures(steps, twin, about=about, devices=described)
+    assert {type(picture) for picture in found} == {Stack, Bars, Ladder, Timeline}
+    for picture in found:
         svg = figures.svg(picture, "x")
         assert svg.count("<svg") == svg.count("</svg>") == 1
         assert "<script" not in svg
@@ -240,6 +404,5 @@ def test_every_kind_of_chart_is_drawn_alike_twice():
     report = raid5_report()
     for one in report.findings:
         for picture in _picture.pictures(report, one):
-            assert isinstance(picture, Timeline | Bars | Ladder)
             assert figures.svg(picture, "x") == figures.svg(picture, "x")
             assert figures.png(picture) == figures.png(picture)

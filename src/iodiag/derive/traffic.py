@@ -7,6 +7,7 @@ looked through.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -48,20 +49,19 @@ def _edges(view: View, finding: Finding) -> list[Edge]:
         return []
     named = [series.name for name in finding.devices if (series := view.series(name)) is not None]
     links = _links(view, _topmost(view, named))
-    above: dict[str, list[str]] = {}
-    below: dict[str, list[str]] = {}
-    for upper, lower in links:
-        above.setdefault(lower, []).append(upper)
-        below.setdefault(upper, []).append(lower)
+    below = Counter(upper for upper, _ in links)
     found: list[Edge] = []
+    is_shared = {}
     for name in dict.fromkeys(name for link in links for name in link):
-        if len(above.get(name, ())) != 1:
+        users = len({series.name for series in _above(view, name)})
+        is_shared[name] = users > 1
+        if users != 1:
             found.append(Edge(None, name, _means(view, name, reports)))
     for upper, lower in links:
-        if len(above[lower]) == 1:
+        if not is_shared[lower]:
             means = _means(view, lower, reports)
         else:
-            means = _means(view, upper, reports) if len(below[upper]) == 1 else {}
+            means = _means(view, upper, reports) if below[upper] == 1 else {}
         found.append(Edge(upper, lower, means))
     shown = {edge.lower for edge in found}
     found += [Edge(None, name, _means(view, name, reports)) for name in finding.peers if name not in shown]

@@ -16,6 +16,8 @@ POINTS_IN_LADDER = 600
 LABEL_LIMIT = 28
 # past these a number is a broken counter, and no axis can show it
 LARGEST = 1e15
+# and below this it is nothing: captures print two digits
+LEAST = 1e-9
 
 
 @dataclass(frozen=True)

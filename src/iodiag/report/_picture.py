@@ -9,6 +9,7 @@ from iodiag.model.finding import Finding
 from iodiag.model.report import Report, Series
 from iodiag.report import _stack_picture, _text, _time_picture
 from iodiag.report._chart import (
+    LEAST,
     LINES_IN_PANEL,
     POINTS_IN_LADDER,
     BarPanel,
@@ -86,12 +87,16 @@ def _groups(
     rows: Sequence[Mapping[str, float]], columns: Mapping[str, str]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """The columns in which some row is above zero; both directions as one only where neither is known."""
-    found = [
-        (label, tuple(row.get(column, math.nan) for row in rows))
-        for column, label in columns.items()
-        if any(is_drawable(row.get(column, math.nan)) and row[column] > 0 for row in rows)
-    ]
+    each = [(label, tuple(_known(row.get(c, math.nan)) for row in rows)) for c, label in columns.items()]
+    found = [(label, values) for label, values in each if any(value > 0 for value in values)]
     return tuple(found[:-1] if len(found) > 1 and found[-1][0] == "both" else found)
+
+
+def _known(value: float) -> float:
+    """A rate or a latency that an axis can show, else NaN."""
+    if not is_drawable(value) or value < 0:
+        return math.nan
+    return value if value > LEAST else 0.0
 
 
 def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
@@ -102,7 +107,9 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
     for at, one in enumerate(shown):
         ios = total_of(one, "ios_per_s", {"reads_per_s": "", "writes_per_s": ""})
         rows = zip(one.columns.get("queue_depth", ()), ios, is_inside(one, finding), strict=False)
-        points = [(x, y, is_in) for x, y, is_in in rows if is_drawable(x) and is_drawable(y) and x > 0]
+        points = [
+            (x, _known(y), is_in) for x, y, is_in in rows if is_drawable(x) and x > LEAST and _known(y) >= 0
+        ]
         for wanted, into in ((True, inside), (False, outside)):
             chosen = [(x, y) for x, y, is_in in points if is_in is wanted]
             step = max(1, math.ceil(len(points) * len(shown) / POINTS_IN_LADDER))
@@ -136,7 +143,7 @@ def _bounds(finding: Finding, levels: Iterable[tuple[float, float]]) -> tuple[fl
     values = {key: value for evidence in finding.evidence for key, value in evidence.values.items()}
     told = (values.get(key) for key in ("unloaded", "servers"))
     alone_ms, servers = (math.nan if isinstance(v, str) or v is None else float(v) for v in told)
-    if not is_drawable(alone_ms) or alone_ms <= 0:
+    if not is_drawable(alone_ms) or alone_ms <= LEAST:
         return math.nan, math.nan
     most = max(rate for _, rate in levels)
     is_bound = 1 <= servers <= MOST_SERVERS and 1000 * servers / alone_ms * ROUNDING >= most

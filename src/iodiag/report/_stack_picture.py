@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from iodiag.model.finding import Edge, Finding
 from iodiag.model.report import Report
 from iodiag.report import _text
-from iodiag.report._chart import Link, Node, Stack, is_drawable, label_of
+from iodiag.report._chart import LEAST, Link, Node, Stack, is_drawable, label_of
 
 NODES_IN_LAYER = 16
 LAYERS = 4
@@ -22,11 +23,12 @@ def stack(report: Report, finding: Finding, when: str) -> Stack | None:
 
     Of a layer with many devices the busiest are drawn, and the rest counted; sums are over all.
     """
-    between = [edge for edge in finding.edges if edge.upper is not None]
+    every = [replace(edge, means=_believed(edge.means)) for edge in finding.edges]
+    between = [edge for edge in every if edge.upper is not None]
     if not between:
         return None
     layers = _layers(between)
-    totals = _totals(finding.edges, layers)
+    totals = _totals(every, layers)
     drawn = {name for layer in layers for name in _busiest(layer, totals)}
     shown = [[name for name in layer if name in drawn] for layer in layers]
     places = _places(shown, between)
@@ -59,6 +61,12 @@ def stack(report: Report, finding: Finding, when: str) -> Stack | None:
         ),
         gaps=gaps,
     )
+
+
+def _believed(means: Means) -> Means:
+    """The means without those of broken counters, and what is next to nothing as nothing."""
+    known = {column: value for column, value in means.items() if is_drawable(value) and value >= 0}
+    return {column: value if value > LEAST else 0.0 for column, value in known.items()}
 
 
 def _layers(between: Iterable[Edge]) -> list[list[str]]:
@@ -155,7 +163,7 @@ def _gap(
         above, below = (sum(totals[name].get(column, math.nan) for name in layer) for layer in (upper, lower))
         if not is_drawable(above) or not is_drawable(below):
             continue
-        if above > MATERIAL * below:
+        if above > 0 and above >= MATERIAL * below:
             lines.append(f"{word} ×{_text.number(below / above)}")
         elif below > 0:
             unit = 1024 if is_large else 1

@@ -277,7 +277,7 @@ def _ladder(picture: Ladder, palette: Palette) -> Figure:
             _dots(axis, line.x, line.y, palette.line(line.colour), is_inside)
     flight = [value for line in every for value in line.x]
     rates = [value for line in every for value in line.y]
-    is_wide = max(flight) > 20 * min(flight)
+    is_wide = max(flight) > 20 * min(flight) and max(rates) > 0
     if is_wide:
         _both_logarithmic(axis)
         axis.set_xlim(0.8 * min(flight), 1.3 * max(flight))
