@@ -66,7 +66,8 @@ def run_here(inputs: Path | list[str], out: Path, options: Options | None = None
 def start(*arguments: object, **more: Any) -> subprocess.Popen[str]:
     """`iodiag fleet` as a process of its own."""
     command = [sys.executable, "-m", "iodiag", "fleet", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment(), **more)
+    more.setdefault("env", environment())
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **more)
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:

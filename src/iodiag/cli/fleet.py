@@ -130,4 +130,5 @@ def _engine(jobs: int | None, scheduler: str | None) -> contextlib.AbstractConte
         return cluster(scheduler)
     from iodiag.fleet.local import workers
 
-    return workers(jobs or len(os.sched_getaffinity(0)))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return workers(jobs or cores or 1)

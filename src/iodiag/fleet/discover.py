@@ -75,14 +75,19 @@ class Scan:
     is_unknown: bool = False
 
 
-def inputs_of(places: Iterable[str]) -> tuple[list[Input], list[IodiagError]]:
-    """The files at the given places, each once, in the order of their names; and what could not be listed."""
+def inputs_of(places: Iterable[str], out: str = "") -> tuple[list[Input], list[IodiagError]]:
+    """The files at the given places, each once, in the order of their names; and what could not be listed.
+
+    What lies in the data set itself, at `out`, is no input of it.
+    """
+    own = f"{out.rstrip('/')}/"
     found: dict[str, Input] = {}
     problems: list[IodiagError] = []
     for place in places:
         try:
             for item in _files(place):
-                found.setdefault(item.address, item)
+                if not out or not item.address.startswith(own):
+                    found.setdefault(item.address, item)
         except IodiagError as problem:
             problems.append(problem)
     return sorted(found.values(), key=lambda item: (item.name, item.address)), problems
@@ -146,7 +151,7 @@ def _look(item: Input, source: Source, parts: list[Part], failures: list[str], u
 
 def _folder(item: Input, folder: str) -> str:
     """A folder by its address, so that files given by different spellings of a path meet."""
-    if folder.startswith(item.name):
+    if not is_remote(item.address) and folder.startswith(item.name):
         return item.address + folder.removeprefix(item.name)
     return folder
 

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import jobs, store
-from iodiag.fleet.discover import Scan, inputs_of, scan
+from iodiag.fleet.discover import Input, Scan, inputs_of, scan
 from iodiag.fleet.inventory import Inventory
 from iodiag.fleet.places import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
@@ -79,7 +79,8 @@ def run(
     with opened(out) as place:
         token = secrets.token_hex(8)
         write(place, store.RUN, token.encode())
-        scans, lines = _scanned(places, engine, progress)
+        own = out if is_remote(out) else str(Path(out).absolute())
+        scans, lines = _scanned(inputs_of(places, own), engine, progress)
         planned = plan(scans, options)
         files = place.files()
         done = {(record.host, record.day): record for record in store.records(place, files)}
@@ -87,7 +88,10 @@ def run(
         rows, failed = _do(todo, place, token, engine, progress)
         wanted = {(job.host, job.day): job.key for job in planned.jobs}
         files = place.files()
-        kept = [record for record in store.records(place, files) if _stays(record, wanted, prune)]
+        paths = {store.record_path(job.host, job.day) for job in todo}
+        fresh = store.records(place, {path: size for path, size in files.items() if path in paths}, files)
+        done |= {(record.host, record.day): record for record in fresh}
+        kept = [record for record in done.values() if _stays(record, wanted, prune)]
         store.sweep(
             place, files, (path for record in kept for path in (record.path, record.page, *record.files))
         )
@@ -115,23 +119,25 @@ def _stays(record: Record, wanted: dict[tuple[str, str], str], prune: bool) -> b
     return not prune if key is None else key == record.key
 
 
-def _scanned(places: Sequence[str], engine: Engine, progress: Progress) -> tuple[list[Scan], list[InputRow]]:
+def _scanned(
+    found: tuple[list[Input], list[IodiagError]], engine: Engine, progress: Progress
+) -> tuple[list[Scan], list[InputRow]]:
     """The accounts of all inputs in the order of their names, and lines on what could not be listed."""
-    items, problems = inputs_of(places)
+    items, problems = found
     if not items:
         raise problems[0] if problems else ConfigError("there are no files in the inputs; check their names")
     lines = [
-        InputRow(str(problem).partition(":")[0], "", 0, "", (), "failed", str(problem), "")
+        InputRow(str(problem).partition(": ")[0], "", 0, "", (), "failed", str(problem), "")
         for problem in problems
     ]
     progress.begin("inputs looked at", len(items))
-    found: dict[str, Scan] = {}
+    scans: dict[str, Scan] = {}
     for item, result in engine.each(scan, items):
-        found[item.address] = (
+        scans[item.address] = (
             Scan(item, failures=(str(result),)) if isinstance(result, IodiagError) else result
         )
         progress.step(1)
-    return [found[item.address] for item in items], lines
+    return [scans[item.address] for item in items], lines
 
 
 def _do(
@@ -200,8 +206,10 @@ def opened(out: str) -> Iterator[Place]:
 @contextlib.contextmanager
 def _locked(root: Path, out: str) -> Iterator[None]:
     """A lock that the system lets go when its holder ends, however it ends."""
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:
+        raise ConfigError("fleet needs the locks of a Unix-like system: run it on Linux or macOS") from None
     try:
         (root / _OWN).mkdir(parents=True, exist_ok=True)
         handle = (root / _LOCK).open("wb")

@@ -116,7 +116,7 @@ class Record:
     @property
     def path(self) -> str:
         """Where the record itself stands."""
-        return f"{_DAYS}/{folder_name(self.host)}/{folder_name(self.day)}.json"
+        return record_path(self.host, self.day)
 
     @property
     def report(self) -> str:
@@ -145,6 +145,11 @@ def folder_name(text: str) -> str:
     return f"{name[:150]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def record_path(host: str, day: str) -> str:
+    """Where the record of a host-day stands."""
+    return f"{_DAYS}/{folder_name(host)}/{folder_name(day)}.json"
+
+
 def report_path(host: str, day: str, ending: str = "json") -> str:
     """Where the report of a host-day stands."""
     return f"reports/{folder_name(host)}/{folder_name(day)}.{ending}"
@@ -169,17 +174,22 @@ def write_day(place: Place, token: str, day: Day) -> None:
         "inputs": [asdict(row) for row in day.inputs],
         "rows": {"findings": day.findings, "devices": day.devices, "outcomes": day.outcomes},
     }
-    path = f"{_DAYS}/{folder_name(day.host)}/{folder_name(day.day)}.json"
-    write(place, path, json.dumps(record, allow_nan=False).encode())
+    write(place, record_path(day.host, day.day), json.dumps(record, allow_nan=False).encode())
 
 
-def records(place: Place, files: Mapping[str, int]) -> Iterator[Record]:
-    """The host-days that are done, in the order of their files; `files` are those of the data set."""
+def records(
+    place: Place, files: Mapping[str, int], all_files: Mapping[str, int] | None = None
+) -> Iterator[Record]:
+    """The host-days that are done, of those whose record is among `files`.
+
+    Done is what has all its files, at their sizes, among those of the data set (`files` unless given).
+    """
+    present = files if all_files is None else all_files
     for path in sorted(files):
         if not path.startswith(f"{_DAYS}/") or path.rpartition("/")[2].startswith(TEMPORARY):
             continue
         record = _record(_content(place, path))
-        if record is not None and all(files.get(name) == size for name, size in record.files.items()):
+        if record is not None and all(present.get(name) == size for name, size in record.files.items()):
             yield record
 
 

@@ -1,0 +1,70 @@
+"""What the command says, and with which status it ends."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from fleet.conftest import everything
+from iodiag.cli import cli
+from iodiag.fleet import progress
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--rule", "nope"], "no rule is called 'nope'"),
+        (["--set", "true-saturation.nope=1"], "no threshold is called"),
+        (["--tz", "Mars/Olympus"], "is no time zone"),
+        (["--inventory", "missing.csv"], "missing.csv"),
+        (["--jobs", "0"], "--jobs"),
+    ],
+)
+def test_a_wrong_option_ends_before_anything_is_written(fleet, tmp_path, arguments, said):
+    out = tmp_path / "out"
+    result = CliRunner().invoke(cli, ["fleet", str(fleet.inputs), "-o", str(out), *arguments])
+    assert result.exit_code in (2, 3)
+    assert said in result.output
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "status", "said"),
+    [
+        (["missing"], 3, "missing: there is no such file"),
+        (["empty"], 2, "there are no files in the inputs"),
+        (["words"], 3, "no input held samples of any host"),
+    ],
+)
+def test_inputs_without_samples_end_with_a_line(tmp_path, names, status, said):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words" / "letter.txt").write_text("Dear all,\nnothing is slow.\n")
+    inputs = [str(tmp_path / name) for name in names]
+    result = CliRunner().invoke(cli, ["fleet", *inputs, "-o", str(tmp_path / "out"), "--jobs", "1"])
+    assert result.exit_code == status
+    assert said in result.output.strip().splitlines()[-1]
+
+
+def test_the_data_set_is_no_input_of_itself(fleet, tmp_path):
+    from fleet.conftest import run_here
+    from iodiag.fleet.discover import inputs_of
+
+    run_here(fleet.inputs / "mail0002", tmp_path / "out")
+    assert everything(tmp_path / "out")
+    assert inputs_of([str(tmp_path)], str(tmp_path / "out")) == ([], [])
+    assert inputs_of([str(tmp_path)])[0]
+
+
+def test_a_long_run_says_a_line_a_minute(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    told = progress.Lines()
+    told.begin("host-days judged", 1000)
+    for _ in range(7):
+        now[0] += 25
+        told.step(50)
+    assert capsys.readouterr().err.splitlines() == [
+        "iodiag: 150 of 1,000 host-days judged, 2.0 per s, 7 min left",
+        "iodiag: 300 of 1,000 host-days judged, 2.0 per s, 6 min left",
+    ]
