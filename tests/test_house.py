@@ -23,8 +23,10 @@ LAW = {
     "pipeline": {"errors", "model", "sources", "formats", "derive", "rules"},
     "comparison": {"errors", "model", "derive", "rules", "pipeline"},
     "fleet": {"errors", "model", "sources", "formats", "derive", "report", "pipeline", "fleet"},
+    "anonymize": {"errors", "model", "anonymize"},
     "cli": {
         "errors",
+        "anonymize",
         "model",
         "sources",
         "formats",
@@ -49,6 +51,7 @@ OUTSIDE = {
     "report": {"jinja2", "markupsafe", "matplotlib", "rich"},
     "pipeline": {"pandas", "numpy"},
     "comparison": set(),
+    "anonymize": set(),
     "fleet": {"distributed", "numpy", "pandas", "pyarrow", "rich"},
     "cli": {"click"},
     "__init__": set(),

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from iodiag.anonymize.rewriting import anonymized
     from iodiag.comparison import compare
     from iodiag.errors import (
         ConfigError,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "analyze": "iodiag.pipeline",
+    "anonymized": "iodiag.anonymize.rewriting",
     "compare": "iodiag.comparison",
     "read": "iodiag.pipeline",
     "read_many": "iodiag.pipeline",
@@ -55,6 +57,7 @@ __all__ = [
     "UnknownFormat",
     "__version__",
     "analyze",
+    "anonymized",
     "compare",
     "read",
     "read_many",

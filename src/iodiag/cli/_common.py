@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 import click
 
+from iodiag.cli._names import call_names
 from iodiag.errors import ConfigError, IodiagError, OutputError, ReportGiven, RuleError
 
 if TYPE_CHECKING:
@@ -42,13 +43,19 @@ def user_errors(command: Callable[Params, None]) -> Callable[Params, None]:
         try:
             command(*args, **kwargs)
         except (ConfigError, OutputError, RuleError) as error:
-            fail(str(error), EXIT_USAGE)
+            fail(shown(error), EXIT_USAGE)
         except IodiagError as error:
-            fail(str(error), EXIT_INPUT)
+            fail(shown(error), EXIT_INPUT)
         except KeyboardInterrupt:
             fail("interrupted", 130)
 
     return wrapped
+
+
+def shown(message: object) -> str:
+    """What standard error may say: a message, without the names that --anonymize hides."""
+    names = call_names()
+    return names.problem(str(message)) if names else str(message)
 
 
 def read_inputs(
@@ -60,17 +67,23 @@ def read_inputs(
     """
     from iodiag.pipeline import read_many
 
+    if names := call_names():
+        names.add_inputs(inputs)
     captures, problems = read_many(inputs, strict=strict, columns=columns)
+    if names:
+        from iodiag.anonymize.rewriting import gather
+
+        gather(captures, names)
     for problem in problems:
         if isinstance(problem, ReportGiven):
             raise problem
     if problems and (strict or not captures):
         for problem in problems[:-1]:
-            click.echo(f"iodiag: {one_line(str(problem))}", err=True)
+            click.echo(f"iodiag: {one_line(shown(problem))}", err=True)
         raise problems[-1]
     if not quiet:
         for problem in problems:
-            click.echo(f"iodiag: left out: {one_line(str(problem))}", err=True)
+            click.echo(f"iodiag: left out: {one_line(shown(problem))}", err=True)
     return captures
 
 
@@ -87,7 +100,9 @@ def write_whole(path: Path, text: str | bytes) -> None:
     except OSError as error:
         if name is not None and os.path.exists(name):
             os.unlink(name)
-        fail(f"{path}: cannot be written ({error.strerror or error}); choose another place", EXIT_USAGE)
+        fail(
+            shown(f"{path}: cannot be written ({error.strerror or error}); choose another place"), EXIT_USAGE
+        )
 
 
 def _umask() -> int:

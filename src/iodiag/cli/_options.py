@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import click
 
-from iodiag.cli._common import EXIT_FAIL_ON, complete_rule, ignores, load_config, thresholds, write_whole
+from iodiag.cli._common import (
+    EXIT_FAIL_ON,
+    complete_rule,
+    ignores,
+    load_config,
+    shown,
+    thresholds,
+    write_whole,
+)
+from iodiag.cli._names import anonymize_options, call_names
 from iodiag.errors import ConfigError, FormatError
 
 if TYPE_CHECKING:
@@ -128,7 +137,7 @@ def report_options(command: Command[Params]) -> Command[Params]:
     """Give a command every option of a report; its function takes them as keywords."""
     for option in reversed(_OPTIONS):
         command = option(command)
-    return command
+    return anonymize_options(command)
 
 
 def formats_of(outputs: tuple[str, ...], stated: str | None) -> dict[str, str]:
@@ -164,10 +173,14 @@ def rerendered(given: ReportGiven, options: dict[str, Any]) -> Report:
 
 def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) -> None:
     """Write the report where it was asked for, else to standard output; exit 1 on --fail-on."""
+    if names := call_names():
+        from iodiag.anonymize.rewriting import anonymous_report
+
+        report = anonymous_report(report, names)
     for path, chosen in formats.items():
         write_whole(Path(path), _render(report, chosen))
         if not options["quiet"]:
-            click.echo(f"iodiag: wrote {path}", err=True)
+            click.echo(f"iodiag: wrote {shown(path)}", err=True)
     if not formats:
         _print(report, options["format_"], options["no_color"])
     if options["fail_on"] is not None and _is_met(report, options["fail_on"]):

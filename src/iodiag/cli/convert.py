@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from iodiag.cli._common import read_inputs, user_errors, write_whole
+from iodiag.cli._names import anonymize_options, call_names
 from iodiag.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--averages", is_flag=True, help="The Average: rows instead of the samples.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
 @click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
+@anonymize_options
 @user_errors
 def convert(
     inputs: tuple[str, ...],
@@ -55,6 +57,10 @@ def convert(
     from iodiag.pipeline import join
 
     whole = join(captures)
+    if names := call_names():
+        from iodiag.anonymize.rewriting import anonymous_captures
+
+        (whole,) = anonymous_captures([whole], names)
     tables = whole.averages if averages else whole.tables
     if table is None and len(tables) == 1:
         table = next(iter(tables))

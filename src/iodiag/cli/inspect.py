@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from iodiag.cli._common import one_line, read_inputs, user_errors
+from iodiag.cli._names import anonymize_options, call_names
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")
 @click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood.")
+@anonymize_options
 @user_errors
 def inspect(inputs: tuple[str, ...], as_json: bool, columns: str | None, strict: bool) -> None:
     """Say what INPUT holds: formats, layouts, hosts, tables, time span, and every line not understood."""
     captures = read_inputs(inputs, strict, columns)
+    if names := call_names():
+        from iodiag.anonymize.rewriting import anonymous_captures
+
+        captures = anonymous_captures(captures, names)
     facts = [_facts(capture) for capture in captures]
     if as_json:
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))

@@ -1,0 +1,259 @@
+"""The names that captures and reports hold, each with its kind and its other spellings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from iodiag.anonymize.words import is_plain
+from iodiag.model.finding import Evidence, Finding
+from iodiag.model.topology import device_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from iodiag.model.capture import Capture, Section
+    from iodiag.model.report import Report
+
+
+@dataclass(frozen=True)
+class Name:
+    """One thing's spellings, the first of which stands for it; `kind` is the word of its pseudonym.
+
+    `parts` mean it as well, unless they are another's spelling: a host without its domain, a volume without
+    its group. `is_said`: sentences use the first spelling without marking it as a name, as with devices.
+    """
+
+    kind: str
+    spellings: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    is_said: bool = False
+
+
+KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource"})
+"""Keys of tables that number things of every host alike, or are words of the tool."""
+
+KIND_OF_COLUMN = {
+    "host": "host",
+    "source": "file",
+    "device": "device",
+    "filesystem": "device",
+    "mountpoint": "volume",
+    "mount": "volume",
+    "export": "volume",
+}
+_KIND_OF_VALUE = {
+    "device": "device",
+    "devices": "device",
+    "array": "device",
+    "mountpoint": "volume",
+    "worst_file": "file",
+    "datadir": "file",
+    "user": "user",
+}
+# they say nothing of whose they are
+_KEPT_VALUES = frozenset({"version", "tid", "pid"})
+_STANDARD_FOLDERS = re.compile(r"/|/(boot|boot/efi|home|var|tmp|usr|opt|srv|mnt|media|proc|sys|dev|run)")
+_KERNEL_DISK = re.compile(r"(?:sd|hd|vd|xvd|dasd)[a-z]+|nvme\d+(?:c\d+)?n\d+|mmcblk\d+|cciss/c\d+d\d+")
+_KERNEL_PART = re.compile(rf"({_KERNEL_DISK.pattern})p?(\d+)")
+_ARRAY = re.compile(r"md_?d?\d+(p\d+)?|md/.+|md-uuid-.+")
+_KIND_OF_KERNEL = (
+    ("disk", _KERNEL_DISK),
+    ("partition", _KERNEL_PART),
+    ("array", _ARRAY),
+    ("volume", re.compile(r"dm-\d+")),
+)
+_KERNEL_NUMBER = re.compile(r"(loop|zram|ram|sr|nbd|rbd|drbd|bcache|pmem|zd|fd|md|dm)\d+")
+
+
+def kind_of_device(name: str) -> str:
+    """What a device's name alone says it is: disk, partition, array, volume, loop, … or device."""
+    bare = name.removeprefix("/dev/")
+    for kind, pattern in _KIND_OF_KERNEL:
+        if pattern.fullmatch(bare):
+            return kind
+    if numbered := _KERNEL_NUMBER.fullmatch(bare):
+        return numbered[1]
+    if is_kernel_spelling(bare):
+        return "disk" if re.match(r"sd", device_names(bare)[-1]) else "device"
+    return "volume" if re.search(r"[a-zA-Z]", bare) else "device"
+
+
+def is_kernel_spelling(name: str) -> bool:
+    """Whether a name is one that the kernel or sysstat gives: sda, dm-3, dev8-16, 8:16."""
+    return bool(
+        re.fullmatch(r"dev\d+-\d+|\d+:\d+", name)
+        or _KERNEL_NUMBER.fullmatch(name)
+        or any(pattern.fullmatch(name) for _, pattern in _KIND_OF_KERNEL)
+    )
+
+
+def names_of_capture(capture: Capture) -> Iterator[Name]:
+    """Every name that a capture holds as such, hosts first."""
+    for section in capture.sections:
+        yield from _of_section(section)
+    for name in capture.sources:
+        yield Name("file", (name,))
+    for topology in (capture.topology, *capture.topologies.values()):
+        for device in topology:
+            yield of_device(device.name, device.aliases)
+            yield from (of_device(member, ()) for member in device.members)
+            yield from (Name("volume", (place,)) for place in device.mountpoints if is_telling(place))
+    for frame in (*capture.tables.values(), *capture.averages.values()):
+        yield from _of_table(frame)
+    for fact in capture.evidence:
+        yield from _of_values(fact.values)
+
+
+def names_of_report(report: Report) -> Iterator[Name]:
+    """Every name that a report holds as such, hosts first."""
+    for summary in report.sources:
+        yield from _of_section(summary.section)
+    for device in report.devices:
+        yield from _hosts(device.host)
+        yield of_device(device.name, device.aliases)
+        yield from (of_device(member, ()) for member in device.members)
+    for series in report.series:
+        yield from _hosts(series.host)
+    for finding in (*report.findings, *(one.finding for one in report.ignored)):
+        yield from _of_finding(finding)
+    for outcome in report.outcomes:
+        yield from _hosts(outcome.host)
+        yield from (of_device(name, ()) for name in outcome.devices)
+    if report.comparison:
+        yield from names_of_report(report.comparison.before)
+        for subject in report.comparison.subjects:
+            yield from _hosts(subject.host_before, subject.host_after)
+            if subject.kind == "device":
+                yield from (of_device(name, ()) for name in (subject.before, subject.after))
+            yield from _of_evidence(subject.evidence)
+        for fate in report.comparison.findings:
+            yield from (of_device(name, ()) for name in fate.devices)
+
+
+def _of_finding(finding: Finding) -> Iterator[Name]:
+    yield from _hosts(finding.host)
+    yield from (of_device(name, ()) for name in finding.devices)
+    yield from _of_evidence(finding.evidence)
+
+
+def _of_evidence(evidence: Iterable[Evidence]) -> Iterator[Name]:
+    for item in evidence:
+        if item.source:
+            yield Name("file", (item.source,))
+        values = item.values  # noqa: PD011 - of evidence, not of a frame
+        known = {key: values[key] for key in _KIND_OF_VALUE if key in values}
+        yield from _of_values(known)
+
+
+def _of_section(section: Section) -> Iterator[Name]:
+    yield from _hosts(section.host)
+    stated, is_statement, origin = section.layout.partition(", by its ")
+    if is_statement:
+        yield from _hosts(stated)
+        yield Name("file", (origin,))
+    yield Name("file", (section.source,))
+
+
+def _hosts(*names: str | None) -> Iterator[Name]:
+    """Hosts with and without their domain, and the domains."""
+    for name in names:
+        if not name:
+            continue
+        short, dot, domain = name.partition(".")
+        if not dot or is_address(name):
+            yield Name("host", (name,))
+        else:
+            yield Name("host", (name,), (short,))
+            yield Name("domain", (domain,))
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an IP address."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def of_device(name: str, aliases: Iterable[str]) -> Name:
+    """A device with all the spellings that its names have, volumes without their group included."""
+    spellings = [name, *aliases]
+    spellings += [other for spelling in tuple(spellings) for other in device_names(spelling)]
+    parts = tuple(volume for spelling in spellings if (volume := _volume_of(spelling)))
+    return Name(kind_of_device(name), tuple(dict.fromkeys(spellings)), parts, is_said=True)
+
+
+def groups_of(name: Name) -> Iterator[str]:
+    """The volume groups that a device's names state: vg0 of vg0/data and of vg0-data."""
+    for spelling in name.spellings if name.is_said else ():
+        if is_kernel_spelling(spelling) or spelling.startswith(("dm-", "md-", "md/", "cciss/")):
+            continue
+        bare = spelling.removeprefix("/dev/").removeprefix("mapper/")
+        group = bare.split("/")[0] if bare.count("/") == 1 else _mapper_parts(bare)[0]
+        if group and group != bare:
+            yield group
+
+
+def _volume_of(spelling: str) -> str:
+    if is_kernel_spelling(spelling):
+        return ""
+    bare = spelling.removeprefix("/dev/").removeprefix("mapper/")
+    volume = bare.split("/")[1] if bare.count("/") == 1 else _mapper_parts(bare)[1]
+    return volume if re.search(r"[A-Za-z]", volume) else ""
+
+
+def _mapper_parts(name: str) -> tuple[str, str]:
+    """Group and volume of a device-mapper name, in which a doubled hyphen belongs to one of them."""
+    found = re.fullmatch(r"((?:[^-]|--)+)-((?:[^-]|--)+)", name)
+    return (found[1].replace("--", "-"), found[2].replace("--", "-")) if found else ("", "")
+
+
+def _of_table(frame: pd.DataFrame) -> Iterator[Name]:
+    for column in frame.columns:
+        if column in KEPT_COLUMNS or frame[column].dtype.kind in "fiubmM" or column == "time":
+            continue
+        kind = KIND_OF_COLUMN.get(column, column)
+        for value in frame[column].astype(str).unique():
+            yield from of_kind(kind, value)
+
+
+def of_kind(kind: str, value: str) -> Iterator[Name]:
+    """The names in a value whose kind is known."""
+    if not value or value == "nan":
+        return
+    if kind == "host":
+        yield from _hosts(value)
+    elif kind == "device":
+        yield of_device(value, ())
+    elif kind == "volume":
+        server, colon, path = value.partition(":/")
+        if colon:
+            yield from _hosts(server)
+            value = f"/{path}"
+        if is_telling(value):
+            yield Name("volume", (value,))
+    else:
+        yield Name(kind, (value,))
+
+
+def is_telling(place: str) -> bool:
+    """Whether a mount point is somebody's own, not a directory that every system has."""
+    return not _STANDARD_FOLDERS.fullmatch(place)
+
+
+def _of_values(values: Mapping[str, float | str]) -> Iterator[Name]:
+    for key, value in values.items():
+        if not isinstance(value, str) or key in _KEPT_VALUES:
+            continue
+        kind = _KIND_OF_VALUE.get(key, "name")
+        if kind == "device":
+            yield from (of_device(name, ()) for name in value.split(", ") if name)
+        elif value.startswith("/"):
+            yield from of_kind(kind if kind != "name" else "file", value)
+        elif not all(map(is_plain, re.findall(r"[^\W_]+", value))):
+            yield Name(kind if kind != "name" else key, (value,))

@@ -1,0 +1,369 @@
+"""No name of a capture gets out of --anonymize, in any format, and a name always has the same pseudonym."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import iodiag
+from iodiag.anonymize.gathering import Name, kind_of_device, names_of_capture, of_device
+from iodiag.anonymize.pseudonyms import Pseudonyms
+from iodiag.anonymize.rewriting import anonymous_captures
+from iodiag.anonymize.words import is_plain, release_of
+from iodiag.cli import cli
+from iodiag.model.capture import Capture
+from iodiag.model.report import Report
+from iodiag.model.topology import device_names
+from iodiag.report import as_html, as_json
+from iodiag.report.as_terminal import console, show
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+SOURCE = Path(iodiag.__file__).parent
+FILES = sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.suffix != ".toml")
+CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
+STANDARD = {"/", "/boot", "/home", "/var", "/mnt"}
+MADE_BY_US = re.compile(r"(?:[a-z_]+)-\d+")
+
+IOSTAT = """\
+Linux 5.14.0-acme7 ({host}) \t11/20/26 \t_x86_64_\t(4 CPU)
+
+10:00:01
+Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await w_await aqu-sz  %util
+{device}       100.00    0.00   1600.00      0.00     0.00     0.00     9.60    0.00   0.96  96.00
+{other}          2.00    0.00     16.00      0.00     0.00     0.00     1.00    0.00   0.00   0.20
+
+10:00:02
+Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await w_await aqu-sz  %util
+{device}       110.00    0.00   1760.00      0.00     0.00     0.00     9.00    0.00   0.99  99.00
+{other}          2.00    0.00     16.00      0.00     0.00     0.00     1.00    0.00   0.00   0.20
+"""
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(SAMPLES))
+
+
+@cache
+def own_words() -> frozenset[str]:
+    """All words that iodiag itself is made of: what it says may hold them, whatever a capture says."""
+    texts = [p.read_text("utf-8") for p in SOURCE.rglob("*") if p.suffix in (".py", ".toml", ".css", ".html")]
+    return frozenset(word.lower() for text in texts for word in re.findall(r"\w+", text))
+
+
+def words_of(captures: list[Capture]) -> set[str]:
+    """Every word of the inputs, their names and hosts that is no word of a tool or of iodiag."""
+    texts = [
+        s.data.decode("utf-8", "replace")
+        for c in captures
+        for s in c.sources.values()
+        if s.pos_unit == "line"
+    ]
+    texts += [name for c in captures for name in (*c.sources, *c.hosts)]
+    words = {word.lower() for text in texts for word in re.findall(r"[^\W_]+", text)}
+    known = own_words() | {"el5", "el7", "deb12u1", "neighbors"}  # of releases, and of a setting
+    return {
+        w
+        for w in words
+        if re.search(r"[^\W\d]", w) and not re.match(r"\d+t\d", w) and not is_plain(w) and w not in known
+    }
+
+
+def names_in(captures: list[Capture]) -> set[str]:
+    """What a capture says is a name, gathered without the module under test."""
+    found: set[str] = set()
+    for capture in captures:
+        found |= {*capture.sources, *capture.hosts, *(Path(name).name for name in capture.sources)}
+        for device in capture.topology:
+            found |= {device.name, *device.aliases, *device.members, *device.mountpoints}
+        for frame in (*capture.tables.values(), *capture.averages.values()):
+            for column in {"device", "host", "interface", "filesystem", "mountpoint", "mount", "export"} & {
+                *frame
+            }:
+                found |= {*frame[column].astype(str)}
+    return {name for name in found if re.search(r"[A-Za-z]", name)} - STANDARD
+
+
+def shown_in(text: str, names: set[str]) -> list[str]:
+    return [n for n in names if re.search(rf"(?<![^\W_]){re.escape(n)}(?![^\W_])", text)]
+
+
+def terminal(report: Report) -> str:
+    text = io.StringIO()
+    show(report, console(text, width=200))
+    return text.getvalue()
+
+
+def renderings(report: Report) -> dict[str, str]:
+    return {
+        "markdown": report.to_markdown(),
+        "html": as_html.render(report, with_charts=False),
+        "json": report.to_json(),
+        "sarif": report.to_sarif(),
+        "terminal": terminal(report),
+    }
+
+
+def texts_of(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in texts_of(item)]
+    if isinstance(value, (list, tuple)):
+        return [text for item in value for text in texts_of(item)]
+    return []
+
+
+def run(*arguments: object, stdin: str | None = None, env: dict[str, str] | None = None):
+    return CliRunner(env=env).invoke(cli, [str(argument) for argument in arguments], input=stdin)
+
+
+@pytest.mark.parametrize("path", [*FILES, *CASES], ids=name_of)
+def test_no_name_of_a_sample_is_in_any_output(path):
+    captures, _ = iodiag.read_many([path])
+    names, words = names_in(captures), words_of(captures)
+    hidden = anonymous_captures(captures, Pseudonyms())
+    outputs = renderings(iodiag.anonymized(iodiag.analyze(captures), captures))
+    for number, capture in enumerate(hidden):
+        for family, frame in (*capture.tables.items(), *capture.averages.items()):
+            outputs[f"{family} {number}"] = frame.to_csv()
+        outputs[f"capture {number}"] = json.dumps(
+            [dataclasses.asdict(x) for x in (*capture.sections, *capture.evidence, *capture.notes)],
+            default=str,
+        )
+    for name, text in outputs.items():
+        assert shown_in(text, names) == [], name
+        assert words & {word.lower() for word in re.findall(r"[^\W_]+", text)} == set(), name
+
+
+def test_charts_hold_no_names():
+    captures, _ = iodiag.read_many([SAMPLES / "cases" / "slow-member"])
+    page = iodiag.anonymized(iodiag.analyze(captures), captures).to_html()
+    assert "<svg" in page
+    assert shown_in(page, names_in(captures)) == []
+
+
+def test_a_comparison_holds_no_names_of_either_side():
+    sides = [SAMPLES / "cases" / name for name in ("raid5-small-writes", "raid10-small-writes")]
+    captures = [iodiag.read_many([side])[0] for side in sides]
+    report = iodiag.compare(*captures)
+    for text in renderings(iodiag.anonymized(report, [*captures[0], *captures[1]])).values():
+        assert shown_in(text, names_in([*captures[0], *captures[1]])) == []
+
+
+def test_the_verdict_stays_the_same():
+    captures, _ = iodiag.read_many([SAMPLES / "cases" / "raid5-small-writes"])
+    report = iodiag.analyze(captures)
+    hidden = iodiag.anonymized(report, captures)
+    assert [(f.rule, f.severity, f.confidence) for f in hidden.findings] == [
+        (f.rule, f.severity, f.confidence) for f in report.findings
+    ]
+    assert hidden.findings[0].title.replace("`array-1`", "`md0`") == report.findings[0].title
+    assert [len(one.aliases) for one in hidden.devices] == [0] * len(report.devices)
+
+
+@pytest.mark.parametrize("ending", ["md", "html", "json", "sarif"])
+def test_analyze_hides_names_in_every_format(tmp_path, ending):
+    given = tmp_path / "acme-prod.txt"
+    given.write_text(IOSTAT.format(host="acme-db1.prod.acme.example", device="vg0-payroll", other="sdq"))
+    out = tmp_path / f"out.{ending}"
+    done = run("analyze", given, "-o", out, "--anonymize")
+    assert done.exit_code == 0
+    names = {"acme", "vg0", "payroll", "sdq", "db1", "prod", "acme7"}
+    assert shown_in(out.read_text().replace(str(tmp_path), ""), names) == []
+    assert shown_in(done.stderr.replace(str(out), ""), names) == []
+
+
+def test_inspect_and_convert_hide_names(tmp_path):
+    given = tmp_path / "acme-prod.txt"
+    given.write_text(
+        IOSTAT.format(host="acme-db1", device="vg0-payroll", other="sdq") + "the unread acme line 4711 %\n"
+    )
+    names = {"acme", "vg0", "payroll", "sdq", "db1", "prod", "4711", str(tmp_path)}
+    commands = [("inspect", given), ("inspect", given, "--json"), ("convert", given, "--format", "csv")]
+    commands += [("convert", given, "--format", "jsonl"), ("analyze", given)]
+    for command in commands:
+        done = run(*command, "--anonymize")
+        assert done.exit_code == 0, done.output
+        assert shown_in(done.output, names) == []
+        assert "host-1" in done.output
+    out = tmp_path / "t.parquet"
+    assert run("convert", given, "--anonymize", "-o", out).exit_code == 0
+    assert {*pd.read_parquet(out)["device"]} == {"volume-1", "disk-1"}
+
+
+def test_errors_and_notes_hide_the_names_of_inputs(tmp_path):
+    folder = tmp_path / "acme"
+    folder.mkdir()
+    good, bad = folder / "good.txt", folder / "payroll: 1.txt"
+    good.write_text(IOSTAT.format(host="h", device="sdq", other="sdr"))
+    bad.write_text("nothing of ours")
+    done = run("analyze", good, bad, folder / "none.txt", "--anonymize", "--format", "json")
+    assert done.exit_code == 0
+    assert shown_in(done.stderr, {"acme", "payroll", "none.txt", str(tmp_path)}) == []
+    assert re.findall(r"left out: (file-\d): ", done.stderr) == ["file-2", "file-3"]
+    done = run("analyze", folder / "none.txt", "--anonymize")
+    assert done.exit_code == 3
+    assert done.stderr.startswith("iodiag: file-1: ")
+
+
+def test_a_key_gives_the_same_pseudonym_in_every_run(tmp_path):
+    pages = []
+    for other in ("aaa", "sdr"):
+        text = IOSTAT.format(host=f"h-{other}", device="sdq", other=other)
+        done = run("analyze", "-", "--anonymize-key", "k1", "--format", "json", stdin=text)
+        pages.append({tuple(sorted(d["name"] for d in json.loads(done.stdout)["devices"]))})
+    of_variable = run(
+        "analyze", "-", "--anonymize", "--format", "json", stdin=text, env={"IODIAG_ANONYMIZE_KEY": "k1"}
+    )
+    assert {d["name"] for d in json.loads(of_variable.stdout)["devices"]} == {*next(iter(pages[1]))}
+    assert len({*next(iter(pages[0]))} & {*next(iter(pages[1]))}) == 1
+    assert Pseudonyms(key="k1").name("sdq", "disk") != Pseudonyms(key="k2").name("sdq", "disk")
+
+
+def test_a_key_in_the_environment_alone_hides_nothing():
+    text = IOSTAT.format(host="h", device="sdq", other="sdr")
+    assert "sdq" in run("analyze", "-", stdin=text, env={"IODIAG_ANONYMIZE_KEY": "k"}).stdout
+
+
+def test_a_report_that_is_rendered_again_is_anonymized_from_itself(tmp_path):
+    captures, _ = iodiag.read_many([SAMPLES / "cases" / "commit-stall"])
+    report = iodiag.analyze(captures)
+    (tmp_path / "r.json").write_text(report.to_json())
+    done = run("analyze", tmp_path / "r.json", "--anonymize")
+    assert done.exit_code == 0
+    assert shown_in(done.output, names_in(captures)) == []
+    hidden = iodiag.anonymized(report, captures)
+    assert as_json.from_json(hidden.to_json()).to_markdown() == hidden.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("Linux 5.14.0 (myhost)", "Linux 5.14.0 (host-1)"),
+        ("myhost.corp.example and myhost", "host-1 and host-1"),
+        ("MYHOST-sda", "host-1-disk-1"),
+        ("sda1 sda sdab", "partition-1 disk-1 … (the rest of 13 characters is left out)"),
+        ("vg0-data 0 1 2", "volume-1 0 1 2"),
+        ("/dev/mapper/vg0-data", "/dev/mapper/volume-1"),
+        ("data vg0", "volume-1 group-1"),
+        ("wait 10.1.2.3 10.1.2.3 12.7.7", "wait ip-1 ip-1 12.7.7"),
+        ("| 8 | bob | localhost |", "| 8 | … (the rest of 23 characters is left out)"),
+        ("UUID=5e1f-77aa", "UUID=… (the rest of 14 characters is left out)"),
+        ("sda   12.5 1.2e-05 3.6T 100%", "disk-1   12.5 1.2e-05 3.6T 100%"),
+        ("/srv/pay/roll ext4", "volume-2 ext4"),
+    ],
+)
+def test_a_quoted_line_keeps_what_every_tool_prints(text, hidden):
+    names = Pseudonyms()
+    host = iodiag.read(
+        io.BytesIO(IOSTAT.format(host="myhost.corp.example", device="sda", other="sda1").encode())
+    )
+    names.add(names_of_capture(host))
+    names.add([of_device("dm-0", ("vg0/data",))])
+    names.add([of_device("/srv/pay/roll", ())])
+    assert names.line(text) == hidden
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("sda", "disk"),
+        ("sda1", "partition"),
+        ("nvme0n1", "disk"),
+        ("nvme0n1p2", "partition"),
+        ("md127", "array"),
+        ("dm-3", "volume"),
+        ("dev8-16", "disk"),
+        ("dev253-1", "device"),
+        ("loop0", "loop"),
+        ("vg0-data", "volume"),
+        ("mpatha", "volume"),
+    ],
+)
+def test_a_pseudonym_keeps_the_kind(name, kind):
+    assert kind_of_device(name) == kind
+
+
+@pytest.mark.parametrize(
+    ("release", "shown"),
+    [
+        ("5.14.0-503.40.1.el9_5.x86_64", "5.14.0-503.40.1.el9_5.x86_64"),
+        ("6.1.0-50-amd64", "6.1.0-50-amd64"),
+        ("6.8.0-acme-db+", "6.8.0-…"),
+    ],
+)
+def test_a_kernel_of_ones_own_is_cut(release, shown):
+    assert release_of(release) == shown
+
+
+MARKUP = ["a.*b", "(ab", "[x9", "x\\d+", "$HOME", "<b>x9</b>", "x9|y", "`x9`"]
+ALIKE = [
+    "host-1",
+    "disk-1",
+    "x9",
+    "x9x9",
+    "x9-x9",
+    "x9.x9",
+    "x9.x9.x9",
+    "sda1",
+    "sda",
+    "sdaa",
+    "ſda9",
+    "İstanbul9",
+]
+ODD_NAMES = st.one_of(
+    st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8).map("x9".__add__),
+    st.sampled_from([*MARKUP, *ALIKE]),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(ODD_NAMES, min_size=1, max_size=4, unique_by=str.lower), ODD_NAMES)
+def test_whatever_a_thing_is_called_its_name_is_gone(devices, host):
+    names = Pseudonyms()
+    names.add([Name("host", (host,)), *(of_device(name, ()) for name in devices)])
+    given = {*devices, host}
+    for name in given:
+        marked, others = f"`{name}` 1 2", [names.line(f"{name} 1 2"), names.remark(f"{name} 1 2")]
+        for shown in (names.prose(name if name in devices else marked), *others):
+            assert name.lower() not in shown.lower().replace(names.name(name).lower(), "", 1)
+        assert names.name(name) in others[0]
+    assert not {names.name(name) for name in given} & given
+    assert len({names.name(name) for name in devices}) == len({device_names(name)[0] for name in devices})
+
+
+@settings(max_examples=15)
+@given(st.lists(st.from_regex(r"q[a-z]{5}[0-9]{2}", fullmatch=True), min_size=3, max_size=3, unique=True))
+def test_the_report_is_the_same_whatever_the_things_are_called(drawn):
+    pages = []
+    # where a report sorts names, it shows how they sort
+    for host, device, other in ([drawn[0], *sorted(drawn[1:])], ["qxhost77", "qxdevi77", "qxothe77"]):
+        text = IOSTAT.format(host=host, device=f"vol-{device}", other=f"vol-{other}")
+        capture = iodiag.read(io.BytesIO(text.encode()), name=f"{host}.txt")
+        report = dataclasses.replace(iodiag.analyze(capture), generated="")
+        pages.append(iodiag.anonymized(report, [capture]).to_markdown())
+    squeezed = [re.sub(r" +", " ", page) for page in pages]
+    assert squeezed[0] == squeezed[1]
+
+
+@pytest.mark.parametrize("word", ["read", "data", "backup", "requests"])
+def test_a_host_with_a_plain_word_for_a_name_spoils_no_sentence(word):
+    captures = [iodiag.read(io.BytesIO(IOSTAT.format(host=word, device="sda", other="sdb").encode()))]
+    report = iodiag.analyze(captures)
+    plain = iodiag.analyze(
+        iodiag.read(io.BytesIO(IOSTAT.format(host="q9", device="sda", other="sdb").encode()))
+    )
+    sentences = [f.summary for f in iodiag.anonymized(report, captures).findings]
+    assert sentences == [f.summary for f in iodiag.anonymized(plain).findings]
+    assert iodiag.anonymized(report, captures).hosts == ["host-1"]
