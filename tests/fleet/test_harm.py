@@ -27,12 +27,12 @@ def report(rows, hosts=("a", "b", "c"), days=DAYS, drop=None, **tables):
         ({"severity": "notice", "confidence": "low"}, 1 * 0.3 * 0.25),
         ({"start": f"{DAYS[0]}T00:00:00", "end": f"{DAYS[0]}T23:59:59"}, 10 * 0.6 * 86399 / 86400),
         ({"start": f"{DAYS[0]}T06:00:00+02:00", "end": f"{DAYS[0]}T12:00:00+02:00"}, 10 * 0.6 * 0.25),
-        # a burst, a finding without a clock, and one whose end lies before its start count an hour
+        # a burst, and what ends before it starts, count an hour
         ({"end": f"{DAYS[0]}T06:00:10"}, 10 * 0.6 / 24),
-        ({"start": None, "end": None}, 10 * 0.6 / 24),
-        ({"start": "nonsense"}, 10 * 0.6 / 24),
         ({"end": f"{DAYS[0]}T01:00:00"}, 10 * 0.6 / 24),
-        # no day is longer than a day
+        # a state without a clock holds for its day, and no day is longer than a day
+        ({"start": None, "end": None}, 10 * 0.6),
+        ({"start": "nonsense"}, 10 * 0.6),
         ({"end": "2026-04-01T00:00:00"}, 10 * 0.6),
     ],
 )
@@ -95,6 +95,25 @@ def test_a_day_on_which_the_rule_could_not_judge_does_not_end_a_run():
     outcomes.loc[unsure, "status"] = "undetermined"
     (host,) = summarise({"findings": findings, "outcomes": outcomes}).hosts
     assert host.since == DAYS[1]
+
+
+@pytest.mark.parametrize(
+    ("severities", "lead"),
+    [
+        (("notice", "notice"), "swap-thrash"),
+        (("notice", "warning"), "swap-thrash"),
+        (("warning", "notice"), "iowait-misread"),
+    ],
+)
+def test_a_symptom_leads_only_over_causes_that_are_less_severe(severities, lead):
+    whole_day = {"start": None, "end": None, "confidence": "high"}
+    rows = [
+        finding("a", DAYS[0], "iowait-misread", severities[0], **whole_day),
+        finding("a", DAYS[0], "swap-thrash", severities[1], confidence="low"),
+    ]
+    (host,) = report(rows).hosts
+    assert host.rule == lead
+    assert {host.rule, *host.others} == {"iowait-misread", "swap-thrash"}
 
 
 def test_evidence_is_from_the_worst_day_with_its_address():

@@ -51,7 +51,14 @@ def finding_rows(report: Report, host: str, day: str, key: str) -> list[Row]:
 def outcome_rows(report: Report, host: str, day: str) -> list[Row]:
     """What became of each rule, finding or not: one row per rule, status and reason."""
     return [
-        {"host": host, "day": day, "rule": outcome.rule, "status": outcome.status, "reason": outcome.reason}
+        {
+            "host": host,
+            "day": day,
+            "rule": outcome.rule,
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "missing": list(outcome.missing),
+        }
         for outcome in report.outcomes
     ]
 

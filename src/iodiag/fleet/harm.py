@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from iodiag.derive.headline import ABOUT_NUMBERS, SYMPTOMS
 from iodiag.fleet.states import CLEAR, NO_DATA, UNJUDGED, States
 from iodiag.model.finding import SEVERITIES
 from iodiag.model.fleet import Cell, HarmedHost, Matrix, MatrixRow, Trouble
@@ -21,8 +22,11 @@ SEVERITY_WEIGHTS = {"info": 0.0, "notice": 1.0, "warning": 10.0, "critical": 100
 CONFIDENCE_WEIGHTS = {"low": 0.3, "medium": 0.6, "high": 1.0}
 
 LEAST_SHARE = 1 / 24
-"""A trouble counts for an hour at least: sar's ten-minute means show little of what is shorter, and
-where no clock tells how long it lasted, an hour is what is assumed."""
+"""A trouble counts for an hour at least: sar's ten-minute means show little of what is shorter. One without
+a clock is a state that a listing shows (an array without a member), and counts for its whole day."""
+
+NO_CAUSES = frozenset({*SYMPTOMS, *ABOUT_NUMBERS, "iowait-misread", "util-false-alarm"})
+"""Rules that say what a host suffers or how its numbers are to be read, not what is wrong."""
 
 RANKED, MATRIX_HOSTS, MATRIX_RULES, OTHERS = 200, 40, 12, 6
 
@@ -38,7 +42,7 @@ def scored(findings: pd.DataFrame) -> pd.DataFrame:
     is_root = findings["explained_by"].isna() & (findings["severity"] != "info")
     rows = findings[is_root.to_numpy(dtype=bool)].copy()
     start, end = _instants(rows["start"]), _instants(rows["end"])
-    share = ((end - start).dt.total_seconds() / 86400).clip(LEAST_SHARE, 1.0).fillna(LEAST_SHARE)
+    share = ((end - start).dt.total_seconds() / 86400).clip(LEAST_SHARE, 1.0).fillna(1.0)
     rows["rank"] = rows["severity"].map({name: at for at, name in enumerate(SEVERITIES)}).astype(np.int64)
     rows["harm"] = (
         rows["severity"].map(SEVERITY_WEIGHTS).astype(np.float64)
@@ -58,14 +62,16 @@ def _instants(column: pd.Series) -> pd.Series:
 
 
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
-    """Harm, days, worst severity and first and last day per host and rule, the worst rule of a host first."""
+    """Harm, days, worst severity and last day per host and rule, the worst rule of a host first.
+
+    The rows come in order of their days, one a day, as `scored` gives them.
+    """
     groups = rows.groupby(["host", "rule"], sort=True, observed=True)
     found = groups.agg(
         harm=("harm", "sum"),
-        days=("day", "nunique"),
+        days=("day", "size"),
         rank=("rank", "max"),
-        first=("day", "min"),
-        last=("day", "max"),
+        last=("day", "last"),
     ).reset_index()
     return found.sort_values(
         ["host", "harm", "rank", "rule"], ascending=[True, False, False, True], kind="stable"
@@ -96,7 +102,7 @@ def ranking(rows: pd.DataFrame, found: States, link: ReportLink) -> tuple[Harmed
     observed = dict(zip(found.hosts, found.observed.sum(axis=1), strict=True))
     result = []
     for host, harm in zip(order["host"], order["harm"], strict=True):
-        lead = of_host[host].iloc[0]
+        lead = _lead(of_host[host])
         row = worst_of[host, lead["rule"]]
         since, is_older = _since(found, host, lead["rule"], lead["last"])
         text, address = worst_evidence(row["evidence"])
@@ -114,7 +120,7 @@ def ranking(rows: pd.DataFrame, found: States, link: ReportLink) -> tuple[Harmed
                 is_older=is_older,
                 days=int(lead["days"]),
                 days_read=int(observed[host]),
-                others=tuple(of_host[host]["rule"].iloc[1 : 1 + OTHERS]),
+                others=tuple(rule for rule in of_host[host]["rule"] if rule != lead["rule"])[:OTHERS],
                 evidence=text or row["summary"],
                 address=address,
                 day=row["day"],
@@ -122,6 +128,13 @@ def ranking(rows: pd.DataFrame, found: States, link: ReportLink) -> tuple[Harmed
             )
         )
     return tuple(result)
+
+
+def _lead(rules: pd.DataFrame) -> pd.Series:
+    """The rule that adds most harm; one of NO_CAUSES gives way to a cause that is as severe."""
+    first = rules.iloc[0]
+    causes = rules[~rules["rule"].isin(list(NO_CAUSES)) & (rules["rank"] >= first["rank"])]
+    return causes.iloc[0] if first["rule"] in NO_CAUSES and len(causes) else first
 
 
 def _since(found: States, host: str, rule: str, last: str) -> tuple[str, bool]:

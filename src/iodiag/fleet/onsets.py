@@ -19,9 +19,10 @@ from iodiag.model.finding import SEVERITIES
 from iodiag.model.fleet import Beginning, CommonChange, Onset, Shared
 
 LEAST_HOSTS = 5
-LEAST_EXCESS = 3.0
+LEAST_EXCESS = 2.0
 FALSE_DISCOVERY = 0.05
-"""A common change: at least so many hosts, so many times what chance would bring, at this q."""
+"""A common change: at least so many hosts, so many times what the other days bring, at this q (judgement:
+in a large fleet the test alone would call a tenth more than usual a change)."""
 
 SAME_HOSTS = 0.5
 """Two beginnings are one change when they share this part of the hosts of the smaller one."""
@@ -113,7 +114,8 @@ def common(begun: pd.DataFrame, found: States, attributes: pd.DataFrame) -> tupl
     q_values = false_discovery(np.array(chances + [1.0] * idle, dtype=np.float64))
     beginnings = []
     for row, chance, q_value in zip(rows, chances, q_values, strict=False):
-        expected = row["of_kind"] * row["drawn"] / row["total"]
+        elsewhere = row["total"] - row["drawn"]
+        expected = (row["of_kind"] - row["hosts"]) * row["drawn"] / elsewhere if elsewhere else 0.0
         is_many = row["hosts"] >= max(LEAST_HOSTS, LEAST_EXCESS * expected)
         if is_many and q_value <= FALSE_DISCOVERY:
             severity = SEVERITIES[row["rank"]]

@@ -112,8 +112,8 @@ def _of_group(group: pd.DataFrame, devices: pd.MultiIndex, link: ReportLink) -> 
     hours["over"] -= centre
     spread = max(1.4826 * float(hours["over"].abs().median()), LEAST_SPREAD)
     is_tested = len(devices) >= LEAST_GROUP
-    hours["slow"] = (hours["over"] >= math.log(RATIO)) & (~is_tested | (hours["over"] / spread >= Z))
-    hours["fast"] = (hours["over"] <= -math.log(RATIO)) & (~is_tested | (hours["over"] / spread <= -Z))
+    least = max(math.log(RATIO), Z * spread if is_tested else 0.0)
+    hours["slow"], hours["fast"] = hours["over"] >= least, hours["over"] <= -least
     by = hours.groupby("number", sort=True)
     slow, fast = _standing(by["over"].quantile(1 - SHARE)), _standing(by["over"].quantile(SHARE))
     counts, shares = by.size(), by[["slow", "fast"]].mean()
@@ -122,7 +122,7 @@ def _of_group(group: pd.DataFrame, devices: pd.MultiIndex, link: ReportLink) -> 
     last_day = cells.groupby("number")["day"].max()
     label = _label(cells.iloc[0])
     for at, (host, device) in enumerate(devices):
-        side = "slow" if abs(slow[at][1]) >= abs(fast[at][1]) else "fast"
+        side = "slow" if slow[at][1] >= -fast[at][1] else "fast"
         over, z, is_estimated = slow[at] if side == "slow" else fast[at]
         freedom = len(devices) - 1 if is_estimated else None
         yield Outlier(

@@ -56,7 +56,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
             for stat in ("median", "p95")
         },
     },
-    "outcomes": dict.fromkeys((*_WORDS, "rule", "status", "reason"), "word"),
+    "outcomes": {**dict.fromkeys((*_WORDS, "rule", "status", "reason"), "word"), "missing": "words"},
     "manifest": {
         **dict.fromkeys(("input", "sha256"), "word"),
         "size_bytes": "count",

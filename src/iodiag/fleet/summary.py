@@ -17,7 +17,7 @@ from iodiag.fleet.inventory import ATTRIBUTES, Inventory
 from iodiag.fleet.states import UNJUDGED, States, states
 from iodiag.model.fleet import Departure, FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
-ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT = 100, 100, 100, 50, 3, 100
+ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
 """How many of each the report keeps; the totals count all, and the Parquet tables have them."""
 
 _NEEDED = {
@@ -30,7 +30,7 @@ _NEEDED = {
         *("host", "device", "day", "hour", "direction", "size_class", "load_bin", "samples", "seconds"),
         *("ios_per_s", "kb_per_s", "latency_ms", "median_ln_latency", "queue_depth", "util_pct"),
     ),
-    "outcomes": ("host", "day", "rule", "status", "reason"),
+    "outcomes": ("host", "day", "rule", "status", "reason", "missing"),
     "manifest": ("input", "host", "status", "reason"),
 }
 
@@ -160,13 +160,11 @@ def _attributes(devices: pd.DataFrame, stated: Mapping[str, Mapping[str, str]]) 
         )
     ]
     for name in ("kernel", "model", "firmware"):
-        seen = (
-            devices.loc[devices[name].notna(), ["host", "day", name]]
-            .drop_duplicates()
-            .sort_values(["host", "day", name])
-        )
-        joined = seen.groupby(["host", "day"], sort=True)[name].agg(", ".join).rename("value").reset_index()
-        parts.append(joined.assign(attribute=name))
+        seen = devices.loc[devices[name].notna(), ["host", "day", name]].drop_duplicates()
+        seen = seen.rename(columns={name: "value"}).sort_values(["host", "day", "value"])
+        is_shared = seen.duplicated(["host", "day"], keep=False)
+        joined = seen[is_shared].groupby(["host", "day"])["value"].agg(", ".join).reset_index()
+        parts += [seen[~is_shared].assign(attribute=name), joined.assign(attribute=name)]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -245,13 +243,23 @@ def _unjudged(known: States, outcomes: pd.DataFrame) -> tuple[Unjudged, ...]:
     usual = usual.sort_values(["rule", "times", "reason"], ascending=[True, False, True]).drop_duplicates(
         "rule"
     )
-    reasons = dict(zip(usual["rule"], usual["reason"], strict=True))
+    usual = usual.merge(said.drop_duplicates(["rule", "reason"])[["rule", "reason", "missing"]])
+    reasons = {row["rule"]: _reason(row["reason"], row["missing"]) for row in usual.to_dict("records")}
     found = [
-        Unjudged(rule, int(count), len(known.hosts), str(reasons.get(rule, "")))
+        Unjudged(rule, int(count), len(known.hosts), reasons.get(rule, ""))
         for rule, count in zip(known.rules, counts, strict=True)
         if count
     ]
     return tuple(sorted(found, key=lambda one: (-one.hosts, one.rule)))
+
+
+def _reason(reason: str, missing: Iterable[str] | None) -> str:
+    """Why a rule did not judge, with the columns and context that it lacked."""
+    names = list(missing) if isinstance(missing, Iterable) else []
+    if not names:
+        return reason
+    more = ", …" if len(names) > MISSING else ""
+    return f"{reason}: {', '.join(f'`{name}`' for name in names[:MISSING])}{more}"
 
 
 def _remarks(

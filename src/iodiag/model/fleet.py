@@ -97,8 +97,8 @@ class Beginning:
     """One rule on one kind of device that began on many hosts on one day.
 
     `hosts` of the `at_risk` hosts, which had been clear of it the day before; `expected` is how many
-    would have begun that day by chance. `p_value` is the hypergeometric chance of so many or more,
-    `q_value` the same after control of the false discoveries (Benjamini and Hochberg 1995).
+    it would be if it began as often as on the other days. `p_value` is the hypergeometric chance of so
+    many or more, `q_value` the same after control of the false discoveries (Benjamini and Hochberg 1995).
     """
 
     rule: str

@@ -19,7 +19,7 @@ CHANGES_SHOWN, HOSTS_LISTED, SILENT_SHOWN = 20, 60, 60
 HARM_NOTE = (
     "Harm adds up, over days and over troubles that nothing else explains: severity (critical 100, "
     "warning 10, notice 1) × confidence (high 1, medium 0.6, low 0.3) × the share of the day it lasted, at "
-    "least one hour. A trouble on several devices of a host counts once a day."
+    "least one hour (without a clock, the whole day). Several devices of a host count once a day."
 )
 
 CHANGE_NOTE = (
@@ -53,7 +53,7 @@ class HostRow:
     severity: str
     confidence: str
     cause: Spans
-    rule: Span
+    rule: Spans
     others: Spans
     since: str
     days: str
@@ -118,7 +118,8 @@ def overview(report: FleetReport) -> list[tuple[str, Spans]]:
 
 def host_rows(report: FleetReport, most: int) -> list[HostRow]:
     """The most harmed hosts."""
-    return [_host_row(rank, host) for rank, host in enumerate(report.hosts[:most], 1)]
+    last = report.totals.last
+    return [_host_row(rank, host, last) for rank, host in enumerate(report.hosts[:most], 1)]
 
 
 def hosts_left_out(report: FleetReport, most: int) -> str:
@@ -126,18 +127,20 @@ def hosts_left_out(report: FleetReport, most: int) -> str:
     return _left_out(report.totals.harmed, min(most, len(report.hosts)), "harmed host", "`findings.parquet`")
 
 
-def _host_row(rank: int, host: HarmedHost) -> HostRow:
+def _host_row(rank: int, host: HarmedHost, last_day: str) -> HostRow:
     since = f"{host.since} or before" if host.is_older else host.since
+    state = "still so" if host.last == last_day else f"last on {host.last}"
+    on: Spans = (Span(" on "), *_text.names(host.devices, 4)) if host.devices else ()
     return HostRow(
         rank=rank,
         host=linked(host.host, host.report),
         severity=host.severity,
         confidence=host.confidence,
         cause=_text.prose(host.title),
-        rule=_text.name(host.rule),
+        rule=(_text.name(host.rule), *on),
         others=_text.names(host.others, 3),
         since=_text.visible(since, _text.NAME_LIMIT),
-        days=f"{_text.count(host.days)} of {_text.plural(host.days_read, 'day')}",
+        days=f"{_text.count(host.days)} of {_text.plural(host.days_read, 'day')}, {_text.visible(state)}",
         evidence=_text.prose(host.evidence),
         address=(_text.name(host.address),) if host.address else (),
         harm=_text.number(host.harm),
@@ -159,7 +162,7 @@ def hosts_table(report: FleetReport, most: int) -> Table:
             (
                 *row.cause,
                 Span(" ("),
-                row.rule,
+                *row.rule,
                 *((Span("; also "), *row.others) if row.others else ()),
                 Span(")"),
             ),
@@ -255,7 +258,7 @@ def _change(number: int, change: CommonChange) -> Change:
 def _beginning(part: Beginning) -> Spans:
     kind = _text.visible(part.kind, _text.NAME_LIMIT)
     hosts = f"{_text.count(part.hosts)} of {_text.count(part.at_risk)} hosts that were clear of it"
-    chance = f"chance would bring {_text.number(part.expected)}; {_chance(part.p_value)}"
+    chance = f"the other days bring {_text.number(part.expected)}; {_chance(part.p_value)}"
     return (_text.name(part.rule), Span(f" ({kind}): {hosts}, where {chance}"))
 
 
