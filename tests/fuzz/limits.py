@@ -15,6 +15,8 @@ LEAST_SECONDS = 1.0
 
 LEAST_BYTES = 200 << 20
 BYTES_PER_BYTE = 20
+BYTES_PER_LINE = 250
+"""A line costs its place, its number and, where a text is laid out again, an object of its own."""
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -23,16 +25,28 @@ class TooExpensive(AssertionError):
     """An execution took more time or memory than its input may cost."""
 
 
-def measured(run: Callable[[bytes], None], data: bytes) -> None:
-    """Run, and raise TooExpensive when it took more than the size of its input allows."""
+def measured(run: Callable[[bytes], None], data: bytes, text: bytes | None = None) -> None:
+    """Run, and raise TooExpensive when it took more time or memory than the size of its input allows.
+
+    `text` is what the input holds where that is more: a compressed one, unpacked.
+    """
+    text = data if text is None else text
+    started = time.process_time()
+    grown = memory_of(run, data)
+    seconds = time.process_time() - started
+    lines = text.count(b"\n")
+    if seconds > LEAST_SECONDS + SECONDS_PER_MB * len(text) / 2**20 + SECONDS_PER_LINE * lines:
+        raise TooExpensive(f"took {seconds:.1f} s of processor time for {len(text)} bytes")
+    if grown > LEAST_BYTES + BYTES_PER_BYTE * len(text) + BYTES_PER_LINE * lines:
+        raise TooExpensive(f"took {grown >> 20} MiB for {len(text)} bytes")
+
+
+def memory_of(run: Callable[[bytes], None], data: bytes) -> int:
+    """By how many bytes this process grew at most while it ran."""
     _RESET.write_text("5")  # the highest memory so far is forgotten: the next one is this execution's
-    before, started = _kilobytes("VmRSS"), time.process_time()
+    before = _kilobytes("VmRSS")
     run(data)
-    seconds, grown = time.process_time() - started, (_kilobytes("VmHWM") - before) << 10
-    if seconds > LEAST_SECONDS + SECONDS_PER_MB * len(data) / 2**20 + SECONDS_PER_LINE * data.count(b"\n"):
-        raise TooExpensive(f"took {seconds:.1f} s of processor time for {len(data)} bytes")
-    if grown > LEAST_BYTES + BYTES_PER_BYTE * len(data):
-        raise TooExpensive(f"took {grown >> 20} MiB for {len(data)} bytes")
+    return (_kilobytes("VmHWM") - before) << 10
 
 
 def _kilobytes(name: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import quopri
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from iodiag.model.capture import Capture, Source
@@ -91,8 +92,9 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if sum(1 for _ in _numbers(text)) < count:
         # printed in parts: the other parts stand around it
-        yield from below
-        yield from (source.quote(number) for number in range(max(line - _PARTS, 1), line))
+        around = [source.quote(number) for number in range(max(line - _PARTS, 1), line)] + below
+        yield from around
+        yield from map("".join, pairwise(around))
 
 
 def _numbers(text: str) -> Iterator[float]:

@@ -26,8 +26,9 @@ sys.path[:0] = [str(HERE.parents[1] / "src"), str(HERE.parent)]
 from fuzz.limits import TooExpensive, measured  # noqa: E402
 from fuzz.mutate import mutated  # noqa: E402
 
-_CHUNK = 10_000
-_TOLD_EVERY = 1_000
+_CHUNKS = 50
+_LEAST_CHUNK = 500
+_TOLD_EVERY = 250
 _LARGE_EVERY = 400
 _LARGE_BYTES = 1 << 18
 _MOST_MEMORY = 4 << 30
@@ -75,12 +76,15 @@ def main() -> int:
 def _run_chunks(left: dict[str, int], options: argparse.Namespace) -> None:
     """Processes of a chunk each, family by family in turn, until nothing is left to run."""
     running: dict[subprocess.Popen[bytes], str] = {}
+    whole = dict(left)
     seed = options.seed
     while any(left.values()) or running:
-        for name in [name for name, count in left.items() if count and name not in running.values()]:
-            if len(running) >= options.jobs:
-                break
-            count = min(left[name], _CHUNK)
+        waiting = [name for name, count in left.items() if count and name not in running.values()]
+        # the family that is furthest behind comes first, so that a run that is ended has a part of each
+        for name in sorted(waiting, key=lambda name: -left[name] / whole[name])[
+            : options.jobs - len(running)
+        ]:
+            count = min(left[name], max(whole[name] // _CHUNKS, _LEAST_CHUNK))
             left[name] -= count
             command = [sys.executable, __file__, "--work", str(options.work)]
             command += ["--chunk", name, str(count), str(seed), *["--unguided"] * options.unguided]

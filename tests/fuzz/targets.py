@@ -209,7 +209,7 @@ FAMILIES = {
     "xml": Family(_fuzz_reader, lambda: _files("sadf-xml"), mutate.STRUCTURED, 8192, 0.015),
     "csv": Family(_fuzz_reader, lambda: _files(*_CSV, most=2000), mutate.TEXT, 3072, 0.025),
     "sa": Family(_fuzz_reader, sa_files, mutate.BINARY, 8192, 0.12),
-    "archive": Family(_fuzz_archive, _archives, mutate.ARCHIVE, 16_384, 0.435),
+    "archive": Family(_fuzz_archive, _archives, mutate.ARCHIVE, 16_384, 0.438),
     "columns": Family(_fuzz_columns, _columns, mutate.TEXT, 1024, 0.02),
-    "analysis": Family(_fuzz_analysis, _parted, mutate.TEXT, 8192, 0.005),
+    "analysis": Family(_fuzz_analysis, _parted, mutate.TEXT, 8192, 0.002),
 }

@@ -17,6 +17,7 @@ from iodiag.errors import SourceError, UnknownFormat
 from iodiag.model.capture import Capture
 from iodiag.pipeline import join
 from iodiag.sources import archives, files
+from iodiag.sources.limits import Limits
 from writers.captures import iostat
 from writers.reports import (
     below,
@@ -395,10 +396,10 @@ def nested(depth: int) -> bytes:
 
 
 def test_archives_in_archives_are_read_to_a_stated_depth(tmp_path):
-    captures, problems = read_all(put(tmp_path, "x", nested(archives.MAX_DEPTH)))
+    captures, problems = read_all(put(tmp_path, "x", nested(Limits().depth)))
     assert problems == []
     assert any(capture.disk is not None for capture in captures)
-    captures, problems = read_all(put(tmp_path, "y", nested(archives.MAX_DEPTH + 1)))
+    captures, problems = read_all(put(tmp_path, "y", nested(Limits().depth + 1)))
     assert captures == []
     assert "inside 3 others" in problems[0]
 
@@ -407,17 +408,17 @@ BOMB = b"Linux 6.1.0 (web1) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + busy_iostat(sa
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "tree", "word"),
+    ("limit", "tree", "word"),
     [
-        ("MAX_MEMBERS", 3, {f"f{n}": b"x" for n in range(9)}, "more than 3 files"),
-        ("MAX_MEMBER_BYTES", 1 << 20, {"big": BOMB + b"\n" * (5 << 20)}, "more than 1 MiB"),
-        ("MAX_KEPT_BYTES", 1 << 14, {f"f{n}": BOMB * 9 for n in range(9)}, "more than"),
-        ("MAX_STREAMED_BYTES", 1 << 20, {"zeros": bytes(5 << 20)}, "unpacks to more than"),
+        ("members=3", {f"f{n}": b"x" for n in range(9)}, "more than 3 files"),
+        ("member=1M", {"big": BOMB + b"\n" * (5 << 20)}, "more than 1 MiB"),
+        ("kept=16k", {f"f{n}": BOMB * 9 for n in range(9)}, "more than"),
+        ("streamed=1M", {"zeros": bytes(5 << 20)}, "unpacks to more than"),
     ],
 )
 @pytest.mark.parametrize("pack", ["tar", "zip"])
-def test_limits_are_one_clear_line(tmp_path, monkeypatch, limit, value, tree, word, pack):
-    monkeypatch.setattr(archives, limit, value)
+def test_limits_are_one_clear_line(tmp_path, monkeypatch, limit, tree, word, pack):
+    monkeypatch.setenv("IODIAG_LIMITS", limit)
     tree = {"a.txt": busy_iostat("web1"), **tree}
     # a zip that is written to a pipe must be unpacked to find the next member
     place = put(tmp_path, "x", tar(tree, "gz") if pack == "tar" else zipped(tree, to_pipe=True))
@@ -428,7 +429,7 @@ def test_limits_are_one_clear_line(tmp_path, monkeypatch, limit, value, tree, wo
 
 
 def test_a_compressed_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_UNKNOWN_BYTES", 2 << 20)
+    monkeypatch.setenv("IODIAG_LIMITS", "unknown=2M")
     place = put(tmp_path, "bomb.gz", gzip.compress(bytes(9 << 20)))
     _, (problem,) = read_all(place)
     assert "unpacks to more than 2 MiB" in problem
@@ -441,9 +442,9 @@ def test_a_compressed_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatc
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    monkeypatch.setenv("IODIAG_LIMITS", "input=1000")
     for name, data in (("a.txt", busy_iostat("a")), ("a.gz", gzip.compress(busy_iostat("a")))):
-        with pytest.raises(SourceError, match="more than 0 GiB"):
+        with pytest.raises(SourceError, match="more than 1,000 bytes"):
             iodiag.read(put(tmp_path, name, data))
 
 

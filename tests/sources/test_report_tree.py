@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from iodiag.sources import _report_tree
 from iodiag.sources._report_tree import Place, Trees, place_of, role_of, stated_host
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
 from writers.reports import supportconfig
@@ -132,7 +131,7 @@ def test_values_become_the_lines_that_grep_prints():
 
 
 def test_values_are_bounded(monkeypatch):
-    monkeypatch.setattr(_report_tree, "MAX_VALUES", 1)
+    monkeypatch.setenv("IODIAG_LIMITS", "values=1")
     trees = Trees("x")
     assert trees.add_value(Place("top", "a"), b"1")
     assert not trees.add_value(Place("top", "b"), b"1")

@@ -10,9 +10,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.sources import _compressed
 from iodiag.sources._compressed import unpacked
 from iodiag.sources._stream import ByteStream, DamageError, part_of, pieces_of, rest_of
+from iodiag.sources.limits import Limits
 
 COMPRESS = {
     "gzip": gzip.compress,
@@ -116,7 +116,7 @@ def test_padding_behind_compressed_data_is_passed_over():
 
 def test_layers_of_compression_are_bounded():
     data = b"abc"
-    for _ in range(_compressed.MAX_LAYERS):
+    for _ in range(Limits().layers):
         data = gzip.compress(data)
     assert unpacked(stream_of(data)).read_all(9) == b"abc"
     assert unpacked(stream_of(gzip.compress(data))).read_all(2) == b"\x1f\x8b\x08"
@@ -131,7 +131,7 @@ def test_a_bomb_is_taken_in_small_pieces(name):
 
 
 def test_an_xz_file_that_wants_too_much_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(_compressed, "MAX_XZ_MEMORY", 1 << 16)
+    monkeypatch.setenv("IODIAG_LIMITS", "xz_memory=64k")
     stream = unpacked(stream_of(lzma.compress(TEXT)))
     assert stream.read_all(10) == b""
     assert "memory" in str(stream.damage).lower()

@@ -39,7 +39,7 @@ _SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe
 _COLOUR = re.compile(
     rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]|\x07"
 )
-_QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_QUOTE = re.compile(r"[ \t]*(?:>[ \t]?){1,100}")  # bounded: each repetition is remembered
 _OVERSTRUCK = re.compile(r"[^\x08]\x08")
 _BREAK_TAG = re.compile(r"<(?:br|/p|/tr|/div|/li|/h\d)\b[^<>]{0,300}>", re.I)
 _INLINE_TAG = re.compile(r"</?(?:a|b|i|u|s|em|strong|span|font|code|tt|kbd|mark)\b[^<>]{0,300}>", re.I)
@@ -62,6 +62,7 @@ _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x
 _ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
 _LONGEST_JOINED = 1000
 _HEAD = 1 << 20
+_HEAD_LINES = 50_000
 _STRETCH = 1 << 19  # bytes that are looked at together: what is made of them stays in the cache
 
 
@@ -176,7 +177,7 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
     """The text without what its way here added. Rewrites run where they find something to do in its head."""
     data = _plain_bytes(data)
     if not any(byte in data and any(mark in data for mark in marks) for byte, marks in _MARKS.items()):
-        head: Sequence[Piece] = _split(data[:_HEAD])
+        head: Sequence[Piece] = _split(data[:_HEAD], _HEAD_LINES)
         needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
         if not needed:
             return Text.of(data)
@@ -189,9 +190,9 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
     return Text.of_pieces(pieces)
 
 
-def _split(data: bytes) -> list[Piece]:
+def _split(data: bytes, most: int | None = None) -> list[Piece]:
     lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-    return [Piece(line, number) for number, line in enumerate(lines, 1)]
+    return [Piece(line, number) for number, line in enumerate(lines[:most], 1)]
 
 
 def _plain_bytes(data: bytes) -> bytes:

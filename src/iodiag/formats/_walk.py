@@ -51,15 +51,18 @@ def walk(text: Text, name: str) -> Walk:
     """Visit the lines that may be structure, in order, and split the text into blocks."""
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
     state = State()
-    is_blank = text.is_blank
+    solid = np.flatnonzero(~text.is_blank)
     visited = candidates(text)
     repeats = Repeats.of(text, visited)
     index = 0
-    while index < len(text):
-        index += 1 if is_blank[index] else _visit(found, state, index)
-        if state.is_open:
-            place = repeats.pass_by(found, state, int(np.searchsorted(visited, index)))
-            index = int(visited[place]) if place < len(visited) else len(text)
+    while True:
+        upcoming = visited if state.is_open else solid
+        place = int(np.searchsorted(upcoming, index))
+        place = repeats.pass_by(found, state, place) if state.is_open else place
+        if place >= len(upcoming):
+            break
+        index = int(upcoming[place])
+        index += _visit(found, state, index)
     close(found, state, len(text))
     found.blocks = Blocks(found.singles, found.repeats)
     return found

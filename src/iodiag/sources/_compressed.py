@@ -10,12 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from iodiag.sources._stream import PIECE_BYTES, ByteStream, DamageError
-
-MAX_LAYERS = 3
-"""Compressed data may be compressed again this many times in all."""
-
-MAX_XZ_MEMORY = 256 << 20
-"""What an xz stream may ask for its dictionary; `xz -9` takes 65 MiB."""
+from iodiag.sources.limits import limits
 
 _ZSTD_STEP = 1 << 10  # a block of zstd is at least 3 bytes and makes up to 128 KiB: 43 MiB at most a step
 
@@ -104,7 +99,7 @@ _KINDS = (
     _Kind(re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
     _Kind(
         re.compile(rb"\xfd7zXZ\x00"),
-        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_XZ_MEMORY),
+        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=limits().xz_memory),
     ),
     _Kind(re.compile(rb"\x28\xb5\x2f\xfd"), Zstandard),
 )
@@ -112,8 +107,8 @@ _LONGEST_START = 10
 
 
 def unpacked(stream: ByteStream) -> ByteStream:
-    """The stream itself, or what is compressed in it, through as many as MAX_LAYERS layers."""
-    for _ in range(MAX_LAYERS):
+    """The stream itself, or what is compressed in it, through as many layers as the limits allow."""
+    for _ in range(limits().layers):
         start = stream.peek(_LONGEST_START)
         kind = next((kind for kind in _KINDS if kind.start.match(start)), None)
         if kind is None:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from iodiag.sources.limits import limits
+
 _MAX_PATH = 1024
 MAX_VALUE_BYTES = 4096
 """A file of /sys holds one page at most."""
-
-MAX_VALUES = 400_000
-"""So many values of /sys are kept of one host: 2,000 disks have about 150,000."""
 
 _TREE = re.compile(
     r"(?:^|/)((?:sos_commands|sos_logs|sos_reports|proc|sys|etc|run|boot|dev|usr|lib|opt|root|var/\w+)/)"
@@ -154,7 +153,7 @@ class Trees:
 
     def add_value(self, place: Place, data: bytes) -> bool:
         """Note a file of /sys; False when there are too many."""
-        if self.count >= MAX_VALUES:
+        if self.count >= limits().values:
             return False
         text = data.decode("utf-8", "replace").replace("\0", "")
         if text.strip():

@@ -29,25 +29,8 @@ from iodiag.sources._supportconfig import is_supportconfig
 from iodiag.sources._tar import Member, is_tar, tar_members
 from iodiag.sources._zip import is_zip, zip_members
 from iodiag.sources.files import Opened, decoded, expand, open_input, source_of, whole
+from iodiag.sources.limits import in_units, limits, raising
 from iodiag.sources.remote import is_remote, list_remote, shown_address
-
-MAX_MEMBERS = 500_000
-"""So many files are looked at in one input; a sosreport of a large host has about 50,000."""
-
-MAX_DEPTH = 3
-"""Archives are opened in archives to this depth: a ticket's zip, the sosreport in it, a dump in that."""
-
-MAX_MEMBER_BYTES = 512 << 20
-"""A member of an archive that is larger after decompression is left out."""
-
-MAX_KEPT_BYTES = 2 << 30
-"""What the members that are kept may hold in all."""
-
-MAX_UNKNOWN_BYTES = 64 << 20
-"""A compressed file may unpack to so much when nothing in its beginning is known, prose for instance."""
-
-MAX_STREAMED_BYTES = 32 << 30
-"""What may be unpacked in all, to be read or passed over; a sosreport of 2 GB holds about 20 GiB."""
 
 MAX_LOST = 20
 """So many lines on what could not be read are kept of one input."""
@@ -119,8 +102,9 @@ class _Tally:
             yield piece
 
     def check(self) -> None:
-        if self.streamed_bytes > MAX_STREAMED_BYTES:
-            raise DamageError(f"unpacks to more than {MAX_STREAMED_BYTES >> 30} GiB", is_cut=True)
+        most = limits().streamed
+        if self.streamed_bytes > most:
+            raise DamageError(f"unpacks to more than {in_units(most)} ({raising('streamed')})", is_cut=True)
 
     def account(self, name: str, kind: Literal["tar", "zip", "directory"]) -> Contents:
         """What an input held in all."""
@@ -130,14 +114,16 @@ class _Tally:
     def count_file(self) -> None:
         self.check()
         self.files += 1
-        if self.files > MAX_MEMBERS:
-            raise DamageError(f"holds more than {MAX_MEMBERS:,} files")
+        most = limits().members
+        if self.files > most:
+            raise DamageError(f"holds more than {most:,} files ({raising('members')})")
 
     def keep(self, name: str, size: int) -> str:
         """Count a member that is kept; gives a name that no other has."""
         self.kept_bytes += size
-        if self.kept_bytes > MAX_KEPT_BYTES:
-            raise DamageError(f"holds captures of more than {MAX_KEPT_BYTES >> 30} GiB")
+        most = limits().kept
+        if self.kept_bytes > most:
+            raise DamageError(f"holds captures of more than {in_units(most)} ({raising('kept')})")
         self.kept += 1
         number = 2
         unique = name
@@ -214,12 +200,13 @@ def _refuse_bomb(opened: Opened, stream: ByteStream, is_known: IsKnown) -> None:
     start = stream.peek(SMALL_BYTES + 1)
     if len(start) <= SMALL_BYTES or is_supportconfig(start) or is_known(decoded(start[:HEAD_BYTES])):
         return
-    if len(stream.peek(MAX_UNKNOWN_BYTES + 1)) > MAX_UNKNOWN_BYTES:
+    most = limits().unknown
+    if len(stream.peek(most + 1)) > most:
         stream.close()
         opened.stream.close()
         raise SourceError(
-            f"{opened.name}: unpacks to more than {MAX_UNKNOWN_BYTES >> 20} MiB, and its beginning holds "
-            "nothing that iodiag knows; unpack it, and give the captures in it"
+            f"{opened.name}: unpacks to more than {in_units(most)}, and its beginning holds nothing that "
+            f"iodiag knows; unpack it, and give the captures in it ({raising('unknown')})"
         )
 
 
@@ -272,7 +259,7 @@ def _look(member: Member, here: _Container) -> Iterator[Source | HostName]:
         here.tally.lose(f"{label}: {member.refusal}; unpack it first")
     elif role == "value":
         if not here.trees.add_value(place, member.body.read(MAX_VALUE_BYTES)):
-            raise DamageError("holds too many files of /sys")
+            raise DamageError(f"holds too many files of /sys ({raising('values')})")
     elif role != "host" or not _names_host(member.body, place, label, here.trees):
         yield from _open(member.body, path, place, here)
 
@@ -292,8 +279,9 @@ def _open(body: ByteStream, path: str, place: Place, here: _Container) -> Iterat
         stream = ByteStream(here.tally.counted(rest_of(stream)))
     kind = _kind_of(stream)
     label = here.prefix + path
-    if kind and here.depth >= MAX_DEPTH:
-        here.tally.lose(f"{label}: is an archive inside {MAX_DEPTH} others; give it by itself")
+    if kind and here.depth >= limits().depth:
+        reason = f"is an archive inside {limits().depth} others"
+        here.tally.lose(f"{label}: {reason}; give it by itself ({raising('depth')})")
     elif kind:
         inside = _Container(f"{label}:", here.depth + 1, here.tally, here.is_known)
         yield from _search(_members(stream, kind, here.tally), inside)
@@ -313,10 +301,11 @@ def _capture(stream: ByteStream, body: ByteStream, path: str, here: _Container) 
     if len(start) > SMALL_BYTES and not is_supportconfig(head) and not here.is_known(head):
         here.tally.passed.append(label)
         return None
-    data = stream.read_all(MAX_MEMBER_BYTES)
+    most = limits().member
+    data = stream.read_all(most)
     damage = stream.damage
-    if len(data) > MAX_MEMBER_BYTES:
-        here.tally.lose(f"{label}: holds more than {MAX_MEMBER_BYTES >> 20} MiB; split it")
+    if len(data) > most:
+        here.tally.lose(f"{label}: holds more than {in_units(most)}; split it ({raising('member')})")
         return None
     if damage and (not damage.is_cut or not data):
         here.tally.lose(f"{label}: {damage.reason}")
@@ -324,7 +313,11 @@ def _capture(stream: ByteStream, body: ByteStream, path: str, here: _Container) 
     if damage and body.damage is None:
         here.tally.lose(f"{label}: {damage.reason}; what came before that was read")
     name = here.tally.keep(label, len(data))
-    return source_of(name, data, here.prefix + path.rpartition("/")[0], damage)
+    try:
+        return source_of(name, data, here.prefix + path.rpartition("/")[0], damage)
+    except SourceError as too_long:
+        here.tally.lose(str(too_long))
+        return None
 
 
 def _printable(name: str) -> str:

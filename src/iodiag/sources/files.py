@@ -14,10 +14,8 @@ from iodiag.model.capture import Source
 from iodiag.sources._compressed import unpacked
 from iodiag.sources._stream import ByteStream, DamageError, pieces_of
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
+from iodiag.sources.limits import in_units, limits, raising
 from iodiag.sources.remote import is_remote, open_remote
-
-MAX_BYTES = 4 * 1024**3
-"""The most that one input may hold after decompression; more is refused, not truncated."""
 
 
 class Opened(NamedTuple):
@@ -33,7 +31,7 @@ def load(source: str | Path | BinaryIO, name: str | None = None) -> Source:
     """The bytes of one file (`-` is standard input), decompressed; UTF-16 becomes UTF-8.
 
     Of compressed data that is cut off, what came before the cut is given, with a remark. Raises
-    SourceError when it cannot be opened, is damaged, or holds more than MAX_BYTES.
+    SourceError when it cannot be opened, is damaged, or holds more than the limits allow.
     """
     opened = open_input(source, name)
     return whole(opened, unpacked(opened.stream))
@@ -65,13 +63,15 @@ def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened
 
 def whole(opened: Opened, stream: ByteStream) -> Source:
     """All bytes of an input as a Source; `stream` is what its bytes unpack to."""
-    if stream is opened.stream and opened.path is not None and _is_large(opened.path):
+    most = limits().input
+    too_large = SourceError(f"{opened.name}: holds more than {in_units(most)}; split it ({raising('input')})")
+    if stream is opened.stream and opened.path is not None and _is_large(opened.path, most):
         stream.close()
-        raise SourceError(f"{opened.name}: holds more than {MAX_BYTES >> 30} GiB; split it")
-    data = stream.read_all(MAX_BYTES)
+        raise too_large
+    data = stream.read_all(most)
     opened.stream.close()
-    if len(data) > MAX_BYTES:
-        raise SourceError(f"{opened.name}: holds more than {MAX_BYTES >> 30} GiB; unpack and split it first")
+    if len(data) > most:
+        raise too_large
     damage = stream.damage
     if damage and (not damage.is_cut or not data):
         raise SourceError(f"{opened.name}: {damage.reason}; fetch it again")
@@ -79,12 +79,18 @@ def whole(opened: Opened, stream: ByteStream) -> Source:
 
 
 def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = None) -> Source:
-    """Bytes as a Source: in UTF-8, and without the half line that a cut leaves at the end."""
+    """Bytes as a Source: in UTF-8, and without the half line that a cut leaves at the end.
+
+    Raises SourceError when they are more lines than the limits allow.
+    """
     remark = ""
     if damage is not None:
         data = data if b"\0" in data[-512:] else data[: data.rfind(b"\n") + 1]
         remark = f"{damage.reason}: what came before that was read, the rest is lost"
     plain = decoded(data)
+    most = limits().lines
+    if len(plain) > most and plain.count(b"\n") > most:
+        raise SourceError(f"{name}: holds more than {most:,} lines; split it ({raising('lines')})")
     if is_supportconfig(plain[: 1 << 16]):
         plain = with_plain_parts(plain)
     return Source.of(name, plain, folder, remark)
@@ -124,9 +130,9 @@ def decoded(data: bytes) -> bytes:
     return data
 
 
-def _is_large(path: Path) -> bool:
+def _is_large(path: Path, most: int) -> bool:
     status = os.stat(path)
-    return stat.S_ISREG(status.st_mode) and status.st_size > MAX_BYTES
+    return stat.S_ISREG(status.st_mode) and status.st_size > most
 
 
 def _pieces_of_file(handle: BinaryIO) -> Iterator[bytes]:
