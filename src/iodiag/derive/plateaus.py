@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import caps, weighted
+from iodiag.derive.changepoints import split
 from iodiag.derive.episodes import Mask, longest
 from iodiag.derive.evidence import cite
 from iodiag.derive.queueing import levels
@@ -180,15 +181,9 @@ def step_of(frame: pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | 
     Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
     """
     rates = weighted.values(frame, quantity)
-    count = len(rates)
-    if count < 2 * least or not (rates > 0).all():
+    if len(rates) < 2 * least or not (rates > 0).all():
         return None
-    logs = np.log(rates)
-    sums, total = np.cumsum(logs), logs.sum()
-    places = np.arange(least, count - least + 1)
-    left, right = sums[places - 1], total - sums[places - 1]
-    explained = left**2 / places + right**2 / (count - places)
-    place = int(places[int(np.argmax(explained))])
+    place = split(np.log(rates), least)
     return Step(quantity, frame.iloc[:place], frame.iloc[place:])
 
 

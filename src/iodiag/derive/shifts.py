@@ -115,7 +115,7 @@ def by_matched_load(found: Shift, matched: Change | None) -> Shift:
     return found
 
 
-_LEADS: Mapping[Shift, str] = {
+LEADS: Mapping[Shift, str] = {
     "faster": "{device} answers faster",
     "slower": "{device} answers more slowly, and does no more",
     "capacity_loss": "{device} does less while more requests wait: it lost capacity",
@@ -147,7 +147,7 @@ def reading(
     if not mix.is_like:
         values |= {"reads_before": 100 * mix.before, "reads_after": 100 * mix.after}
         parts.append("{reads_before:.0f} and {reads_after:.0f} % reads")
-    text = _LEADS[found] + (": " + ", ".join(parts) if parts else "")
+    text = LEADS[found] + (": " + ", ".join(parts) if parts else "")
     known = [c.detectable_pct for q in _WITNESSES if (c := changes.get(q)) and c.detectable_pct > 0]
     if found == "unchanged" and known:
         values["detectable"] = max(known)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from iodiag.derive.changepoints import onset
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.grading import confidence, when
@@ -70,6 +71,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
             *inflation(series, lead),
             *parallelism(series, lead),
             *disks_below(lead),
+            *onset(series, int(rows["sample"].min())),
         ),
         refutes=("throughput that at a deeper queue grows beyond the stated ceiling",),
         cannot_know=("percentiles: counters hold means only",),

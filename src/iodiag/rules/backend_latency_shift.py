@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.changepoints import split
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
@@ -63,7 +63,7 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     if len(rows) < 2 * least:
         return None
     costs = np.log(weighted.values(rows, "cost_ms"))
-    at = _split(costs, least)
+    at = split(costs, least)
     earlier, later = costs[:at], costs[at:]
     rise = float(np.median(later) - np.median(earlier))
     spread = 1.4826 * float(
@@ -75,15 +75,6 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     is_no_more = step.after.rate <= limits.growth * step.before.rate
     is_no_deeper = step.after.busy_depth <= limits.depth * step.before.busy_depth
     return step if is_no_more and is_no_deeper else None
-
-
-def _split(costs: npt.NDArray[np.float64], least: int) -> int:
-    """Where the two means differ most for the number of samples on either side (cumulative sums)."""
-    count = len(costs)
-    places = np.arange(least, count - least + 1)
-    sums = np.cumsum(costs)
-    before, after = sums[places - 1] / places, (sums[-1] - sums[places - 1]) / (count - places)
-    return int(places[int(np.argmax(np.abs(after - before) * np.sqrt(places * (count - places))))])
 
 
 def _is_withheld(view: View, step: Step, limits: Limits) -> bool:

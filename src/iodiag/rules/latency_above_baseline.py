@@ -28,6 +28,7 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.baselines import DAYS_BY_HOUR, LEAST_HOURS, RATIO, Z, by_hour, middle_of, unusual
+from iodiag.derive.changepoints import onset
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.host import cpu_shares
@@ -100,7 +101,7 @@ def _values(run: Run) -> dict[str, float | str]:
         "baseline": run["baseline_ms"],
         "ratio": run["ratio"],
         "windows": run["baseline_windows"],
-        "grouping": "" if run["grouping"] == "archive" else f" and {run['grouping']}",
+        "grouping": "" if run["grouping"] == "archive" else f", at that {run['grouping']}",
         "load": run["load"],
         "rate": run["ios_per_s"],
     }
@@ -139,12 +140,15 @@ def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: pd.DataFrame) -> 
         values,
         worst="await_ms",
     )
-    text = "normal is the median of at least {windows} hours with the same size of request, load{grouping}"
+    text = (
+        "normal is the median of at least {windows} hours with as large requests, as many in flight{grouping}"
+    )
     if not run["is_same_load"]:
         text = "as many in flight are new here: held against {windows} hours, as if it did no more than there"
     if len(usual := _usual(series, runs)):
         yield cite(usual, text, values)
     yield cite(rows, "the load was {rate} of them a second, {load} requests in flight while busy", values)
+    yield from onset(series, int(rows["sample"].min()), within=max(2, len(rows) // run["hours"]))
     for other in runs[1:4]:
         text = "so did a {request} from {start} to {end}: {latency} ms, normal is {baseline} ms"
         yield cite(_within(series, other), text, _values(other))

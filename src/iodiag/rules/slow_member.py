@@ -21,6 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.derive import grading, weighted
+from iodiag.derive.changepoints import onset
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.joins import arrays
@@ -117,6 +118,7 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in shown(case, disk))]
+    said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
     return RULE.finding(
         limits,
         severity="notice" if sure == "low" else "warning",

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.changepoints import onset
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
@@ -88,6 +89,7 @@ def _finding(
             *disks_below(lead),
             *waiters(view, lead),
             *felt(view, lead),
+            *onset(series, int(rows["sample"].min())),
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
