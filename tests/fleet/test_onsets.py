@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fleet.tables import days_from, devices_table, finding, findings_table, host_names, outcomes_table
+from fleet.tables import (
+    days_from,
+    devices_table,
+    finding,
+    findings_table,
+    host_names,
+    hours_table,
+    outcomes_table,
+    slowed,
+)
 from iodiag.fleet.inventory import Inventory
 from iodiag.fleet.summary import summarise
 
@@ -150,6 +159,21 @@ def test_the_kind_of_device_stands_with_the_rule():
     devices = devices_table(HOSTS, DAYS, device="md0", kind="md")
     (first, second) = report(rows, devices=devices).changes
     assert {first.beginnings[0].kind, second.beginnings[0].kind} == {"md", "whole host"}
+
+
+def test_a_latency_that_rises_on_many_hosts_at_once_is_a_change():
+    hours = hours_table(HOSTS[:20], DAYS)
+    for host in HOSTS[:8]:
+        hours = slowed(hours, host, 5.0, DAYS[6])
+    outcomes = outcomes_table(HOSTS[:20], DAYS, findings_table([]))
+    frames = {"hours": hours, "outcomes": outcomes, "devices": devices_table(HOSTS[:20], DAYS)}
+    found = summarise(frames)
+    (change,) = found.changes
+    assert (change.day, set(change.hosts)) == (DAYS[6], set(HOSTS[:8]))
+    assert (change.beginnings[0].rule, change.beginnings[0].kind) == ("latency-above-baseline", "disk")
+    # each of them stands among the departures, so they are no beginnings of single hosts besides
+    assert found.onsets == ()
+    assert {one.host for one in found.departures} == set(HOSTS[:8])
 
 
 def test_the_order_of_rows_decides_nothing():

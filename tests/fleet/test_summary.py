@@ -25,7 +25,12 @@ def planted() -> FleetReport:
 
 
 def test_every_planted_trouble_is_named(planted):
-    assert (planted.hosts[0].host, planted.hosts[0].rule) == ("db-00000", "hung-io")
+    assert (planted.hosts[0].host, planted.hosts[0].rule, planted.hosts[0].change) == (
+        "db-00000",
+        "hung-io",
+        None,
+    )
+    assert {one.change for one in planted.hosts[1:21]} == {1}
     (change,) = planted.changes
     assert set(change.hosts) == set(HOSTS[1::2])
     assert [one.attribute for one in change.shared] == ["kernel", "site"]
@@ -75,10 +80,9 @@ def test_rules_that_never_judged_are_counted_with_what_they_lacked():
 def test_hosts_that_fell_silent_are_named():
     frames = tables.fleet(8, 4)
     days = tables.days_from(4)
-    outcomes, findings = frames["outcomes"], frames["findings"]
-    gone = {"host": "web-00000", "days": days[2:]}
-    for name, frame in (("outcomes", outcomes), ("findings", findings)):
-        frames[name] = frame[~((frame["host"] == gone["host"]) & frame["day"].isin(gone["days"]))]
+    for name in ("outcomes", "findings", "hours"):
+        frame = frames[name]
+        frames[name] = frame[~((frame["host"] == "web-00000") & frame["day"].isin(days[2:]))]
     (silent,) = summarise(frames).silent
     assert (silent.host, silent.last) == ("web-00000", days[1])
 

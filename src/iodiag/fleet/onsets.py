@@ -16,7 +16,7 @@ import pandas as pd
 from iodiag.fleet.chance import at_least, false_discovery
 from iodiag.fleet.states import CLEAR, FOUND, States
 from iodiag.model.finding import SEVERITIES
-from iodiag.model.fleet import Beginning, CommonChange, Onset, Shared
+from iodiag.model.fleet import Beginning, CommonChange, HarmedHost, Onset, Shared
 
 LEAST_HOSTS = 5
 LEAST_EXCESS = 2.0
@@ -135,6 +135,15 @@ def common(begun: pd.DataFrame, found: States, attributes: pd.DataFrame) -> tupl
         for day, hosts, parts in _merged(beginnings, begun)
     ]
     return tuple(sorted(changes, key=lambda one: (-len(one.hosts), one.day, one.beginnings[0].rule)))
+
+
+def change_of(host: HarmedHost, changes: tuple[CommonChange, ...]) -> int | None:
+    """The number (from 1) of the change in which a host's leading trouble began, or None."""
+    for number, change in enumerate(changes, 1):
+        is_it = host.since == change.day and host.host in change.hosts
+        if is_it and host.rule in {part.rule for part in change.beginnings}:
+            return number
+    return None
 
 
 def _merged(

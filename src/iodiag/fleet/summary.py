@@ -20,6 +20,9 @@ from iodiag.model.fleet import Departure, FailedInputs, FleetReport, SilentHost,
 ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
 """How many of each the report keeps; the totals count all, and the Parquet tables have them."""
 
+DEPARTED = "latency-above-baseline"
+"""The rule that sees the same in an archive of days: what it cannot say of a host-day alone, all days can."""
+
 _NEEDED = {
     "findings": (
         *("host", "day", "rule", "severity", "confidence", "devices", "start", "end", "title", "summary"),
@@ -54,24 +57,27 @@ def summarise(
     """
     tables = {name: _table(frames.get(name), columns) for name, columns in _NEEDED.items()}
     findings, devices, hours = tables["findings"], tables["devices"], tables["hours"]
-    known = states(tables["outcomes"], findings)
+    runs, past = _departed(hours)
+    unlike, judged = _as_tables(runs, past)
+    known = states(pd.concat([tables["outcomes"], judged]), pd.concat([findings, unlike]))
     stated = (inventory or Inventory()).match(known.hosts)
     rows = harm.scored(findings)
-    ranked = harm.ranking(rows, known, link)
     of_fleet = harm.troubles(rows, known)
-    begun = onsets.onsets(known, findings, _kinds(devices))
+    begun = onsets.onsets(known, pd.concat([findings, unlike]), _kinds(devices))
     changes = onsets.common(begun, known, _attributes(devices, stated))
-    single, begun_alone = onsets.single(begun, changes, ONSETS)
+    ranked = tuple(
+        replace(host, change=onsets.change_of(host, changes)) for host in harm.ranking(rows, known, link)
+    )
+    single, begun_alone = onsets.single(begun[begun["rule"] != DEPARTED], changes, ONSETS)
     compared = peers.windows(hours, _identity(devices, stated))
     standing_out, remarks = peers.outliers(compared, link)
-    departed = _departures(hours, link)
     failed = _failed(tables["manifest"])
     silent = _silent(known)
     totals = replace(
         _totals(known, tables, rows),
         onsets=begun_alone,
         outliers=len(standing_out),
-        departures=len(departed),
+        departures=len(runs),
         failed=sum(one.inputs for one in failed),
         silent=len(silent),
         changes=len(changes),
@@ -86,7 +92,7 @@ def summarise(
         changes=changes,
         onsets=single,
         outliers=standing_out[:OUTLIERS],
-        departures=departed[:DEPARTURES],
+        departures=_departures(runs, link),
         failed=failed[:FAILED],
         unjudged=_unjudged(known, tables["outcomes"]),
         silent=silent[:SILENT],
@@ -168,26 +174,47 @@ def _attributes(devices: pd.DataFrame, stated: Mapping[str, Mapping[str, str]]) 
     return pd.concat(parts, ignore_index=True)
 
 
-def _departures(hours: pd.DataFrame, link: ReportLink) -> tuple[Departure, ...]:
-    """Hours unlike the device's own past, apart from what recurs: the longest and largest first."""
+def _departed(hours: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Hours unlike the device's own past apart from what recurs, and the host-days that were compared."""
+    compared = hours[["host", "day"]].drop_duplicates().reset_index(drop=True)
     if hours.empty:
-        return ()
+        return pd.DataFrame(columns=["host", "device", "start", "end"]), compared
     # with the types that `baselines.hourly` gives
     dated = hours.astype({"host": "category", "device": "category", "direction": str})
     dated["day"] = pd.to_datetime(hours["day"])
-    found, _ = baselines.unusual(dated)
-    ends = (
-        (dated["day"] + pd.to_timedelta(dated["hour"] + 1, unit="h"))
-        .groupby([hours["host"], hours["device"]])
-        .max()
+    runs, normal = baselines.unusual(dated)
+    ends = (dated["day"] + pd.to_timedelta(dated["hour"] + 1, unit="h")).groupby(
+        [hours["host"], hours["device"]]
     )
-    rows = found[~found["is_recurring"].astype(bool)].copy()
+    rows = runs[~runs["is_recurring"].astype(bool)].astype({"host": object, "device": object})
+    rows = rows.merge(ends.max().rename("last").reset_index(), on=["host", "device"], how="left")
     rows["size"] = (rows["hours"] * np.log(rows["ratio"])).round(9)
-    rows = rows.sort_values(
-        ["size", "host", "device", "direction", "start"],
-        ascending=[False, True, True, True, True],
-        kind="stable",
+    by, is_rising = ["size", "host", "device", "direction", "start"], [False, True, True, True, True]
+    rows = rows.sort_values(by, ascending=is_rising, kind="stable")
+    return rows.reset_index(drop=True), compared[compared["host"].isin(set(normal["host"]))]
+
+
+def _as_tables(runs: pd.DataFrame, compared: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Departures as findings, and the comparison as outcomes: what a rule on all days would have said."""
+    pairs = compared.merge(runs[["host", "device", "start", "end"]], on="host")
+    midnight = pd.to_datetime(pairs["day"])
+    is_in = (midnight + pd.Timedelta(days=1) > pairs["start"]) & (midnight < pairs["end"])
+    rows = pairs.loc[is_in, ["host", "day", "device"]].drop_duplicates()
+    findings = pd.DataFrame(
+        {
+            "host": rows["host"],
+            "day": rows["day"],
+            "rule": DEPARTED,
+            "severity": "notice",
+            "devices": [(device,) for device in rows["device"]],
+            "explained_by": None,
+        }
     )
+    return findings, compared.assign(rule=DEPARTED, status="clear", reason="")
+
+
+def _departures(runs: pd.DataFrame, link: ReportLink) -> tuple[Departure, ...]:
+    """The departures that the report keeps, the longest and largest first."""
     return tuple(
         Departure(
             host=row["host"],
@@ -201,10 +228,10 @@ def _departures(hours: pd.DataFrame, link: ReportLink) -> tuple[Departure, ...]:
             baseline_ms=float(row["baseline_ms"]),
             baseline_hours=int(row["baseline_windows"]),
             basis=row["grouping"],
-            is_lasting=bool(row["end"] >= ends[row["host"], row["device"]]),
+            is_lasting=bool(row["end"] >= row["last"]),
             report=link(row["host"], row["start"].date().isoformat()),
         )
-        for row in rows.to_dict("records")
+        for row in runs.head(DEPARTURES).to_dict("records")
     )
 
 

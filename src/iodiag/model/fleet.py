@@ -23,9 +23,10 @@ class HarmedHost:
 
     `since` is the first day of the unbroken run of days that ends with the trouble's last day;
     `is_older` says that this is the host's first day with data, so that it may have begun before.
-    `days` counts the days with the trouble, `days_read` those with data. `others` are its other
-    troubles, the most harmful first. `evidence` is from the worst day, whose report is `report`,
-    an address relative to the fleet report ("" where there is none).
+    `days` counts the days with the trouble, `days_read` those with data. `change` is the number (from 1)
+    of the common change that the trouble began in. `others` are its other troubles, the most harmful
+    first. `evidence` is from the worst day, whose report is `report`, an address relative to the fleet
+    report ("" where there is none).
     """
 
     host: str
@@ -40,6 +41,7 @@ class HarmedHost:
     is_older: bool
     days: int
     days_read: int
+    change: int | None = None
     others: tuple[str, ...] = ()
     evidence: str = ""
     address: str = ""

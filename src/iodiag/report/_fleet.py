@@ -46,7 +46,11 @@ BASELINE_NOTE = (
 
 @dataclass(frozen=True)
 class HostRow:
-    """One host of the ranking, ready to draw."""
+    """One host of the ranking, ready to draw.
+
+    `together` says with how many others its trouble began, `change` is the number of that change where
+    it is shown, else 0.
+    """
 
     rank: int
     host: Span
@@ -57,6 +61,8 @@ class HostRow:
     others: Spans
     since: str
     days: str
+    change: int
+    together: str
     evidence: Spans
     address: Spans
     harm: str
@@ -119,7 +125,11 @@ def overview(report: FleetReport) -> list[tuple[str, Spans]]:
 def host_rows(report: FleetReport, most: int) -> list[HostRow]:
     """The most harmed hosts."""
     last = report.totals.last
-    return [_host_row(rank, host, last) for rank, host in enumerate(report.hosts[:most], 1)]
+    sizes = [len(change.hosts) for change in report.changes]
+    return [
+        _host_row(rank, host, last, sizes[host.change - 1] - 1 if host.change else 0)
+        for rank, host in enumerate(report.hosts[:most], 1)
+    ]
 
 
 def hosts_left_out(report: FleetReport, most: int) -> str:
@@ -127,9 +137,10 @@ def hosts_left_out(report: FleetReport, most: int) -> str:
     return _left_out(report.totals.harmed, min(most, len(report.hosts)), "harmed host", "`findings.parquet`")
 
 
-def _host_row(rank: int, host: HarmedHost, last_day: str) -> HostRow:
+def _host_row(rank: int, host: HarmedHost, last_day: str, others: int) -> HostRow:
     since = f"{host.since} or before" if host.is_older else host.since
     state = "still so" if host.last == last_day else f"last on {host.last}"
+    words = f"began with {_text.count(others)} other hosts" if others else ""
     on: Spans = (Span(" on "), *_text.names(host.devices, 4)) if host.devices else ()
     return HostRow(
         rank=rank,
@@ -141,6 +152,8 @@ def _host_row(rank: int, host: HarmedHost, last_day: str) -> HostRow:
         others=_text.names(host.others, 3),
         since=_text.visible(since, _text.NAME_LIMIT),
         days=f"{_text.count(host.days)} of {_text.plural(host.days_read, 'day')}, {_text.visible(state)}",
+        change=host.change if others and host.change and host.change <= CHANGES_SHOWN else 0,
+        together=words,
         evidence=_text.prose(host.evidence),
         address=(_text.name(host.address),) if host.address else (),
         harm=_text.number(host.harm),
@@ -166,7 +179,7 @@ def hosts_table(report: FleetReport, most: int) -> Table:
                 *((Span("; also "), *row.others) if row.others else ()),
                 Span(")"),
             ),
-            (Span(f"{row.since}, {row.days}"),),
+            (Span(", ".join(filter(None, (row.since, row.days, row.together)))),),
             (*row.evidence, *((Span(" ("), *row.address, Span(")")) if row.address else ())),
             (Span(row.harm),),
         )

@@ -20,15 +20,16 @@ def render(report: FleetReport) -> str:
         f"**{inline(_fleet.headline(report))}**",
         "",
         *(f"- **{label}:** {inline(value)}" for label, value in _fleet.overview(report)),
+        *(_changes(report) if report.changes else ()),
         *_section(
             "Hosts by harm",
             _fleet.hosts_table(report, HOSTS_SHOWN),
             "No trouble was found.",
             _fleet.HARM_NOTE,
         ),
-        *_changes(report),
         *_section("Troubles over the fleet", _fleet.troubles(report), "None."),
         *_section("Hosts and rules", _fleet.matrix(report), ""),
+        *(() if report.changes else _changes(report)),
         *_section("What began on single hosts", _fleet.onsets(report, ROWS_SHOWN), "Nothing began."),
         *_section("Unlike their peers", _fleet.outliers(report, ROWS_SHOWN), "No device.", _fleet.PEER_NOTE),
         *_section(
