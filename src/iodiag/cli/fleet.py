@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from iodiag.fleet.run import Engine
 
 _MOST_LINES = 20
+_GRAVITY = ("failed", "partly", "unknown", "duplicate")
 
 
 @click.command()
@@ -89,7 +90,8 @@ def fleet(
     with _engine(jobs, scheduler) as engine, progress(quiet) as told:
         outcome = run(inputs, output, chosen, engine, told, prune, peers)
     if not quiet:
-        lines = [f"{row.input}: {row.status}: {row.reason}" for row in outcome.problems]
+        ranked = sorted(outcome.problems, key=lambda row: _GRAVITY.index(row.status))
+        lines = [f"{row.input}: {row.status}: {row.reason}" for row in ranked]
         lines += [f"no result for {line}" for line in outcome.failed]
         for line in lines[:_MOST_LINES]:
             click.echo(f"iodiag: {one_line(line)}", err=True)

@@ -62,6 +62,8 @@ class Cluster:
                 item = running.pop(future.key)
                 try:
                     yield item, future.result()
+                except ImportError as error:
+                    raise ConfigError(f"--scheduler: a worker lacks a package: {error}; install it") from None
                 except KilledWorker:
                     yield item, OutputError("the workers that read it died, most likely for want of memory")
         except (CancelledError, OSError, TimeoutError, StopIteration):
