@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -94,9 +94,27 @@ def _stated_at(values: Mapping[str, float | str]) -> tuple[str, tuple[int, ...]]
 
 
 def cite_fact(fact: Fact, template: str | None = None, *, weighs: Weighs = "for") -> Evidence:
-    """Evidence from an application's log, a setting or a process list."""
+    """Evidence from an application's log, a setting or a process list.
+
+    Which of its lines are quoted is settled where their text is at hand (`telling`).
+    """
     text = say(template, fact.values) if template else fact.text
-    last = min(fact.ref.last, fact.ref.first + 2)
-    quotes = tuple(Quote(fact.ref.source, line, "") for line in range(fact.ref.first, last + 1))
     lines = tuple(range(fact.ref.first, min(fact.ref.last, fact.ref.first + MOST_LINES) + 1))
-    return Evidence(text, dict(fact.values), fact.ref.source, lines, len(lines), quotes, weighs)
+    return Evidence(text, dict(fact.values), fact.ref.source, lines, len(lines), (), weighs)
+
+
+_TELLING = re.compile(r"[^\W\d]\w{3,}|\d[\d.]{2,}")
+
+
+def telling(text: str, lines: Sequence[str], count: int = 3) -> list[int]:
+    """Which lines to quote for a sentence: those that share most words and numbers with it, in their order.
+
+    Words that every line has tell nothing; where no line shares any, the first lines do.
+    """
+    wanted = {word.lower() for word in _TELLING.findall(text.replace(",", ""))}
+    shared = [wanted & {word.lower() for word in _TELLING.findall(line)} for line in lines]
+    common = set.intersection(*shared) if len(shared) > 1 else set()
+    points = [len(words - common) for words in shared]
+    best = sorted(range(len(lines)), key=lambda at: -points[at])[:count]
+    told = [at for at in best if points[at]]
+    return sorted(told) if told else list(range(min(count, len(lines))))

@@ -6,13 +6,17 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from iodiag.derive.evidence import telling
 from iodiag.derive.view import View
 from iodiag.model.capture import Source
-from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote
 from iodiag.model.rule import Rule
 from iodiag.rules import _precedence
 
 log = logging.getLogger(__name__)
+
+MOST_SEARCHED = 300
+"""Lines of a cited block among which the telling ones are looked for."""
 
 
 def run(
@@ -118,9 +122,14 @@ def _relatives(view: View) -> dict[str, frozenset[str]]:
 
 
 def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
-    """Evidence with its quotes filled in, word for word; a binary file has none."""
+    """Evidence with its quotes filled in, word for word; a binary file has none.
+
+    Where a whole block is cited, such as a log's, the lines that tell the most are quoted.
+    """
     result = []
     for item in evidence:
+        if not item.quotes and item.lines and item.source in sources:
+            item = _with_telling(item, sources[item.source])
         quotes = tuple(
             replace(q, text=sources[q.source].quote(q.line))
             for q in item.quotes
@@ -128,6 +137,11 @@ def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tup
         )
         result.append(replace(item, quotes=quotes))
     return tuple(result)
+
+
+def _with_telling(item: Evidence, source: Source) -> Evidence:
+    at = telling(item.text, [source.quote(line) for line in item.lines[:MOST_SEARCHED]])
+    return replace(item, quotes=tuple(Quote(item.source, item.lines[n], "") for n in at))
 
 
 def _merged(outcomes: Iterable[Outcome]) -> list[Outcome]:
