@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evaluation.measure import AlarmFigures, OriginFigures, Plateau, RuleFigures
 from evaluation.scores import wilson
@@ -65,6 +65,37 @@ def alarms_table(figures: Sequence[AlarmFigures]) -> str:
             )
         )
     head = ("told by", "recall", "precision", "false alarms", "F1", "iodiag above it", "Youden's J")
+    return table(head, rows)
+
+
+def controls_table(figures: Sequence[tuple[str, int, Mapping[str, int]]]) -> str:
+    """False alarms on generated healthy cases, by kind; the ways that cannot differ are left out."""
+    names = [name for name in figures[0][2] if name != "saying so always"]
+    rows = [(kind, str(count), *(str(told[name]) for name in names)) for kind, count, told in figures]
+    total = sum(count for _, count, _ in figures)
+    sums = (share(sum(told[name] for _, _, told in figures), total) for name in names)
+    return table(("kind", "captures", *names), [*rows, ("all", str(total), *sums)])
+
+
+PREVALENCES = (0.5, 0.1)
+
+
+def prevalence_table(figures: Sequence[AlarmFigures]) -> str:
+    """Precision and F1 of each way of telling trouble, where half and a tenth of the cases have it."""
+    rows = []
+    for f in figures:
+        c = f.counts
+        cells = [f.name, share(c.right, c.right + c.missed), share(c.wrong, c.wrong + c.silent)]
+        for prevalence in PREVALENCES:
+            f1, low, high = c.f1_at(prevalence)
+            own = figures[0].counts.f1_at(prevalence)[0]
+            apart = "" if f is figures[0] else f"{own - f1:+.2f}"
+            cells += [f"{c.precision_at(prevalence):.2f}", f"{f1:.2f} ({low:.2f}–{high:.2f})", apart]
+        rows.append(cells)
+    head = ["told by", "recall", "false alarms"]
+    for prevalence in PREVALENCES:
+        at = f"{100 * prevalence:.0f} %"
+        head += [f"precision at {at}", f"F1 at {at}", "iodiag above it"]
     return table(head, rows)
 
 

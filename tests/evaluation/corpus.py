@@ -91,7 +91,7 @@ def _experiment(path: Path) -> Case:
         trouble = None
     return Case(
         name=folder.name,
-        origin="lab" if not re.search(r"-sysstat-\d", folder.name) else "lab, older sysstat",
+        origin=truth.get("origin", "lab, older sysstat" if re.search(r"-sysstat-\d", folder.name) else "lab"),
         routes=routes,
         expected=expected,
         any_of=frozenset(),

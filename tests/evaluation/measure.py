@@ -81,15 +81,7 @@ class AlarmFigures:
 
 def alarm_figures(said: Sequence[Said]) -> Iterator[AlarmFigures]:
     """iodiag, every usual alert, any of the alerts, and who always says trouble, for comparison."""
-    tellers: dict[str, Callable[[Said], bool]] = {
-        "iodiag names a trouble": lambda item: item.names_trouble,
-        "iodiag warns of one": lambda item: item.is_warned,
-    }
-    for name in ALERTS:
-        tellers[name] = lambda item, name=name: item.alarms[name]  # type: ignore[misc]
-    tellers["any of the four alerts"] = lambda item: any(item.alarms.values())
-    tellers["saying so always"] = lambda item: True
-    for name, tells in tellers.items():
+    for name, tells in _tellers().items():
         total = Counts()
         for routes in by_case(said).values():
             trouble = routes[0].case.trouble
@@ -98,6 +90,26 @@ def alarm_figures(said: Sequence[Said]) -> Iterator[AlarmFigures]:
                 heard = all(map(tells, routes)) if trouble else any(map(tells, routes))
                 total += Counts.of(heard, trouble)
         yield AlarmFigures(name, total)
+
+
+def _tellers() -> dict[str, Callable[[Said], bool]]:
+    tellers: dict[str, Callable[[Said], bool]] = {
+        "iodiag names a trouble": lambda item: item.names_trouble,
+        "iodiag warns of one": lambda item: item.is_warned,
+    }
+    for name in ALERTS:
+        tellers[name] = lambda item, name=name: item.alarms[name]  # type: ignore[misc]
+    tellers["any of the four alerts"] = lambda item: any(item.alarms.values())
+    tellers["saying so always"] = lambda item: True
+    return tellers
+
+
+def control_figures(controls: Sequence[Said]) -> Iterator[tuple[str, int, Mapping[str, int]]]:
+    """Per kind of generated healthy case: how many there are, and on how many each way tells a trouble."""
+    for origin in dict.fromkeys(item.case.origin for item in controls):
+        part = [item for item in controls if item.case.origin == origin]
+        told = {name: sum(map(tells, part)) for name, tells in _tellers().items()}
+        yield origin.partition(": ")[2], len(part), told
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from evaluation import as_markdown, measure
+from evaluation import as_markdown, generated, measure
 from evaluation.corpus import Case, cases
 from evaluation.said import Said, listen
 from iodiag import __version__
@@ -25,8 +27,8 @@ from iodiag import __version__
 BEGIN, END = "<!-- begin of figures: made by tests/evaluation/run.py --page -->", "<!-- end of figures -->"
 
 
-def figures(said: list[Said], *, with_plateaus: bool, with_names: bool = True) -> str:
-    """All tables, with headings; `said` of at least one case.
+def figures(said: list[Said], controls: list[Said], *, with_plateaus: bool, with_names: bool = True) -> str:
+    """All tables, with headings; `said` of at least one case, `controls` of the generated ones.
 
     Without names, cases that were posted by others are called just that.
     """
@@ -40,6 +42,7 @@ def figures(said: list[Said], *, with_plateaus: bool, with_names: bool = True) -
         as_markdown.alarms_table(list(measure.alarm_figures(said))),
         f"In {as_markdown.share(named, asked)} captures with trouble a finding names a cause that the label "
         "accepts. An alert names none.\n",
+        *_with_controls(said, controls),
         "### Per rule\n",
         as_markdown.rules_table(measure.rule_figures(said)),
         "### By origin\n",
@@ -50,6 +53,22 @@ def figures(said: list[Said], *, with_plateaus: bool, with_names: bool = True) -
     if with_plateaus:
         parts += ["### Plateaus\n", as_markdown.plateaus_table(list(measure.plateaus(said)))]
     return "\n".join(parts)
+
+
+def _with_controls(said: list[Said], controls: list[Said]) -> Iterator[str]:
+    if not controls:
+        return
+    together = list(measure.alarm_figures([*said, *controls]))
+    healthy = together[0].counts.wrong + together[0].counts.silent
+    settled = healthy + together[0].counts.right + together[0].counts.missed
+    yield "### Healthy and busy, generated\n"
+    yield as_markdown.controls_table(list(measure.control_figures(controls)))
+    yield "### At a stated prevalence\n"
+    yield (
+        "Recall is of the labelled cases; false alarms are of the healthy ones among them and of the "
+        f"generated ones: {healthy} of {settled} cases are healthy ({100 * healthy / settled:.0f} %).\n"
+    )
+    yield as_markdown.prevalence_table(together)
 
 
 def right_causes(said: list[Said]) -> tuple[int, int]:
@@ -96,11 +115,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--plateaus", action="store_true", help="add the table of thresholds (minutes)")
     parser.add_argument("--page", type=Path, help="put the figures between the marks of this page")
+    parser.add_argument(
+        "--controls", type=int, default=0, metavar="N", help="add N generated healthy cases of each kind"
+    )
     options = parser.parse_args(arguments)
     said = list(listen(cases(options.folders)))
     if not said:
         parser.error("no case (truth.json, label.json, case.toml) in these folders")
-    text = figures(said, with_plateaus=options.plateaus, with_names=options.page is None)
+    with TemporaryDirectory() as folder:
+        generated.write(Path(folder), options.controls)
+        controls = list(listen(cases([Path(folder)])))
+    text = figures(said, controls, with_plateaus=options.plateaus, with_names=options.page is None)
     if options.page is None:
         print(text)
     else:

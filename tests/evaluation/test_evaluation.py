@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from evaluation import measure, run
+from evaluation import generated, measure, run, simulator
 from evaluation.corpus import TROUBLE, cases
 from evaluation.said import listen
 from evaluation.scores import Counts, wilson
@@ -84,8 +85,62 @@ def test_the_samples_are_told_rightly():
     own, _, *alerts = measure.alarm_figures(said)
     assert own.counts.f1 == 1
     assert all(own.counts.f1 >= alert.counts.f1 for alert in alerts)
-    page = run.figures(said, with_plateaus=False)
+    page = run.figures(said, [], with_plateaus=False)
     assert "| `slow-member` |" in page
+
+
+def test_precision_and_f1_follow_from_the_prevalence():
+    # recall 0.8, one false alarm in ten
+    counts = Counts(8, 9, 2, 81)
+    assert counts.precision_at(0.5) == pytest.approx(0.4 / 0.45)
+    assert counts.precision_at(0.1) == pytest.approx(0.08 / 0.17)
+    f1, low, high = counts.f1_at(0.1)
+    assert f1 == pytest.approx(2 * (0.08 / 0.17) * 0.8 / (0.08 / 0.17 + 0.8))
+    assert low < f1 < high
+    # where the cases are mixed as they were measured, nothing is to be weighted
+    assert counts.f1_at(0.1)[0] == pytest.approx(counts.f1)
+    assert counts.f1_at(0.5)[0] > counts.f1
+
+
+def test_the_simulator_counts_what_happens():
+    arrived = np.array([0.5, 0.6, 1.9, 2.0])
+    served = simulator.serve(
+        arrived, np.array([0.2, 0.2, 0.6, 0.1]), 1, np.full(4, 8.0), np.array([True, False, True, True])
+    )
+    assert served.begun == pytest.approx([0.5, 0.7, 1.9, 2.5])
+    rows = simulator.counted(served, 3)
+    assert [(row.reads, row.writes) for row in rows] == [(1, 1), (0, 0), (2, 0)]
+    assert [row.read_ms for row in rows] == pytest.approx([200, 0, 600])
+    assert rows[0].write_ms == pytest.approx(300)
+    assert [row.read_kb for row in rows] == [8, 0, 16]
+    assert [row.util for row in rows] == pytest.approx([0.4, 0.1, 0.6])
+    # two requests are there from 0.6 to 0.7 and from 2.0 to 2.5
+    assert [row.in_flight for row in rows] == pytest.approx([0.5, 0.1, 1.1])
+
+
+def test_two_servers_serve_two():
+    served = simulator.serve(np.zeros(3), np.ones(3), 2, np.ones(3), np.ones(3, dtype=bool))
+    assert sorted(served.begun) == [0, 0, 1]
+    assert served.wait == pytest.approx(1 / 3)
+
+
+def test_generated_cases_are_healthy_by_their_own_queue_and_labelled_as_generated(tmp_path):
+    generated.write(tmp_path, 1)
+    found = list(cases([tmp_path]))
+    assert {case.origin for case in found} == {f"generated: {kind}" for kind in generated.KINDS}
+    assert all(case.trouble is False and case.excluded == TROUBLE for case in found)
+    said = list(listen(found))
+    page = run.figures(said[:1], said[1:], with_plateaus=False)
+    assert "| a network volume | 1 | 0 | 0 | 1 |" in page, "util is above 80 %, nothing is wrong"
+    assert "4 of 4 cases are healthy (100 %)" in page
+
+
+def test_a_busy_queue_is_no_healthy_case():
+    rng = np.random.default_rng(1)
+    served = simulator.serve(
+        np.sort(rng.random(90) * 32), np.full(90, 0.3), 1, np.ones(90), np.ones(90, bool)
+    )
+    assert not generated.Drawn(served, 1, {}, "").is_healthy
 
 
 def test_a_folder_without_cases_is_refused(tmp_path, capsys):
