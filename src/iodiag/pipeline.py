@@ -238,7 +238,7 @@ def _is_repeat(source: Source, seen: Mapping[str, Capture]) -> bool:
 
     Equal samples are copies wherever they lie. Equal context of two hosts is none: both have it.
     """
-    first = seen.get(source.sha256)
+    first = seen.get(source.sha256) if seen else None  # a checksum may still be on its way
     if first is None:
         return False
     original = next(iter(first.sources.values()))

@@ -83,7 +83,7 @@ def _row(device: str, numbers: Sequence[float], part: Sequence[str], shape: Shap
     cells = " ".join(f"{_printed(n, word, shape):>9}" for n, word in zip(numbers, part, strict=True))
     if shape.is_last:
         return [f"{cells} {device}"]
-    return [device, f"{'':13}{cells}"] if shape.name_alone else [f"{device:<13}{cells}"]
+    return [device, f"{'':13}{cells}"] if shape.name_alone else [f"{device:<13} {cells}"]
 
 
 def _printed(number: float, word: str, shape: Shape) -> str:

@@ -29,8 +29,9 @@ _BLANK, _TAB, _FEED = 32, 9, 10
 _ALL_ZEROS = np.uint64(0x3030303030303030)
 _THIRD_LAST = np.uint64(0x0000FF0000000000)
 _POINT_THIRD_LAST = np.uint64((_POINT ^ 0x30) << 40)
-_BEFORE_POINT = np.uint64(0x000000FFFFFFFFFF)
-_BEHIND_POINT = np.uint64(0xFFFF000000000000)
+_COMMA_THIRD_LAST = np.uint64((_COMMA ^ 0x30) << 40)
+_BEFORE_SIGN = np.uint64(0x000000FFFFFFFFFF)
+_BEHIND_SIGN = np.uint64(0xFFFF000000000000)
 _TO_HIGH_BIT = np.uint64(0x7676767676767676)
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _ADD_NEIGHBOURS = tuple(
@@ -91,7 +92,7 @@ class Tokens:
         edges = np.flatnonzero(solid[1:] != solid[:-1])
         edges += begin
         self.starts: Ints = np.ascontiguousarray(edges[0::2])
-        self.ends: Ints = np.ascontiguousarray(edges[1::2])
+        self.ends: Ints = edges[1::2]
         places = np.searchsorted(self.starts, text.starts[first:last])
         self._begins: Ints = places
         self._counts: Ints = np.diff(places, append=len(self.starts))
@@ -116,11 +117,11 @@ class Tokens:
         """The values of tokens, whatever decimal sign each has. A size suffix is taken off the value."""
         flat, shape = index.ravel(), index.shape
         starts, ends = self.starts[flat], self.ends[flat]
-        values, has_point, is_short = _short(self._text, starts, ends)
-        decimals = has_point.view(np.int8) * np.int8(2)
-        comma, odd, bad = (np.zeros(len(flat), dtype=np.bool_) for _ in range(3))
+        values, has_point, comma, is_usual = _usual(self._text, starts, ends)
+        decimals = (has_point | comma).view(np.int8) * np.int8(2)
+        odd, bad = np.zeros(len(flat), dtype=np.bool_), np.zeros(len(flat), dtype=np.bool_)
         suffix = None
-        places = np.flatnonzero(~is_short)
+        places = np.flatnonzero(~is_usual)
         if len(places):
             rest = _plain(self._text.bytes, starts[places], ends[places])
             values[places], decimals[places] = rest.values, rest.decimals
@@ -144,40 +145,81 @@ class Tokens:
         )
 
 
-def _short(text: Text, starts: Ints, ends: Ints) -> tuple[Floats, Bools, Bools]:
-    """Values of tokens of at most eight bytes that are digits, or digits with two behind a point.
+class _Usual(NamedTuple):
+    """What tokens say that are digits, or digits with two behind a decimal sign; `is_usual` tells which."""
 
-    Also which have the point, and which tokens are of this shape at all; the values of others mean nothing.
+    values: Floats
+    has_point: Bools
+    has_comma: Bools
+    is_usual: Bools
+
+
+def _usual(text: Text, starts: Ints, ends: Ints) -> _Usual:
+    """The values of tokens of at most 15 digits that are printed as almost all are."""
+    if len(text.data) < 2 * _WORD:
+        nothing = [np.zeros(len(starts), dtype=np.bool_) for _ in range(3)]
+        return _Usual(np.zeros(len(starts)), *nothing)
+    digits, point, comma, is_usual = _eight(text, starts, ends)
+    mantissa = digits.astype(np.float64)
+    wide = np.flatnonzero((ends - starts > _WORD) & (ends - starts <= 2 * _WORD) & (ends >= 2 * _WORD))
+    if len(wide):
+        low = _eight(text, ends[wide] - _WORD, ends[wide])
+        high = _eight(text, starts[wide], ends[wide] - _WORD)
+        has_sign = low.has_point | low.has_comma
+        mantissa[wide] = high.digits * np.where(has_sign, 1e7, 1e8) + low.digits
+        is_exact = ends[wide] - starts[wide] - has_sign <= _EXACT_DIGITS
+        is_usual[wide] = low.is_usual & high.is_usual & is_exact & ~(high.has_point | high.has_comma)
+        point[wide], comma[wide] = low.has_point, low.has_comma
+    if point.all():
+        mantissa /= 100.0
+    else:
+        mantissa /= np.where(point | comma, 100.0, 1.0)
+    return _Usual(mantissa, point, comma, is_usual)
+
+
+class _Eight(NamedTuple):
+    """The digits of tokens of at most eight bytes as one number, and the decimal sign before the last two."""
+
+    digits: npt.NDArray[np.uint64]
+    has_point: Bools
+    has_comma: Bools
+    is_usual: Bools
+
+
+def _eight(text: Text, starts: Ints, ends: Ints) -> _Eight:
+    """Digits of tokens that are nothing else, but for a decimal sign in front of the last two.
+
     All eight bytes that end with a token are one unsigned number, its last byte the highest. Shifting
-    clears what stands in front of the token and closes the gap of the point; each of three
+    clears what stands in front of the token and closes the gap of the sign; each of three
     multiplications then adds neighbours up: digits to pairs, pairs to fours, fours to eight.
     """
-    if len(text.data) < _WORD or not len(starts):
-        none = np.zeros(len(starts), dtype=np.bool_)
-        return np.zeros(len(starts)), none, none.copy()
     widths = ends - starts
     word = text.eights[np.maximum(ends - _WORD, 0)]
     word ^= _ALL_ZEROS
     blank_bits = (np.maximum(_WORD - widths, 0) << 3).view(np.uint64)
     word >>= blank_bits
     word <<= blank_bits
-    has_point = (word & _THIRD_LAST) == _POINT_THIRD_LAST
-    closed = word & _BEFORE_POINT
+    third_last = word & _THIRD_LAST
+    has_point: Bools = third_last == _POINT_THIRD_LAST
+    closed = word & _BEFORE_SIGN
     closed <<= np.uint64(8)
-    closed |= word & _BEHIND_POINT
-    word = closed if has_point.all() else np.where(has_point, closed, word)
+    closed |= word & _BEHIND_SIGN
+    if has_point.all():
+        has_comma: Bools = np.zeros(len(word), dtype=np.bool_)
+        word = closed
+    else:
+        has_comma = third_last == _COMMA_THIRD_LAST
+        word = np.where(has_point | has_comma, closed, word)
     # a byte above 9 sets its highest bit, or had it set; a carry out of one only follows such a byte
     beyond = word + _TO_HIGH_BIT
     beyond |= word
     beyond &= _HIGH_BITS
-    is_short: Bools = (beyond == 0) & (widths <= _WORD) & (ends >= _WORD)
+    is_usual: Bools = (beyond == 0) & (widths <= _WORD) & (ends >= _WORD)
     for factor, shift, kept in _ADD_NEIGHBOURS:
         word *= factor
         word >>= shift
         word &= kept
-    values = word.astype(np.float64)
-    values /= np.where(has_point, 100.0, 1.0)
-    return values, has_point, is_short
+    return _Eight(word, has_point, has_comma, is_usual)
 
 
 def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Plain:

@@ -36,6 +36,7 @@ _MARKS: dict[bytes, tuple[bytes, ...]] = {
 }
 # no-break, figure, thin, narrow no-break and ideographic space
 _SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe3\x80\x80")
+_PLAIN_MARKS = (b"\0", b"\x1b", b"\x07", b"\xc2", b"\xe3")
 _COLOUR = re.compile(
     rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]|\x07"
 )
@@ -63,6 +64,12 @@ _ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
 _LONGEST_JOINED = 1000
 _HEAD = 1 << 20
 _HEAD_LINES = 50_000
+_MOST_LIKE = 4  # lines alike that are looked at
+_LINES_NEXT = 7  # and so many of each with those below it
+_ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
+_IS_ODD = np.ones(256, dtype=np.bool_)
+_IS_ODD[list(b"0123456789., \t\n")] = False
+_COPIED = 1 << 16  # bytes that are copied to be searched
 _STRETCH = 1 << 19  # bytes that are looked at together: what is made of them stays in the cache
 
 
@@ -175,9 +182,10 @@ class Text:
 
 def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
     """The text without what its way here added. Rewrites run where they find something to do in its head."""
-    data = _plain_bytes(data)
-    if not any(byte in data and any(mark in data for mark in marks) for byte, marks in _MARKS.items()):
-        head: Sequence[Piece] = _split(data[:_HEAD], _HEAD_LINES)
+    special = _special_bytes(data)
+    data = _plain_bytes(data, special)
+    if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
+        head: Sequence[Piece] = _telling(data[:_HEAD])
         needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
         if not needed:
             return Text.of(data)
@@ -190,20 +198,63 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
     return Text.of_pieces(pieces)
 
 
-def _split(data: bytes, most: int | None = None) -> list[Piece]:
+def _telling(data: bytes) -> list[Piece]:
+    """The lines that may show how a text is dressed: no plain rows but those next to another line.
+
+    A plain row is a name, or none, and numbers; another line counts a few times, whatever its digits are.
+    """
+    text = Text.of(data)
+    is_other = ~_is_plain_row(text)
+    seen: dict[bytes, int] = {}
+    is_kept = np.zeros(len(text), dtype=np.bool_)
+    for index in np.flatnonzero(is_other[:_HEAD_LINES]).tolist():
+        shape = text.data[text.starts[index] : text.ends[index]].translate(_ANY_DIGIT)
+        seen[shape] = seen.get(shape, 0) + 1
+        if seen[shape] <= _MOST_LIKE:
+            is_kept[max(index - 1, 0) : index + _LINES_NEXT] = True
+    return [Piece(text.line(index), index + 1) for index in np.flatnonzero(is_kept).tolist()]
+
+
+def _is_plain_row(text: Text) -> Bools:
+    """Which lines hold nothing but numbers behind their first word."""
+    if not len(text):
+        return text.is_blank
+    odd = np.flatnonzero(_IS_ODD[text.bytes])
+    line = np.searchsorted(text.ends, odd)
+    last_odd = text.starts - 1
+    last_odd[line] = odd
+    blanks = np.cumsum((text.bytes == 32) | (text.bytes == 9), dtype=np.int32)
+    last = np.maximum(text.ends - 1, text.starts)
+    first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, last))
+    at_odd = blanks[np.maximum(last_odd, 0)]
+    is_in_first_word = (at_odd == blanks[first]) & (text.bytes[first] > 32) & (blanks[last] > at_odd)
+    result: Bools = (last_odd < text.starts) | is_in_first_word
+    return result
+
+
+def _split(data: bytes) -> list[Piece]:
     lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-    return [Piece(line, number) for number, line in enumerate(lines[:most], 1)]
+    return [Piece(line, number) for number, line in enumerate(lines, 1)]
 
 
-def _plain_bytes(data: bytes) -> bytes:
+def _special_bytes(data: bytes) -> set[bytes]:
+    """Which bytes occur that lines may be dressed with; a stretch is searched for all of them at once."""
+    wanted, found = [*_MARKS, *_PLAIN_MARKS], set[bytes]()
+    for begin in range(0, len(data), _COPIED):
+        stretch = data[begin : begin + _COPIED]
+        found.update([byte for byte in wanted if byte not in found and byte in stretch])
+    return found
+
+
+def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
     """What can be taken off without looking at lines: NUL bytes, colour, line ends, odd spaces."""
-    if b"\0" in data:
+    if b"\0" in special:
         data = data.replace(b"\0", b"")
-    if b"\x1b" in data or b"\x07" in data:
+    if not special.isdisjoint((b"\x1b", b"\x07")):
         data = _COLOUR.sub(b"", data)
-    if b"\r" in data:
+    if b"\r" in special:
         data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
-    if not data.isascii():
+    if not special.isdisjoint(space[:1] for space in _SPACES):
         for space in _SPACES:
             data = data.replace(space, b" ")
     return data

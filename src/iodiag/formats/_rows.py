@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +21,8 @@ from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
 Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
+_FEWEST_STRETCHES = 4
+_MOST_THREADS = min(os.cpu_count() or 1, 4)
 _STRETCH = 1 << 19  # bytes that are parsed together: what is made of them stays in the cache
 
 
@@ -117,13 +121,14 @@ def _kind(block: Block) -> Hashable:
 
 
 def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
-    """Fill sheets with their plain rows, a stretch of the text after the other."""
+    """Fill sheets with their plain rows, stretches of the text side by side."""
     text = found.text
     starts = np.arange(0, len(text.data), _STRETCH)
     bounds = np.append(np.searchsorted(text.ends, starts), len(text))
-    edges = [np.searchsorted(sheet.lines, bounds) for sheet in sheets]
-    for stretch in range(len(starts)):
-        parts = [(s, slice(edge[stretch], edge[stretch + 1])) for s, edge in zip(sheets, edges, strict=True)]
+    edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
+
+    def take(stretch: int) -> None:
+        parts = [(s, slice(*edge[stretch : stretch + 2])) for s, edge in zip(sheets, edges, strict=True)]
         parts = [(sheet, part) for sheet, part in parts if part.start < part.stop]
         if parts:
             # rows of iostat -h look at the line above
@@ -132,6 +137,15 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
             tokens = Tokens(text, max(first - 1, 0), last + 1)
             for sheet, part in parts:
                 sheet.take(text, tokens, part)
+
+    if len(starts) < _FEWEST_STRETCHES:
+        for stretch in range(len(starts)):
+            take(stretch)
+    else:
+        with ThreadPoolExecutor(_MOST_THREADS) as pool:
+            # numpy lets other threads run while it works
+            for _ in pool.map(take, range(len(starts))):
+                pass
 
 
 def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:

@@ -52,8 +52,7 @@ class Sheet:
         self._is_scaled = bool((self._factors != 1.0).any())
         # what is never filled is never touched, and so takes no memory
         self._numbers = np.empty((len(layout.columns), size))
-        self._row = np.empty(size, dtype=np.int64)
-        self._begin = np.empty(size, dtype=np.int64)
+        self._begin = lines.copy()
         self._key_start = np.zeros(size, dtype=np.int64)
         self._key_end = np.zeros(size, dtype=np.int64)
         self._gap = np.zeros(size, dtype=np.int64)
@@ -64,10 +63,13 @@ class Sheet:
         self._usual_decimals = np.zeros(size, dtype=np.int8)
         self._is_last_plain = np.zeros(size, dtype=np.bool_)
         self._is_fitting = np.zeros(size, dtype=np.bool_)
-        self._count = 0
+        self._is_row = np.zeros(size, dtype=np.bool_)
 
     def take(self, text: Text, tokens: Tokens, part: slice) -> None:
-        """Take the rows among some lines: those with as many tokens as their header, each of its kind."""
+        """Take the rows among some lines: those with as many tokens as their header, each of its kind.
+
+        Stretches may be taken in any order, and side by side.
+        """
         layout = self.first.layout
         if any(column.is_label for column in layout.columns):
             return
@@ -77,38 +79,38 @@ class Sheet:
         places, begins = self._whole(tokens, part, width)
         if not len(places):
             return
-        matrix = tokens.begins(begins)[:, None] + np.arange(width)
+        at = tokens.begins(begins)
         begin = ahead + (has_key and layout.key_at == "first")
-        printed = tokens.printed(matrix[:, begin : begin + size])
+        printed = tokens.printed((at + begin)[:, None] + np.arange(size))
         values, is_good = self._canonical(printed)
         is_even = bool((printed.decimals == printed.decimals[:1, :1]).all())
         self._note_decimals(places, printed, is_even)
         seconds = epoch = None
         if ahead:
-            seconds = _row_clocks(text, tokens, matrix[:, :ahead])
+            seconds = _row_clocks(text, tokens, at[:, None] + np.arange(ahead))
             is_good &= ~np.isnan(seconds)
         elif layout.clock == "tail":
-            epoch = _tail_clocks(tokens, matrix[:, width - 2 :])
+            epoch = _tail_clocks(tokens, at[:, None] + np.arange(width - 2, width))
             is_good &= ~np.isnan(epoch)
         if not is_good.all():
-            matrix, values = matrix[is_good], values[is_good]
+            at, values = at[is_good], values[is_good]
             places, begins = places[is_good], begins[is_good]
-        here = slice(self._count, self._count + len(values))
-        self._count = here.stop
-        self._numbers[:, here] = values.T
-        self._row[here], self._begin[here] = places, begins
+        here = part if len(places) == part.stop - part.start else places
+        for column, cells in zip(self._numbers, values.T, strict=True):
+            column[here] = cells
+        self._is_row[here], self._begin[here] = True, begins
         if seconds is not None:
             self._seconds[here] = seconds[is_good]
         if epoch is not None:
             self._epoch[here] = epoch[is_good]
         if has_key:
-            at = matrix[:, begin - 1 if layout.key_at == "first" else width - 1]
-            self._key_start[here], self._key_end[here] = tokens.starts[at], tokens.ends[at]
             is_first = layout.key_at == "first"
-            before = text.starts[begins] if is_first else tokens.ends[np.maximum(at - 1, 0)]
-            self._gap[here] = tokens.starts[at] - before
+            key_at = at + (begin - 1 if is_first else width - 1)
+            self._key_start[here], self._key_end[here] = tokens.starts[key_at], tokens.ends[key_at]
+            before = text.starts[begins] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
+            self._gap[here] = tokens.starts[key_at] - before
         is_two = printed.decimals == 2
-        self._is_fine[here] = is_two[:1, :1] if is_even else is_two.any(axis=1)[is_good]
+        self._is_fine[here] = is_two[0, 0] if is_even else is_two.any(axis=1)[is_good]
 
     def _whole(self, tokens: Tokens, part: slice, width: int) -> tuple[Ints, Ints]:
         """The places of the lines that end a row of so many tokens, and the lines on which these rows begin.
@@ -163,30 +165,28 @@ class Sheet:
 
     def rows(self, text: Text) -> PlainRows:
         """The rows that were taken, without those whose last number is cut off or whose item has no name."""
-        row = self._row[: self._count]
-        key = np.zeros(len(row), dtype=np.int64)
+        is_row = self._is_row & ~self._is_cut_off()
+        key = np.zeros(len(is_row), dtype=np.int64)
         names: Sequence[str] = ("",)
-        is_good = ~self._is_cut_off()[row]
         if self.first.layout.key is not None:
-            starts, ends = self._key_start[: self._count], self._key_end[: self._count]
-            code, words = words_at(text, starts, ends)
+            code, words = words_at(text, self._key_start[is_row], self._key_end[is_row])
             names = list(dict.fromkeys(map(bare_name, words)))
             place = {name: n for n, name in enumerate(names)}
-            key = np.array([place[bare_name(word)] for word in words], dtype=np.int64)[code]
-            is_name = np.array([is_item(self.first.layout, name) for name in names], dtype=np.bool_)
-            is_good &= is_name[key]
-        kept = slice(0, self._count) if is_good.all() else np.flatnonzero(is_good)
+            key[is_row] = np.array([place[bare_name(word)] for word in words], dtype=np.int64)[code]
+            is_name = np.array([*(is_item(self.first.layout, name) for name in names), False], dtype=np.bool_)
+            is_row &= is_name[key]
+        kept = slice(None) if is_row.all() else np.flatnonzero(is_row)
         return PlainRows(
-            lines=self.lines[row[kept]],
-            block=self.block[row[kept]],
+            lines=self.lines[kept],
+            block=self.block[kept],
             key=key[kept],
             names=names,
-            numbers=self._numbers[:, : self._count][:, kept].T,
-            seconds=self._seconds[: self._count][kept],
-            gaps=self._gap[: self._count][kept],
-            epoch=self._epoch[: self._count][kept],
-            is_fine=self._is_fine[: self._count][kept],
-            begins=self._begin[: self._count][kept],
+            numbers=self._numbers[:, kept].T,
+            seconds=self._seconds[kept],
+            gaps=self._gap[kept],
+            epoch=self._epoch[kept],
+            is_fine=self._is_fine[kept],
+            begins=self._begin[kept],
         )
 
     def _is_cut_off(self) -> Bools:
@@ -196,9 +196,7 @@ class Sheet:
         columns of its row.
         """
         last, fitting = self._last_decimals, self._is_fitting
-        if not fitting.any():
-            return np.zeros(len(last), dtype=np.bool_)
-        if (last[fitting] == last[fitting][0]).all():
+        if (last == last[:1]).all():
             most: npt.NDArray[np.int8] = last
         else:
             usual = np.zeros(int(self.block.max()) + 1, dtype=np.int8)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
 from iodiag.model.topology import DeviceTopology
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LARGE_BYTES = 1 << 20
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
 """Every non-blank line of a text input is counted in exactly one of these classes.
@@ -33,6 +36,25 @@ class SourceRef:
     last: int
 
 
+def _hashing(data: bytes) -> Callable[[], str]:
+    """What gives the checksum of bytes; that of many is computed beside the work that goes on."""
+    if len(data) < _LARGE_BYTES:
+        return partial(_sha256, data)
+    digest: list[str] = []
+    thread = Thread(target=lambda: digest.append(_sha256(data)))
+    thread.start()
+
+    def finished() -> str:
+        thread.join()
+        return digest[0]
+
+    return finished
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 @dataclass(frozen=True)
 class Source:
     """The bytes of one input, decompressed and, where it is text, in UTF-8.
@@ -44,7 +66,7 @@ class Source:
 
     name: str
     data: bytes = field(repr=False)
-    sha256: str = ""
+    checksum: Callable[[], str] | None = field(default=None, repr=False, compare=False)
     pos_unit: Literal["line", "byte"] = "line"
     folder: str = ""
     remark: str = ""
@@ -52,7 +74,12 @@ class Source:
     @classmethod
     def of(cls, name: str, data: bytes, folder: str = "", remark: str = "") -> Source:
         """A source of these bytes, with their checksum."""
-        return cls(name, data, hashlib.sha256(data).hexdigest(), folder=folder, remark=remark)
+        return cls(name, data, _hashing(data), folder=folder, remark=remark)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the bytes; "" where nobody asked for one."""
+        return self.checksum() if self.checksum else ""
 
     @cached_property
     def _line_starts(self) -> list[int]:
