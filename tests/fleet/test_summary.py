@@ -69,7 +69,7 @@ def test_rules_that_never_judged_are_counted_with_what_they_lacked():
     outcomes = frames["outcomes"]
     is_it = (outcomes["rule"] == "flush-latency") & outcomes["host"].isin(HOSTS[:3])
     outcomes.loc[is_it, ["status", "reason"]] = ["not_applicable", "the capture lacks what this rule needs"]
-    outcomes["missing"] = [["disk.flushes_per_s"] if lacks else [] for lacks in is_it]
+    outcomes["missing"] = np.where(is_it, "disk.flushes_per_s", "")
     seen_once = (outcomes["rule"] == "hung-io") & (outcomes["day"] == tables.FIRST_DAY)
     outcomes.loc[seen_once, ["status", "reason"]] = ["undetermined", "too few samples"]
     (unjudged,) = summarise(frames).unjudged

@@ -57,7 +57,7 @@ def outcome_rows(report: Report, host: str, day: str) -> list[Row]:
             "rule": outcome.rule,
             "status": outcome.status,
             "reason": outcome.reason,
-            "missing": list(outcome.missing),
+            "missing": ", ".join(outcome.missing),
         }
         for outcome in report.outcomes
     ]

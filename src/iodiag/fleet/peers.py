@@ -11,8 +11,9 @@ many hours it has.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,62 +36,94 @@ LEAST_WINDOWS = 8
 
 SURE_GROUP, SURE_SHARE = 10, 0.8
 FALSE_DISCOVERY = 0.05
+GROUP_ROWS = 1_000_000
 FIT_ROWS, ROUNDS, HUBER = 200_000, 15, 1.345
 
 STACKED = frozenset({"partition", "md", "lvm", "dm", "crypt", "multipath", "loop", "swap"})
 """Kinds that stand on other devices: what makes them slow is looked for there."""
 
-_GROUP = ["kind", "rotational", "role", "model", "firmware", "direction"]
+_GROUP = ["kind", "rotational", "role", "model", "firmware"]
 _DEVICE = ["host", "device"]
 
 
-def windows(hours: pd.DataFrame, identity: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `hours` that can be compared, with group columns, `y` = ln ms, `x` = ln load, ln kB.
+def groups(hours: pd.DataFrame, identity: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The hours of the devices of each group and direction, with `y` = ln ms, and ln `load` and `size`.
 
     `identity` has one row per host and device with kind, rotational, role, model and firmware, None
     where unknown. Left out are stacked devices and those of which neither role nor model is known.
+    Each group comes with its name. In one of more than GROUP_ROWS hours every second, third, … day is taken.
     """
-    rows = hours.merge(identity, on=_DEVICE, how="left")
-    is_known = rows["role"].notna() | rows["model"].notna()
-    rows = rows[(is_known & ~rows["kind"].isin(list(STACKED))).to_numpy(dtype=bool)]
+    is_known = identity["role"].notna() | identity["model"].notna()
+    known = identity[(is_known & ~identity["kind"].isin(list(STACKED))).to_numpy(dtype=bool)]
+    known = known.assign(group=known.groupby(_GROUP, dropna=False, sort=True).ngroup())
+    numbers = _numbers(hours, known)
+    directions = hours["direction"].cat.codes.to_numpy().astype(np.int64)
+    keys = np.where(numbers >= 0, numbers * len(hours["direction"].cat.categories) + directions, -1)
+    order = np.argsort(keys, kind="stable")
+    labels = {row["group"]: _label(row) for row in known.to_dict("records")}
+    for part in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+        if len(part) and keys[part[0]] >= 0:
+            days = hours["day"].cat.codes.to_numpy()[part]
+            kept = part[days % (len(part) // GROUP_ROWS + 1) == 0]
+            yield labels[int(numbers[part[0]])], _measured(hours.iloc[kept])
+
+
+def _numbers(hours: pd.DataFrame, known: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """The group of each row of `hours`, -1 without one; each device is looked up once."""
+    hosts, devices = hours["host"].cat, hours["device"].cat
+    pairs = hosts.codes.to_numpy().astype(np.int64) * len(devices.categories) + devices.codes.to_numpy()
+    distinct, place = np.unique(pairs, return_inverse=True)
+    index = pd.MultiIndex.from_arrays(
+        [
+            hosts.categories.to_numpy()[distinct // max(len(devices.categories), 1)],
+            devices.categories.to_numpy()[distinct % max(len(devices.categories), 1)],
+        ]
+    )
+    of_devices = known.set_index(_DEVICE)["group"].reindex(index).fillna(-1).to_numpy(dtype=np.int64)
+    return np.asarray(of_devices[place])
+
+
+def _measured(hours: pd.DataFrame) -> pd.DataFrame:
+    """The logarithms that are fitted, where all of them are known."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.log(rows["kb_per_s"].to_numpy(dtype=float) / rows["ios_per_s"].to_numpy(dtype=float))
-    rows = rows.assign(
-        y=rows["median_ln_latency"].astype(float),
-        load=rows["load_bin"].astype(float) * math.log(2) / 2,
+        size = np.log(hours["kb_per_s"].to_numpy() / hours["ios_per_s"].to_numpy())
+    rows = hours[[*_DEVICE, "day", "hour", "direction"]].assign(
+        y=hours["median_ln_latency"],
+        load=hours["load_bin"] * math.log(2) / 2,
         size=size,
-        weight=(rows["ios_per_s"] * rows["seconds"].fillna(rows["samples"])).astype(float),
+        weight=hours["ios_per_s"] * hours["seconds"].fillna(hours["samples"]),
     )
     kept = np.isfinite(rows[["y", "load", "size", "weight"]].to_numpy()).all(axis=1) & (rows["weight"] > 0)
-    chosen: pd.DataFrame = rows[kept.to_numpy(dtype=bool)]
+    chosen: pd.DataFrame = rows[kept.to_numpy(dtype=bool)].astype(dict.fromkeys(_DEVICE, object))
     return chosen
 
 
-def outliers(rows: pd.DataFrame, link: ReportLink) -> tuple[tuple[Outlier, ...], list[str]]:
+def outliers(
+    hours: pd.DataFrame, identity: pd.DataFrame, link: ReportLink
+) -> tuple[tuple[Outlier, ...], list[str]]:
     """The devices that stand out among their peers, slow ones first, and what could not be compared.
 
     Benjamini and Hochberg's control goes over all devices and directions that were tested.
     """
     found: list[Outlier] = []
     alone = 0
-    for _, group in rows.groupby(_GROUP, dropna=False, sort=True):
+    for label, group in groups(hours, identity):
         devices = _devices(group)
         if len(devices) < LEAST_PEERS:
             alone += len(devices)
             continue
-        found += _of_group(group, devices, link)
+        found += _of_group(label, group, devices, link)
     q_values = false_discovery(np.array([one.p_value for one in found], dtype=np.float64))
     kept = [_with_q(one, float(q)) for one, q in zip(found, q_values, strict=True)]
     standing_out = [one for one in kept if _stands_out(one)]
+    standing_out.sort(key=lambda one: (one.ratio < 1, -abs(one.z), one.host, one.device, one.direction))
     remarks = []
     if alone:
         remarks.append(
             f"{alone:,} device and direction pairs have fewer than {LEAST_PEERS - 1} peers of the same role, "
             "model, firmware and kind, and were not compared."
         )
-    return tuple(
-        sorted(standing_out, key=lambda one: (one.ratio < 1, -abs(one.z), one.host, one.device))
-    ), remarks
+    return tuple(standing_out), remarks
 
 
 def _devices(group: pd.DataFrame) -> pd.MultiIndex:
@@ -100,7 +133,7 @@ def _devices(group: pd.DataFrame) -> pd.MultiIndex:
     return index
 
 
-def _of_group(group: pd.DataFrame, devices: pd.MultiIndex, link: ReportLink) -> Iterator[Outlier]:
+def _of_group(label: str, group: pd.DataFrame, devices: pd.MultiIndex, link: ReportLink) -> Iterator[Outlier]:
     """Every device of one group with how it stands among the others."""
     cells = group[pd.MultiIndex.from_frame(group[_DEVICE]).isin(devices)].reset_index(drop=True)
     number = devices.get_indexer(pd.MultiIndex.from_frame(cells[_DEVICE]))
@@ -119,8 +152,7 @@ def _of_group(group: pd.DataFrame, devices: pd.MultiIndex, link: ReportLink) -> 
     counts, shares = by.size(), by[["slow", "fast"]].mean()
     weighted = cells.assign(ms=np.exp(cells["y"]) * cells["weight"]).groupby("number")
     latency = weighted["ms"].sum() / weighted["weight"].sum()
-    last_day = cells.groupby("number")["day"].max()
-    label = _label(cells.iloc[0])
+    last_day = cells["day"].astype(str).groupby(cells["number"]).last()
     for at, (host, device) in enumerate(devices):
         side = "slow" if slow[at][1] >= -fast[at][1] else "fast"
         over, z, is_estimated = slow[at] if side == "slow" else fast[at]
@@ -147,7 +179,11 @@ def _of_group(group: pd.DataFrame, devices: pd.MultiIndex, link: ReportLink) -> 
 def _by_hour(cells: pd.DataFrame) -> pd.DataFrame:
     """One row per device and hour: what is left over, weighted by requests."""
     keyed = cells.assign(total=cells["over"] * cells["weight"])
-    sums = keyed.groupby(["number", "day", "hour"], sort=True)[["total", "weight"]].sum().reset_index()
+    sums = (
+        keyed.groupby(["number", "day", "hour"], sort=True, observed=True)[["total", "weight"]]
+        .sum()
+        .reset_index()
+    )
     return sums.assign(over=sums["total"] / sums["weight"])
 
 
@@ -208,7 +244,7 @@ def _huber(design: Floats, target: Floats, weights: Floats) -> Floats:
     return np.asarray(factors)
 
 
-def _label(row: pd.Series) -> str:
+def _label(row: Mapping[Hashable, Any]) -> str:
     """The group in words: what its devices have in common."""
     words = [f"{name} {row[name]}" for name in ("role", "model", "firmware") if isinstance(row[name], str)]
     spins = row["rotational"]

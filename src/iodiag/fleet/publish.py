@@ -19,7 +19,7 @@ from iodiag.fleet import store
 from iodiag.fleet.inventory import Inventory
 from iodiag.fleet.places import Place, write
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary import summarise
+from iodiag.fleet.summary import NEEDED, REPEATED, summarise
 from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from iodiag.fleet.run import Engine, Progress
 
-_TABLES = ("findings", "devices", "hours", "outcomes", "manifest")
 _PAGES = ".iodiag/pages.json"
 
 
@@ -38,7 +37,7 @@ def publish(
 
     Gives the headline, and a line on each page that could not be made.
     """
-    frames = {name: _frame(place, f"{name}.parquet") for name in _TABLES}
+    frames = {name: _frame(place, name) for name in NEEDED}
     report = summarise(frames, inventory, page_address)
     for ending, text in (
         ("json", report.to_json()),
@@ -54,10 +53,14 @@ def page_address(host: str, day: str) -> str:
     return quote(store.report_path(host, day, "html"))
 
 
-def _frame(place: Place, path: str) -> pd.DataFrame:
+def _frame(place: Place, name: str) -> pd.DataFrame:
+    """The columns of a joined file that the summary needs."""
     import pyarrow.parquet as pq
 
-    frame: pd.DataFrame = pq.read_table(io.BytesIO(place.read(path) or b"")).to_pandas()
+    data = io.BytesIO(place.read(f"{name}.parquet") or b"")
+    table = pq.ParquetFile(data, read_dictionary=list(REPEATED.get(name, ())))
+    columns = [column for column in NEEDED[name] if column in table.schema_arrow.names]
+    frame: pd.DataFrame = table.read(columns=columns).to_pandas()
     return frame
 
 

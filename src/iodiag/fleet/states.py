@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,13 @@ _CODES = {
     "error": UNJUDGED,
     "clear": CLEAR,
     "finding": CLEAR,
+    "info": CLEAR,
+    "notice": FOUND,
+    "warning": FOUND,
+    "critical": FOUND,
 }
-"""A finding counts as judged; whether there was trouble the findings themselves say (`FOUND`)."""
+"""Of an outcome's status and a finding's severity. A finding counts as judged; whether there was trouble
+its severity says."""
 
 
 @dataclass(frozen=True)
@@ -44,25 +50,29 @@ class States:
         return np.asarray(self.cube[bisect_left(self.hosts, host), :, bisect_left(self.rules, rule)])
 
 
-def states(outcomes: pd.DataFrame, findings: pd.DataFrame) -> States:
+def states(outcomes: Sequence[pd.DataFrame], findings: Sequence[pd.DataFrame]) -> States:
     """The cube of all outcomes, with the findings of at least `notice` on top."""
-    hosts = _names(outcomes["host"], findings["host"])
-    days = _names(outcomes["day"], findings["day"])
-    rules = _names(outcomes["rule"], findings["rule"])
+    tables = (*outcomes, *findings)
+    hosts, days, rules = (_names(frame[name] for frame in tables) for name in ("host", "day", "rule"))
     cube = np.zeros((len(hosts), len(days), len(rules)), dtype=np.int8)
     flat = cube.reshape(-1)
-    troubles = findings[findings["severity"] != "info"]
-    codes = outcomes["status"].map(_CODES).to_numpy(dtype=np.int8)
-    for frame, code in (
-        (findings, np.full(len(findings), CLEAR, dtype=np.int8)),
-        (outcomes, codes),
-        (troubles, np.full(len(troubles), FOUND, dtype=np.int8)),
-    ):
-        keys = (("host", hosts), ("day", days), ("rule", rules))
-        places = [pd.Index(index).get_indexer(pd.Index(frame[name])) for name, index in keys]
-        np.maximum.at(flat, (places[0] * len(days) + places[1]) * len(rules) + places[2], code)
+    for frame in tables:
+        places = [
+            _codes(frame[name], {word: at for at, word in enumerate(index)})
+            for name, index in (("host", hosts), ("day", days), ("rule", rules))
+        ]
+        said = frame["status"] if "status" in frame else frame["severity"]
+        at = (places[0] * len(days) + places[1]) * len(rules) + places[2]
+        np.maximum.at(flat, at, _codes(said, _CODES).astype(np.int8))
     return States(hosts, days, rules, cube)
 
 
-def _names(*columns: pd.Series) -> tuple[str, ...]:
+def _codes(column: pd.Series, numbers: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    """The number of each word; a column of many rows has few words, so each is looked up once."""
+    words = pd.Categorical(column)
+    of_words = np.array([numbers[str(word)] for word in words.categories], dtype=np.int64)
+    return of_words[words.codes] if len(words) else np.zeros(0, dtype=np.int64)
+
+
+def _names(columns: Iterable[pd.Series]) -> tuple[str, ...]:
     return tuple(sorted({str(value) for column in columns for value in column.drop_duplicates()}))

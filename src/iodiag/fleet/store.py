@@ -56,7 +56,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
             for stat in ("median", "p95")
         },
     },
-    "outcomes": {**dict.fromkeys((*_WORDS, "rule", "status", "reason"), "word"), "missing": "words"},
+    "outcomes": dict.fromkeys((*_WORDS, "rule", "status", "reason", "missing"), "word"),
     "manifest": {
         **dict.fromkeys(("input", "sha256"), "word"),
         "size_bytes": "count",

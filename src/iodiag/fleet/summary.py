@@ -11,19 +11,16 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.derive import baselines
-from iodiag.fleet import harm, onsets, peers
+from iodiag.fleet import harm, onsets, past, peers
 from iodiag.fleet.harm import ReportLink
 from iodiag.fleet.inventory import ATTRIBUTES, Inventory
 from iodiag.fleet.states import UNJUDGED, States, states
-from iodiag.model.fleet import Departure, FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
+from iodiag.model.fleet import FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
 ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
 """How many of each the report keeps; the totals count all, and the Parquet tables have them."""
 
-DEPARTED = "latency-above-baseline"
-"""The rule that sees the same in an archive of days: what it cannot say of a host-day alone, all days can."""
-
-_NEEDED = {
+NEEDED = {
     "findings": (
         *("host", "day", "rule", "severity", "confidence", "devices", "start", "end", "title", "summary"),
         *("evidence", "explained_by"),
@@ -38,7 +35,13 @@ _NEEDED = {
 }
 
 
-_NUMBERS = frozenset(_NEEDED["hours"][5:]) | {"hour"}
+_NUMBERS = frozenset(NEEDED["hours"][5:]) | {"hour"}
+
+REPEATED = {
+    "hours": ("host", "device", "day", "direction"),
+    "outcomes": ("host", "day", "rule", "status", "reason", "missing"),
+}
+"""Words of the tables with many rows, kept as categories."""
 
 
 def no_link(host: str, day: str) -> str:
@@ -55,11 +58,11 @@ def summarise(
     throughout. `link` gives the address of a host's report of a day. The same tables give the same report,
     in whatever order their rows come.
     """
-    tables = {name: _table(frames.get(name), columns) for name, columns in _NEEDED.items()}
+    tables = {name: _table(name, frames.get(name)) for name in NEEDED}
     findings, devices, hours = tables["findings"], tables["devices"], tables["hours"]
-    runs, past = _departed(hours)
-    unlike, judged = _as_tables(runs, past)
-    known = states(pd.concat([tables["outcomes"], judged]), pd.concat([findings, unlike]))
+    runs, compared = past.departed(hours)
+    unlike, judged = past.as_tables(runs, compared)
+    known = states([tables["outcomes"], judged], [findings, unlike])
     stated = (inventory or Inventory()).match(known.hosts)
     rows = harm.scored(findings)
     of_fleet = harm.troubles(rows, known)
@@ -68,9 +71,8 @@ def summarise(
     ranked = tuple(
         replace(host, change=onsets.change_of(host, changes)) for host in harm.ranking(rows, known, link)
     )
-    single, begun_alone = onsets.single(begun[begun["rule"] != DEPARTED], changes, ONSETS)
-    compared = peers.windows(hours, _identity(devices, stated))
-    standing_out, remarks = peers.outliers(compared, link)
+    single, begun_alone = onsets.single(begun[begun["rule"] != past.DEPARTED], changes, ONSETS)
+    standing_out, remarks = peers.outliers(hours, _identity(devices, stated), link)
     failed = _failed(tables["manifest"])
     silent = _silent(known)
     totals = replace(
@@ -92,7 +94,7 @@ def summarise(
         changes=changes,
         onsets=single,
         outliers=standing_out[:OUTLIERS],
-        departures=_departures(runs, link),
+        departures=past.departures(runs, link, DEPARTURES),
         failed=failed[:FAILED],
         unjudged=_unjudged(known, tables["outcomes"]),
         silent=silent[:SILENT],
@@ -116,18 +118,17 @@ def _totals(known: States, tables: Mapping[str, pd.DataFrame], rows: pd.DataFram
     )
 
 
-def _table(frame: pd.DataFrame | None, columns: Iterable[str]) -> pd.DataFrame:
+def _table(name: str, frame: pd.DataFrame | None) -> pd.DataFrame:
     """The columns that are needed, None where there are none, in an order that rows alone decide."""
-    if frame is None:
-        frame = pd.DataFrame()
-    table = frame.reindex(columns=list(columns))
-    keys = [
-        name
-        for name in ("host", "device", "day", "hour", "rule", "direction", "status", "input")
-        if name in table
-    ]
-    for name in table.columns:
-        table[name] = table[name].astype(np.float64 if name in _NUMBERS else object)
+    table = (pd.DataFrame() if frame is None else frame).reindex(columns=list(NEEDED[name]))
+    order = ("host", "device", "day", "hour", "rule", "direction", "status", "input")
+    for column in table.columns:
+        if column in REPEATED.get(name, ()):
+            words = table[column].astype("category").cat
+            table[column] = words.set_categories(sorted(map(str, words.categories)))
+        else:
+            table[column] = table[column].astype(np.float64 if column in _NUMBERS else object)
+    keys = [column for column in order if column in table]
     return table.sort_values(keys, kind="stable").reset_index(drop=True)
 
 
@@ -174,67 +175,6 @@ def _attributes(devices: pd.DataFrame, stated: Mapping[str, Mapping[str, str]]) 
     return pd.concat(parts, ignore_index=True)
 
 
-def _departed(hours: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Hours unlike the device's own past apart from what recurs, and the host-days that were compared."""
-    compared = hours[["host", "day"]].drop_duplicates().reset_index(drop=True)
-    if hours.empty:
-        return pd.DataFrame(columns=["host", "device", "start", "end"]), compared
-    # with the types that `baselines.hourly` gives
-    dated = hours.astype({"host": "category", "device": "category", "direction": str})
-    dated["day"] = pd.to_datetime(hours["day"])
-    runs, normal = baselines.unusual(dated)
-    ends = (dated["day"] + pd.to_timedelta(dated["hour"] + 1, unit="h")).groupby(
-        [hours["host"], hours["device"]]
-    )
-    rows = runs[~runs["is_recurring"].astype(bool)].astype({"host": object, "device": object})
-    rows = rows.merge(ends.max().rename("last").reset_index(), on=["host", "device"], how="left")
-    rows["size"] = (rows["hours"] * np.log(rows["ratio"])).round(9)
-    by, is_rising = ["size", "host", "device", "direction", "start"], [False, True, True, True, True]
-    rows = rows.sort_values(by, ascending=is_rising, kind="stable")
-    return rows.reset_index(drop=True), compared[compared["host"].isin(set(normal["host"]))]
-
-
-def _as_tables(runs: pd.DataFrame, compared: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Departures as findings, and the comparison as outcomes: what a rule on all days would have said."""
-    pairs = compared.merge(runs[["host", "device", "start", "end"]], on="host")
-    midnight = pd.to_datetime(pairs["day"])
-    is_in = (midnight + pd.Timedelta(days=1) > pairs["start"]) & (midnight < pairs["end"])
-    rows = pairs.loc[is_in, ["host", "day", "device"]].drop_duplicates()
-    findings = pd.DataFrame(
-        {
-            "host": rows["host"],
-            "day": rows["day"],
-            "rule": DEPARTED,
-            "severity": "notice",
-            "devices": [(device,) for device in rows["device"]],
-            "explained_by": None,
-        }
-    )
-    return findings, compared.assign(rule=DEPARTED, status="clear", reason="")
-
-
-def _departures(runs: pd.DataFrame, link: ReportLink) -> tuple[Departure, ...]:
-    """The departures that the report keeps, the longest and largest first."""
-    return tuple(
-        Departure(
-            host=row["host"],
-            device=row["device"],
-            direction=row["direction"],
-            start=row["start"].isoformat(),
-            end=row["end"].isoformat(),
-            hours=int(row["hours"]),
-            ratio=float(row["ratio"]),
-            latency_ms=float(row["latency_ms"]),
-            baseline_ms=float(row["baseline_ms"]),
-            baseline_hours=int(row["baseline_windows"]),
-            basis=row["grouping"],
-            is_lasting=bool(row["end"] >= row["last"]),
-            report=link(row["host"], row["start"].date().isoformat()),
-        )
-        for row in runs.head(DEPARTURES).to_dict("records")
-    )
-
-
 def _failed(manifest: pd.DataFrame) -> tuple[FailedInputs, ...]:
     """Inputs that were not read whole, by status and by what is said of them apart from numbers."""
     rows = manifest[manifest["status"].isin(["failed", "unknown", "partly"])]
@@ -266,11 +206,13 @@ def _unjudged(known: States, outcomes: pd.DataFrame) -> tuple[Unjudged, ...]:
     best = known.cube.max(axis=1, initial=0)
     counts = (best == UNJUDGED).sum(axis=0)
     said = outcomes[outcomes["status"].isin(["undetermined", "not_applicable", "error"])]
-    usual = said.groupby(["rule", "reason"], sort=True).size().reset_index(name="times")
-    usual = usual.sort_values(["rule", "times", "reason"], ascending=[True, False, True]).drop_duplicates(
-        "rule"
+    by = ["rule", "reason"]
+    usual = said.groupby(by, sort=True, observed=True).agg(
+        times=("host", "size"), missing=("missing", "first")
     )
-    usual = usual.merge(said.drop_duplicates(["rule", "reason"])[["rule", "reason", "missing"]])
+    usual = usual.reset_index().astype({"rule": object, "reason": object, "missing": object})
+    usual = usual.sort_values(["rule", "times", "reason"], ascending=[True, False, True])
+    usual = usual.drop_duplicates("rule")
     reasons = {row["rule"]: _reason(row["reason"], row["missing"]) for row in usual.to_dict("records")}
     found = [
         Unjudged(rule, int(count), len(known.hosts), reasons.get(rule, ""))
@@ -280,9 +222,9 @@ def _unjudged(known: States, outcomes: pd.DataFrame) -> tuple[Unjudged, ...]:
     return tuple(sorted(found, key=lambda one: (-one.hosts, one.rule)))
 
 
-def _reason(reason: str, missing: Iterable[str] | None) -> str:
+def _reason(reason: str, missing: object) -> str:
     """Why a rule did not judge, with the columns and context that it lacked."""
-    names = list(missing) if isinstance(missing, Iterable) else []
+    names = missing.split(", ") if isinstance(missing, str) and missing else []
     if not names:
         return reason
     more = ", …" if len(names) > MISSING else ""
