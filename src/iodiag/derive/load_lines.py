@@ -71,6 +71,11 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     )
 
 
+def both(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The rows of two load levels: what compares them rests on both, and both are quoted."""
+    return pd.concat([one, other], ignore_index=True)
+
+
 def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     """How much longer a request takes than it would alone, and what that leaves."""
     values = numbers(series, load)
@@ -78,7 +83,8 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     if load.basis in ("measured", "least seen"):
         alone = "seen at {unloaded_depth} in flight" if load.basis == "measured" else "least seen under load"
         text = "{latency} ms at {depth} in flight is {inflation}x the {unloaded} ms " + alone
-        yield cite(rows, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
+        seen = both(rows, load.unloaded.rows) if load.unloaded is not None else rows
+        yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
     elif load.basis == "spindles":
         text = (
             "{depth} requests in flight on {disks:g} spinning disk{plural} (from {origin}): each takes about "
@@ -94,13 +100,17 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="await_ms")
     if load.lower is not None and load.basis == "measured":
         yield cite(
-            load.lower.rows,
+            both(load.lower.rows, rows),
             "from {lower_depth} to {depth} in flight ({lower_queue:.1f}x the queue) it did "
             "{lower_times:.2f}x the requests: elasticity {elasticity:.2f}",
             values,
         )
-    if load.basis == "measured" and load.inflation > 1:
-        yield cite(rows, "at most about {gain:.0f} % more throughput is left, at any depth", values)
+    if load.basis == "measured" and load.unloaded is not None and load.inflation > 1:
+        yield cite(
+            both(load.unloaded.rows, rows),
+            "at most about {gain:.0f} % more throughput is left, at any depth",
+            values,
+        )
 
 
 def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
@@ -108,7 +118,7 @@ def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     values = numbers(series, load)
     if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
         yield cite(
-            load.level.rows,
+            both(load.unloaded.rows, load.level.rows),
             "two load levels fit a device that serves about {servers:.1f} requests at once",
             values,
             weighs="context",
@@ -169,7 +179,11 @@ def felt(view: View, load: Load) -> Iterator[Evidence]:
         "from {few:g} to {many:g} threads the application's response time rose from {short} to {long} ms, "
         "{times:.1f}x; the device's {device_times:.1f}x"
     )
-    yield cite_fact(replace(queued, values=dict(queued.values) | values), text)
+    told = cite_fact(replace(queued, values=dict(queued.values) | values), text)
+    if alone.ref.source == queued.ref.source:
+        lines = tuple(dict.fromkeys((*cite_fact(alone).lines, *told.lines)))
+        told = replace(told, lines=lines, rows=len(lines))
+    yield told
 
 
 def _with_threads(facts: Iterable[Fact], depth: float) -> Fact | None:

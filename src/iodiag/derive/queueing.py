@@ -97,11 +97,15 @@ class Level:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a request costs on an unloaded device: measured there, or the least seen under load."""
+    """What a request costs on an unloaded device: measured there, or the least seen under load.
+
+    `rows` are the samples (of the prepared frame) in which it was seen.
+    """
 
     latency_ms: float
     is_measured: bool
     depth: float
+    rows: pd.DataFrame = field(repr=False, compare=False)
 
 
 def levels(series: DeviceSeries) -> list[list[Level]]:
@@ -245,14 +249,15 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     is_lone = bool(np.isnan(length).all())
     if alone.sum() >= 3 or requests[alone].sum() >= 500 or (alone.any() and is_lone):
         level = _level(frame, np.sort(places[alone]))
-        return Baseline(level.latency_ms, True, level.depth)
+        return Baseline(level.latency_ms, True, level.depth, level.rows)
     if not enough.any():
         return None
     cost = weighted.values(frame, "cost_ms")[places]
     order = np.flatnonzero(enough)[np.argsort(cost[enough], kind="stable")]
     reached = np.cumsum(requests[order]) >= 0.1 * requests[order].sum()
     place = order[int(np.argmax(reached))]
-    return Baseline(float(cost[place]), False, float(weighted.values(frame, "depth")[places[place]]))
+    at = places[place]
+    return Baseline(float(cost[place]), False, float(weighted.values(frame, "depth")[at]), frame.iloc[[at]])
 
 
 def elasticity(low: Level, high: Level) -> float:

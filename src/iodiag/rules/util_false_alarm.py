@@ -26,7 +26,7 @@ import pandas as pd
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.load_lines import Values, disks_below, inflation, numbers, parallelism, state
+from iodiag.derive.load_lines import Values, both, disks_below, inflation, numbers, parallelism, state
 from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -125,7 +125,7 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
         if "scaled" in load.legs and load.higher is not None:
             reads = ", {higher_reads_times:.2f}x the reads" if "higher_reads_times" in values else ""
             yield cite(
-                load.higher.rows,
+                both(load.level.rows, load.higher.rows),
                 "the same device did {higher_rate} requests/s at {higher_depth} in flight: "
                 "{higher_times:.2f}x "
                 "as many as at {depth}" + reads,
@@ -149,7 +149,8 @@ def _against(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     values: Values = numbers(series, load)
     if load.elasticity < _USELESS:
         text = "from {lower_depth} to {depth} in flight the rate hardly grew (elasticity {elasticity:.2f})"
-        yield cite(load.level.rows, text, values, weighs="against")
+        rows = load.level.rows if load.lower is None else both(load.lower.rows, load.level.rows)
+        yield cite(rows, text, values, weighs="against")
     elif len(load.level.rows) == 1:
         yield cite(load.level.rows, "a single sample shows this level", weighs="against")
 
