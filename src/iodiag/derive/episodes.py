@@ -32,14 +32,14 @@ def episodes(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> Iterator[pd.DataF
         if not len(holds):
             continue
         breaks = np.flatnonzero(np.diff(np.searchsorted(places, holds)) > gap + 1) + 1
-        for part in np.split(holds, breaks):
-            first, last = int(part[0]), int(part[-1])
-            if len(part) >= 0.8 * (last - first + 1):
-                runs.append((first, last))
-            else:
-                runs.extend((int(place), int(place)) for place in part)
-    for first, last in sorted(runs, key=lambda run: run[0] - run[1]):
-        yield frame.iloc[first : last + 1]
+        begins, ends = np.append(0, breaks), np.append(breaks, len(holds))
+        firsts, lasts = holds[begins], holds[ends - 1]
+        is_dense = ends - begins >= 0.8 * (lasts - firsts + 1)
+        alone = holds[np.repeat(~is_dense, ends - begins)]
+        first, last = np.append(firsts[is_dense], alone), np.append(lasts[is_dense], alone)
+        runs.extend(sorted(zip(first.tolist(), last.tolist(), strict=True)))
+    for begin, end in sorted(runs, key=lambda run: run[0] - run[1]):
+        yield frame.iloc[begin : end + 1]
 
 
 def longest(frame: pd.DataFrame, mask: Mask, gap: int = 1) -> pd.DataFrame | None:

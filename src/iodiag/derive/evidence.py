@@ -8,6 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from iodiag.model.capture import Fact
@@ -69,16 +70,18 @@ def cite(
         source, lines = _stated_at(values)
         quotes = tuple(Quote(source, line, "") for line in lines)
         return Evidence(text, values, source, lines, len(lines), quotes, weighs)
-    sources = rows["source"].astype(str)
-    source = sources.iloc[0]
-    lines = tuple(dict.fromkeys(int(line) for line in rows.loc[sources == source, "line"]))
+    sources = rows["source"]
+    source = str(sources.iloc[0])
+    own = rows["line"].to_numpy()[(sources == source).to_numpy()]
     picked = [0, len(rows) - 1]
     if worst is not None and worst in rows and rows[worst].notna().any():
         picked.insert(0, int(rows[worst].fillna(-math.inf).to_numpy(dtype=float).argmax()))
-    places = dict.fromkeys((sources.iloc[i], int(rows["line"].iloc[i])) for i in picked)
+    places = dict.fromkeys((str(sources.iloc[i]), int(rows["line"].iloc[i])) for i in picked)
     quotes = tuple(Quote(name, line, "") for name, line in places)
-    if len(lines) > MOST_LINES:
+    if len(np.unique(own)) > MOST_LINES:
         lines = tuple(sorted({line for name, line in places if name == source}))
+    else:
+        lines = tuple(dict.fromkeys(int(line) for line in own))
     return Evidence(text, values, source, lines, len(rows), quotes, weighs)
 
 

@@ -139,7 +139,7 @@ def prepared(series: DeviceSeries) -> pd.DataFrame:
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
     if "prepared" not in series.memo:
-        series.memo["prepared"] = _prepared(series.frame)
+        series.memo["prepared"] = weighted.finished(_prepared(series.frame))
     found: pd.DataFrame = series.memo["prepared"]
     return found
 

@@ -118,16 +118,14 @@ def with_reads(frame: pd.DataFrame) -> pd.DataFrame:
     least, so at most write_kb / 4 of the requests were writes; where that is no more than a
     twentieth of all, the rest stands for the reads, and their size is known within as much.
     """
-    frame = frame.copy()
     util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
     # util counts whole ticks on some kernels; what was in flight bounds it from above
-    frame["busy"] = np.where(np.isnan(depth), util, np.minimum(util, depth))
+    busy = np.where(np.isnan(depth), util, np.minimum(util, depth))
     reads, ios = weighted.values(frame, "reads_per_s"), weighted.values(frame, "ios_per_s")
     writes = weighted.values(frame, "write_kb_per_s") / KB_PER_PAGE
     bounded = np.isnan(reads) & (writes <= 0.05 * ios) & (weighted.values(frame, "read_kb_per_s") > 0)
-    frame["reads_per_s"] = np.where(bounded, ios - writes, reads)
-    frame["is_bounded"] = bounded
-    return frame
+    reads = np.where(bounded, ios - writes, reads)
+    return weighted.finished(frame.assign(busy=busy, reads_per_s=reads, is_bounded=bounded))
 
 
 def _pattern(rows: pd.DataFrame) -> ReadPattern:

@@ -115,7 +115,12 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     edges = np.flatnonzero((np.diff(nothing.astype(np.int8)) != 0) | (np.diff(streams) != 0)) + 1
     begins = np.concatenate([np.zeros(1, dtype=np.int64), edges])
     ends = np.concatenate([edges, np.full(1, len(frame))])
-    is_run = nothing[begins] if len(frame) else np.zeros(1, dtype=np.bool_)
+    if not nothing.any():
+        return
+    # silent all along, and busy throughout, or idle with busy time booked in the sample after
+    after = np.append(util, 0.0)[ends]
+    is_idle = ~np.logical_or.reduceat(busy, begins)
+    is_run = nothing[begins] & (np.logical_and.reduceat(busy, begins) | (is_idle & (after > 1)))
     for begin, end in zip(begins[is_run].tolist(), ends[is_run].tolist(), strict=True):
         run = slice(begin, end)
         is_released = end < len(frame) and streams[end] == streams[begin]

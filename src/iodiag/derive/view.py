@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from iodiag.derive.weighted import finished
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
 
@@ -37,7 +38,7 @@ class DeviceSeries:
     @cached_property
     def loaded(self) -> pd.DataFrame:
         """The samples in which the device was not idle."""
-        return self.frame[~self.frame["is_idle"]]
+        return finished(self.frame[~self.frame["is_idle"]])
 
     @cached_property
     def leaves(self) -> tuple[Device, ...]:
@@ -103,13 +104,25 @@ class View:
         return frame if frame is not None and len(frame) else None
 
     @cached_property
+    def _filled(self) -> dict[tuple[str, str], bool]:
+        return {}
+
+    def has(self, table: str, column: str) -> bool:
+        """Whether any row of a table has a value in a column."""
+        place = (table, column)
+        if place not in self._filled:
+            frame = self.tables[table]
+            self._filled[place] = column in frame and bool(frame[column].notna().any())
+        return self._filled[place]
+
+    @cached_property
     def devices(self) -> tuple[DeviceSeries, ...]:
         """Every device with samples, in the order of their first appearance."""
         disk = self.table("disk")
         if disk is None:
             return ()
         return tuple(
-            DeviceSeries(str(name), frame, self.topology.find(str(name)), self.topology)
+            DeviceSeries(str(name), finished(frame), self.topology.find(str(name)), self.topology)
             for name, frame in disk.groupby("device", observed=True, sort=False)
         )
 

@@ -83,12 +83,11 @@ def _missing(rule: Rule, view: View) -> tuple[str, ...]:
     for alternative in rule.needs.one_of:
         lacking: list[str] = []
         for name, columns in alternative.items():
-            table = view.table(name)
-            if table is None:
+            if view.table(name) is None:
                 lacking.append(name)
                 continue
             for column in columns:
-                if not any(c in table and table[c].notna().any() for c in column.split("|")):
+                if not any(view.has(name, one) for one in column.split("|")):
                     lacking.append(f"{name}.{column}")
         if not lacking:
             return ()

@@ -86,13 +86,21 @@ def _contrasts(view: View, found: dict[str, pd.DataFrame], limits: Limits) -> It
             continue
         key = {"disk": "printed", "cpu": "cpu"}.get(family)
         first_key = {"disk": "device", "cpu": "cpu"}.get(family)
+        parts = _parts(later, key)
         for number in range(len(found[family])):
             rows = found[family].iloc[[number]]
             item = str(rows[first_key].iloc[0]) if first_key else ""
-            same = later["source"] == str(rows["source"].iloc[0])
-            if key:
-                same &= later[key].astype(str) == item
-            yield from _of_columns(family, item, rows, later[same], limits)
+            same = parts.get((str(rows["source"].iloc[0]), item), later.iloc[:0])
+            yield from _of_columns(family, item, rows, same, limits)
+
+
+def _parts(frame: pd.DataFrame, key: str | None) -> dict[tuple[str, str], pd.DataFrame]:
+    """The rows of each source and item, "" where a table has no items."""
+    parts = {}
+    for source, rows in frame.groupby("source", observed=True, sort=False):
+        items = rows.groupby(key, observed=True, sort=False) if key else (("", rows),)
+        parts.update({(str(source), str(item)): own for item, own in items})
+    return parts
 
 
 def _of_columns(

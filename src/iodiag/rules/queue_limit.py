@@ -69,8 +69,9 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | No
             depths = weighted.values(level.frame, "depth")[level.places]
             if len(depths) < limits.least_samples or unloaded is None:
                 continue
-            is_steady = np.percentile(depths, 90) <= limits.steady * np.median(depths)
-            is_known = any(abs(np.median(depths) / size - 1) <= limits.near / 100 for size in sizes)
+            usual = np.median(depths)
+            is_steady = np.percentile(depths, 90) <= limits.steady * usual
+            is_known = any(abs(usual / size - 1) <= limits.near / 100 for size in sizes)
             is_slow = unloaded.is_measured and level.latency_ms > limits.inflation * unloaded.latency_ms
             if is_steady and is_known and is_slow:
                 return level, unloaded
