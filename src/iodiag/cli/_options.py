@@ -128,6 +128,9 @@ _OPTIONS = (
         help="Exit with 1 on a finding this severe or worse (of AFTER, where two sides are compared).",
     ),
     click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood."),
+    click.option(
+        "--no-charts", is_flag=True, help="No charts, neither in HTML nor as files beside -o FILE.md."
+    ),
     click.option("--quiet", is_flag=True, help="No notes on standard error."),
     click.option("--no-color", is_flag=True, help="No colour on a terminal."),
 )
@@ -178,13 +181,30 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
 
         report = anonymous_report(report, names)
     for path, chosen in formats.items():
-        write_whole(Path(path), _render(report, chosen))
+        beside = _write(report, Path(path), chosen, not options["no_charts"])
         if not options["quiet"]:
-            click.echo(f"iodiag: wrote {shown(path)}", err=True)
+            charts = f" and {beside} chart{'s' * (beside != 1)} beside it" if beside else ""
+            click.echo(f"iodiag: wrote {shown(path)}{charts}", err=True)
     if not formats:
-        _print(report, options["format_"], options["no_color"])
+        _print(report, options)
     if options["fail_on"] is not None and _is_met(report, options["fail_on"]):
         sys.exit(EXIT_FAIL_ON)
+
+
+def _write(report: Report, path: Path, chosen: str, with_charts: bool) -> int:
+    """Write a report, charts of Markdown first: it never names a file that is not there. Returns how many."""
+    if chosen != "md" or not with_charts:
+        write_whole(path, _render(report, chosen, with_charts))
+        return 0
+    from iodiag.report.as_markdown import render
+    from iodiag.report.charts import chart_files
+
+    by_section = chart_files(report, path.stem)
+    files = {chart.name: chart for charts in by_section.values() for chart in charts}
+    for chart in files.values():
+        write_whole(path.parent / chart.name, chart.png)
+    write_whole(path, render(report, by_section))
+    return len(files)
 
 
 def _format_of(path: str, stated: str | None) -> str:
@@ -198,18 +218,23 @@ def _format_of(path: str, stated: str | None) -> str:
     return ending
 
 
-def _render(report: Report, chosen: str) -> str:
-    written = {"html": report.to_html, "json": report.to_json, "sarif": report.to_sarif}
+def _render(report: Report, chosen: str, with_charts: bool) -> str:
+    if chosen == "html":
+        from iodiag.report.as_html import render
+
+        return render(report, with_charts)
+    written = {"json": report.to_json, "sarif": report.to_sarif}
     return written.get(chosen, report.to_markdown)()
 
 
-def _print(report: Report, format_: str | None, no_color: bool) -> None:
+def _print(report: Report, options: dict[str, Any]) -> None:
+    format_, no_color = options["format_"], options["no_color"]
     if format_ is None and sys.stdout.isatty():
         from iodiag.report.as_terminal import console, show
 
         show(report, console(sys.stdout, no_color=True if no_color else None))
         return
-    text = _render(report, format_ or "md")
+    text = _render(report, format_ or "md", not options["no_charts"])
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     sys.stdout.buffer.write(b"" if text.endswith("\n") else b"\n")
     sys.stdout.buffer.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,15 @@ def template(name: str) -> Template:
 def css() -> str:
     """The style of every page."""
     return _text_of("page.css")
+
+
+def policy() -> str:
+    """What a browser may load for a page: its one style and the charts' own attributes, and nothing else."""
+    style = b64encode(sha256(css().encode()).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; style-src-elem 'sha256-{style}'; style-src-attr 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _text_of(name: str) -> str:

@@ -7,23 +7,22 @@ the only markup that is put in as it is, and matplotlib has escaped the text in 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import _account, _comparison, _outline, _templates, _text
+from iodiag.report import _account, _comparison, _outline, _templates, _text, charts
 from iodiag.report._outline import Part
+from iodiag.report.charts import CHARTS_SHOWN, Key
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
     from iodiag.report._chart import Picture
 
-Key = tuple[str, int]
 PAGE_BYTES = 5_000_000
 SVG_BYTES = 300_000
-CHARTS_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -58,25 +57,14 @@ def render(report: Report, with_charts: bool = True) -> str:
     if not with_charts:
         return page
     room = PAGE_BYTES - len(page.encode())
-    return _page(template, report, parts, _draw(_drawable(report, parts), room))
-
-
-def _drawable(report: Report, parts: list[Part]) -> Iterator[tuple[Key, list[Picture]]]:
-    """What gets charts: the sections of a comparison, then the findings, each with its key in the page."""
-    from iodiag.report import _comparison_picture, _picture
-
-    if report.comparison is not None:
-        for section in _comparison.sections(report, report.comparison):
-            found = _comparison_picture.pictures(report, report.comparison, section.subject)
-            yield ("moved", section.number), found
-    for part in parts:
-        yield ("finding", part.number), _picture.pictures(report, part.finding)
+    return _page(template, report, parts, _draw(charts.wanted(report, parts), room))
 
 
 def _page(template: Template, report: Report, parts: list[Part], drawn: dict[Key, Drawn]) -> str:
     return template.render(
         **_compared(report),
         css=_templates.css(),
+        policy=_templates.policy(),
         title=_outline.title(report),
         plain=_text.plain,
         is_link=_text.is_link,
@@ -129,7 +117,7 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
     first_shown: dict[Picture, Key] = {}
     total = 0
     for key, pictures in wanted:
-        charts: list[Chart] = []
+        shown: list[Chart] = []
         remarks: list[str] = []
         for picture in pictures:
             if picture in first_shown:
@@ -144,8 +132,8 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
             room -= chart.size
             total += 1
             first_shown[picture] = key
-            charts.append(chart)
-        drawn[key] = Drawn(tuple(charts), " ".join(dict.fromkeys(remarks)))
+            shown.append(chart)
+        drawn[key] = Drawn(tuple(shown), " ".join(dict.fromkeys(remarks)))
     return drawn
 
 

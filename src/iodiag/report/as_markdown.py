@@ -7,7 +7,8 @@ a link or a mention: names stand in code spans, quotes in fences, prose is escap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
@@ -16,6 +17,9 @@ from iodiag.report._account import Remark, Table
 from iodiag.report._comparison import Section
 from iodiag.report._outline import Part, Point
 from iodiag.report._text import Span, Spans
+from iodiag.report.charts import ChartFile, Key
+
+Charts = Mapping[Key, Sequence[ChartFile]]
 
 # what GitHub turns into links and mentions wherever it stands in text, escaped or not
 _LINKED = re.compile(r"://|www\.|[\w.+\-]@\w|(?<![^\W_])[@#]\w|\bGH-\d", re.IGNORECASE)
@@ -23,16 +27,17 @@ _SPECIAL = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&
 _BLOCK_START = re.compile(r"^(?:([#>+=\-])|(\d{1,9})([.)])(?=\s|$))")
 
 
-def render(report: Report) -> str:
-    """The whole report, ready to be pasted into a ticket."""
+def render(report: Report, charts: Charts | None = None) -> str:
+    """The whole report, ready to be pasted into a ticket; `charts` are files that will lie beside it."""
+    charts = charts or {}
     lines = [
         f"# {inline(_outline.title(report))}",
         "",
         f"**{inline(_outline.headline(report))}**",
         "",
         *(f"- **{label}:** {inline(value)}" for label, value in _outline.overview(report)),
-        *(_compared(report, report.comparison) if report.comparison else ()),
-        *_findings(report),
+        *(_compared(report, report.comparison, charts) if report.comparison else ()),
+        *_findings(report, charts),
         *_ignored(report),
         *_clear(report),
         *_unjudged(report),
@@ -113,7 +118,7 @@ def table_lines(table: Table) -> Iterator[str]:
         yield from ("", _block(_text.prose(table.left_out)))
 
 
-def _compared(report: Report, comparison: Comparison) -> Iterator[str]:
+def _compared(report: Report, comparison: Comparison, charts: Charts) -> Iterator[str]:
     """What moved, and what became of the findings; the analysis of after follows."""
     yield from ("", "## What moved")
     settings = _comparison.settings(report, comparison)
@@ -125,7 +130,7 @@ def _compared(report: Report, comparison: Comparison) -> Iterator[str]:
     if not sections:
         yield from ("", "Nothing could be compared.")
     for section in sections:
-        yield from _section(section)
+        yield from _section(section, charts.get(("moved", section.number), ()))
     others = _comparison.others(comparison)
     if others.rows:
         yield from ("", "### Other devices", "", *table_lines(others))
@@ -148,12 +153,13 @@ def _method(comparison: Comparison) -> Iterator[str]:
         yield from ("", "## How this was compared", "", *(f"- {_block(words)}" for words in method))
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: Section, charts: Sequence[ChartFile]) -> Iterator[str]:
     yield from ("", f"### {inline(section.heading)}", "")
     if section.reading:
         yield from (_block(section.reading), "")
     yield from (f"- **{label}:** {inline(value)}" for label, value in section.facts)
     yield from (f"- {_block(remark)}" for remark in section.remarks)
+    yield from _images(charts)
     yield from ("", *table_lines(section.changes))
     if section.loads.rows:
         yield from ("", "#### Latency at matched load, before → after", "", *table_lines(section.loads))
@@ -162,7 +168,7 @@ def _section(section: Section) -> Iterator[str]:
         yield from _point(point)
 
 
-def _findings(report: Report) -> Iterator[str]:
+def _findings(report: Report, charts: Charts) -> Iterator[str]:
     yield from ("", "## Findings after" if report.comparison else "## Findings")
     parts = _outline.parts(report)
     if not parts:
@@ -170,15 +176,16 @@ def _findings(report: Report) -> Iterator[str]:
     if len(parts) > 1:
         yield from ("", *table_lines(_outline.summary_table(report)))
     for part in parts:
-        yield from _finding(part)
+        yield from _finding(part, charts=charts.get(("finding", part.number), ()))
 
 
-def _finding(part: Part, fate: str = "") -> Iterator[str]:
+def _finding(part: Part, fate: str = "", charts: Sequence[ChartFile] = ()) -> Iterator[str]:
     lead = fate or f"{part.number}. {part.severity.capitalize()}"
     yield from ("", f"### {lead}: {inline(part.title)}", "")
     yield from (_block(part.summary), "")
     for label, value in part.facts:
         yield f"- **{label}:** {inline(value)}"
+    yield from _images(charts)
     for heading, points in part.evidence:
         yield from ("", f"#### {heading}", "")
         for point in points:
@@ -192,6 +199,13 @@ def _finding(part: Part, fate: str = "") -> Iterator[str]:
         yield from ("", "#### Commands to confirm it", "", *fenced("\n".join(part.confirm).split("\n"), "sh"))
     if part.references:
         yield from ("", "#### References", "", *(f"- {_reference(r)}" for r in part.references))
+
+
+def _images(charts: Sequence[ChartFile]) -> Iterator[str]:
+    """Each chart with its words, for who cannot see it and for where only the text is pasted."""
+    for chart in charts:
+        words = _escaped(_text.visible(chart.description), False)
+        yield from ("", f"![{words}]({quote(chart.name)})", "", _block(_text.prose(chart.caption)))
 
 
 def _point(point: Point) -> Iterator[str]:
