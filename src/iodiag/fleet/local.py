@@ -44,8 +44,12 @@ class Workers:
         while True:
             suspects: list[Item] = []
             for item in islice(waiting, self._count * (1 + AHEAD) - len(running)):
-                running[self._pool.submit(function, item)] = item
-            if not running:
+                try:
+                    running[self._pool.submit(function, item)] = item
+                except BrokenProcessPool:
+                    suspects.append(item)
+                    break
+            if not running and not suspects:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 item = running.pop(future)
