@@ -30,7 +30,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     def check(name: str, text: str) -> None:
         path: Path = folder / name
         if request.config.getoption("--update-golden"):
-            folder.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
         assert text == path.read_text(encoding="utf-8"), f"{path} differs; --update-golden rewrites it"
 

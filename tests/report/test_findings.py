@@ -1,0 +1,166 @@
+"""What a report says of each rule's finding, word for word, as a person read and passed it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import iodiag
+from iodiag.model.report import Report
+from iodiag.rules import all_rules
+from writers import archives, capture_writer, captures
+from writers.loads import load, lsblk
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+FLASH, SPINS = lsblk(("sda", False)), lsblk(("sda", True))
+
+
+def of(rows: list[dict[str, float]]) -> str:
+    return captures.iostat([{"sda": row} for row in rows])
+
+
+def held(rate: float, depth: float, size: float = 4.0) -> dict[str, float]:
+    """A queue of `depth` at a rate that something fixes."""
+    return load(rate, 1000 * depth / rate, size=size, util=100)
+
+
+def backlog() -> list[str]:
+    rows = [load(100, 100, depth=10 + 4 * n) for n in range(20)]
+    return [of(rows).replace("Linux 6.1.0", "Linux 2.6.32-431.el6")]
+
+
+def lost_merges() -> list[str]:
+    def writes(merged: float) -> dict[str, float]:
+        return {
+            "w/s": 2000 * (1 - merged),
+            "wrqm/s": 2000 * merged,
+            "%wrqm": 100 * merged,
+            "wkB/s": 8000,
+            "%util": 50,
+        }
+
+    return [of([writes(0.98)] * 20 + [writes(0.1)] * 20), SPINS]
+
+
+def discards() -> list[str]:
+    def reads(wait: float) -> dict[str, float]:
+        return {"r/s": 200, "rkB/s": 1600, "r_await": wait, "aqu-sz": 0.3, "%util": 30}
+
+    beside = {"d/s": 40, "dkB/s": 40960, "d_await": 20}
+    noise = [0.9, 1.0, 1.1, 1.05, 0.95] * 4
+    return [of([reads(1.5 * n) for n in noise] + [reads(9 * n) | beside for n in noise]), FLASH]
+
+
+def micro_bursts() -> list[str]:
+    shares = [0.1 + 0.08 * (n % 9) for n in range(27)]
+    return [of([load(1000 * s, 20, size=4, util=100 * s) for s in shares]), FLASH]
+
+
+def pinned_queue() -> list[str]:
+    sysfs = "/sys/block/sda/queue/nr_requests:128\n/sys/block/sda/queue/rotational:0\n"
+    return [of([load(900, 1, size=4)] * 10 + [load(2560, 50, size=4)] * 20), sysfs]
+
+
+def stolen() -> list[str]:
+    cpu = {"%user": 20.0, "%steal": 40.0, "%idle": 40.0}
+    return [captures.iostat([{"sda": load(100, 2)}] * 20, cpu)]
+
+
+def rising_queue() -> list[str]:
+    return [of([held(3000 * (1 + 0.002 * ((n * 7) % 5 - 2)), 8 + 2 * n) for n in range(20)]), FLASH]
+
+
+def pressure() -> list[str]:
+    clocks = [f"13:00:{second:02}" for second in range(2, 42, 2)]
+    text = captures.banner() + "\n13:00:00 %sio-10 %sio-60 %sio-300 %sio %fio-10 %fio-60 %fio-300 %fio\n"
+    text += "".join(f"{clock} 84.0 80.0 60.0 84.0 72.0 70.0 50.0 72.0\n" for clock in clocks)
+    text += "\n13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15 blocked\n"
+    return [text + "".join(f"{clock} 1 90 8.0 7.5 6.0 7\n" for clock in clocks)]
+
+
+def slow_night() -> list[str]:
+    disk = archives.disk(6, step=1200.0, slower=archives.between(98, 105, 5.0))
+    return [capture_writer.iostat(archives.load_of(disk))]
+
+
+CAPTURES: dict[str, str | Callable[[], list[str]]] = {
+    "approaching-saturation": "seeds/ssd-two-loads.txt",
+    "backend-latency-shift": "cases/emptied-burst-bucket",
+    "backlog-drift": backlog,
+    "blocked-tasks": "cases/writeback-burst",
+    "burst-bucket-empty": "cases/emptied-burst-bucket",
+    "coalescing-loss": lost_merges,
+    "counter-anomaly": "cases/slow-member",
+    "discard-stall": discards,
+    "first-report-since-boot": "cases/commit-stall",
+    "flush-latency": "cases/commit-stall",
+    "fragmentation-sized-reads": "seeds/fragmented-table-scan.txt",
+    "hung-io": "cases/hung-disk",
+    "interval-too-long": "seeds/raid5-small-writes-sar.txt",
+    "iowait-misread": "seeds/fragmented-table-scan.txt",
+    "latency-above-baseline": slow_night,
+    "layer-iops-mismatch": "seeds/raid5-layers-iostat.txt",
+    "low-concurrency-bound": "seeds/util-1-thread.txt",
+    "micro-burst-throttle": micro_bursts,
+    "mixed-await": "cases/emptied-burst-bucket",
+    "psi-io-pressure": pressure,
+    "queue-limit": pinned_queue,
+    "raid-degraded": "mdadm/raid5-degraded.txt",
+    "raid-partial-stripe-write": "cases/raid5-small-writes",
+    "raid-resync-load": "seeds/raid5-layers-iostat.txt",
+    "serialized-commit": "cases/commit-stall",
+    "slow-member": "cases/slow-member",
+    "stack-double-count": "cases/raid5-small-writes",
+    "steal-noisy-neighbour": stolen,
+    "svctm-misread": "iostat/11.5.4-x.txt",
+    "swap-thrash": "vmstat/4.0.2-swap-thrash.txt",
+    "throttled-above-device": "cases/cgroup-limit",
+    "true-saturation": "seeds/util-ladder.txt",
+    "util-false-alarm": "cases/ssd-two-in-flight",
+    "util-sampling-bias": "iostat/12.0.3-x-dec0.txt",
+    "volume-cap": rising_queue,
+    "writeback-burst": "cases/writeback-burst",
+}
+"""Where each rule's finding is shown: a sample, or the texts of one that is written here."""
+
+
+@cache
+def analyzed(place: str | Callable[[], list[str]]) -> Report:
+    if isinstance(place, str):
+        found, problems = iodiag.read_many([SAMPLES / place])
+        assert not problems
+    else:
+        found = [
+            iodiag.read(io.BytesIO(text.encode()), name=f"capture-{number}.txt")
+            for number, text in enumerate(place(), 1)
+        ]
+    return iodiag.analyze(found)
+
+
+def test_every_rule_has_a_golden_finding():
+    assert set(CAPTURES) == set(all_rules())
+
+
+@pytest.mark.parametrize("rule", CAPTURES)
+def test_a_finding_reads_as_it_was_passed(golden, monkeypatch, rule):
+    monkeypatch.chdir(SAMPLES)
+    report = analyzed(CAPTURES[rule])
+    finding = next(found for found in report.findings if found.rule == rule)
+    shown = replace(
+        report,
+        iodiag="0",
+        generated="2026-01-02T03:04:05+00:00",
+        headline="",
+        devices=(),
+        findings=(finding,),
+        outcomes=(),
+        thresholds={rule: report.thresholds[rule]},
+    )
+    text = shown.to_markdown().replace(f"{SAMPLES}/", "samples/")
+    start, end = text.index("### 1. "), text.index("\n## ", text.index("### 1. "))
+    golden(f"findings/{rule}.md", text[start:end])
