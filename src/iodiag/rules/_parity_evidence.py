@@ -65,9 +65,11 @@ def evidence(
         text = "nothing states the members of {device}; {members}"
         yield cite(None, text, {**values, **said}, weighs="against")
     elif array.is_level_stated:
-        yield cite(None, "{level} states that {device} is {layout} on {legs} members", {**values, **said})
+        text = "{level} states that {device} is {layout} on {legs} members"
+        yield cite(None, text, {**values, "level": said["level"]})
     else:
-        yield cite(None, "{members} states the {legs} members of {device}, but no level", {**values, **said})
+        text = "{members} states the {legs} members of {device}, but no level"
+        yield cite(None, text, {**values, "members": said["members"]})
     if array.shared:
         shared: Values = {"shared": ", ".join(array.shared)}
         yield cite(
@@ -96,6 +98,6 @@ _DIFFER = (
     "by the writes {by_writes:.2f} of what was written took the slow path, by the reads {by_reads:.2f}: "
     "the two counts differ, as they do where the stripe cache spares reads"
 )
-_COST = "each {unit} costs {cost:.1f} kB on the members; RAID10 would need {mirror:.1f} instead of {cost:.1f}"
+_COST = "each {unit} costs {cost:.1f} kB on the members; RAID10 would need {mirror:.1f}"
 _SMALL = "the members' requests average {leg_size} kB; a resync moves {resync} kB and more at once"
 _LARGE = "the members' requests average {leg_size} kB: a resync would look the same"

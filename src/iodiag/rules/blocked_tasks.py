@@ -61,7 +61,9 @@ def _finding(view: View, rows: pd.DataFrame, mean: float, is_direct: bool, limit
     at_most: Confidence = "high" if is_sustained(rows) and is_direct else "low"
     most = float(np.nanmax(weighted.values(rows, "waiting")))
     values: dict[str, float | str] = {"tasks": mean, "most": most, "count": len(rows)}
-    said = f" on {view.cpus} CPUs" if view.cpus else ""
+    if view.cpus:
+        values["cpus"] = view.cpus
+    said = " on {cpus:g} CPUs" if view.cpus else ""
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
     return RULE.finding(
         limits,
@@ -72,7 +74,7 @@ def _finding(view: View, rows: pd.DataFrame, mean: float, is_direct: bool, limit
         evidence=(
             cite(
                 rows,
-                f"{{tasks:.1f}} {source}, up to {{most:g}} (samples: {{count}})",
+                f"{{tasks:.1f}} {source}{said}, up to {{most:g}} (samples: {{count}})",
                 values,
                 worst="waiting",
             ),

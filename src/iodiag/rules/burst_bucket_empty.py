@@ -146,7 +146,7 @@ def _known(rows: pd.DataFrame, rate: float, quantity: Quantity, unit: float) -> 
     elif number is not None:
         yield cite(
             rows,
-            "{rate} is near {round:g}, a round number as settings are",
+            "the low rate is {round:g} or nearly so, a round number as settings are",
             values | {"round": number / unit},
         )
 

@@ -124,14 +124,14 @@ def _contrast(contrast: Contrast) -> Evidence:
     entry = registry.find(contrast.family, contrast.column)
     values: dict[str, float | str] = {
         "meaning": entry.meaning if entry else contrast.column,
-        "of": f" of {contrast.item}" if contrast.item not in ("", "all") else "",
+        "of": f"{contrast.item}: " if contrast.item not in ("", "all") else "",
         "value": contrast.value,
         "least": contrast.least,
         "most": contrast.most,
         "reports": contrast.reports,
         "unit": entry.unit if entry else "",
     }
-    text = "{meaning}{of}: {value} {unit} since boot, {least} to {most} in the {reports} reports after it"
+    text = "{of}{meaning}: {value} {unit} since boot, {least} to {most} in the {reports} reports after it"
     return cite(contrast.rows, text, values)
 
 

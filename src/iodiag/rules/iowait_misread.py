@@ -40,8 +40,10 @@ def _finding(side: Side, limits: Limits) -> Finding:
     values = side.cpu.numbers()
     text = (
         "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available: up to "
-        "{ceiling:.2f} times the work, where iowait taken at its word promises {without_iowait:.2f} times"
+        "{ceiling:.2f} times the work"
     )
+    if side.cpu.idle >= 1:
+        text += ", where iowait taken at its word promises {without_iowait:.2f} times"
     if side.cpu.available <= limits.masked:
         text = (
             "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"

@@ -101,7 +101,7 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: 
         confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
         devices=devices,
         summary=say(_SPAN if spans else _CAPPED, values),
-        evidence=(
+        evidence=_once(
             *_evidence(low),
             *_evidence(high),
             *([cite(_both(low, high), _APART, values)] if spans else []),
@@ -110,6 +110,14 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: 
         ),
         refutes=("limits that are given in bytes per second or in device time, not in requests",),
     )
+
+
+def _once(*evidence: Evidence) -> tuple[Evidence, ...]:
+    """Evidence without what an earlier item said: layers may share their extremes."""
+    first: dict[str, Evidence] = {}
+    for item in evidence:
+        first.setdefault(item.text, item)
+    return tuple(first.values())
 
 
 def _both(low: Extreme, high: Extreme) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.derive.episodes import is_sustained
-from iodiag.derive.evidence import cite, say
+from iodiag.derive.evidence import Weighs, cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.view import View
 from iodiag.derive.writeback import Floods, Throttle, floods, throttle
@@ -92,9 +92,12 @@ def _of_floods(found: Floods, values: dict[str, float | str], victims: str) -> I
         yield cite(found.inside, "they come every {period:.0f} s", {"period": found.period_s})
     if found.blocked >= 0:
         tasks: dict[str, float | str] = {"tasks": found.blocked, "outside": found.blocked_outside}
-        waits = found.blocked >= 1
+        weighs: Weighs = "for" if found.blocked >= 1 else "against"
         text = "{tasks} tasks are blocked on I/O in them, {outside} between them"
-        yield cite(found.queue, text, tasks, weighs="for" if waits else "against", worst="blocked")
+        if found.blocked == found.blocked_outside:
+            # the rows have no clock of their own, and count for the floods and for what lies between
+            weighs, text = "context", "{tasks} tasks are blocked on I/O over the whole capture"
+        yield cite(found.queue, text, tasks, weighs=weighs, worst="blocked")
 
 
 def _throttled(found: Throttle, limits: Limits) -> Finding:
