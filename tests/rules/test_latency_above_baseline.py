@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 import pytest
 
+import iodiag
 from writers import capture_writer as writer
 from writers.archives import between, disk, load_of, nightly
 from writers.scenarios import lsblk
@@ -107,3 +109,19 @@ def test_it_takes_the_place_of_a_step_that_knows_no_hours(report_of):
     rules = {f.rule for f in report.findings}
     assert RULE in rules
     assert "backend-latency-shift" not in rules
+
+
+def test_an_archive_of_sadc_says_the_same():
+    load = load_of(disk(6, step=1200.0, slower=between(98, 105, 5.0)))
+    capture = iodiag.read(io.BytesIO(writer.sar(load, {"sda": (8, 0)})), name="sa")
+    finding = only(iodiag.analyze([capture], rules=[RULE]))
+    assert finding.devices == ("dev8-0",)
+    assert finding.evidence[0].values["hours"] == 7
+    assert finding.evidence[0].values["ratio"] > 2.5
+
+
+def test_what_changed_is_said_to_the_sample(report_of):
+    finding = only(report_of(SLOW, rules=[RULE], devices=["sda"]))
+    (began,) = [item for item in finding.evidence if item.text.startswith("it began")]
+    assert began.text.startswith("it began at 02:20:00: sda answers more slowly")
+    assert began.weighs == "context"
