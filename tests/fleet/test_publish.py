@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 
 from fleet.conftest import Fleet, everything, run_here
@@ -62,6 +64,15 @@ def test_the_report_says_what_the_tables_say(fleet, data_set):
     assert report["totals"]["hosts"] == report["totals"]["host_days"] == 5
     assert {one["host"] for one in report["hosts"]} >= {one.host for one in fleet.planted}
     assert report["failed"][0]["inputs"] == 1
+
+
+def test_a_file_whose_name_is_no_text_is_a_line_like_any_other(fleet, data_set, tmp_path):
+    odd = tmp_path / os.fsdecode(b"b\xffd")
+    odd.write_bytes(b"\x00\x01 holds nothing")
+    shutil.copytree(data_set, tmp_path / "out")
+    run_here([str(fleet.inputs), str(odd)], tmp_path / "out")
+    manifest = pd.read_parquet(tmp_path / "out" / "manifest.parquet")
+    assert manifest.set_index("input").loc[f"{tmp_path}/b\\udcffd", "status"] == "unknown"
 
 
 @pytest.mark.parametrize("statement", SQL, ids=range(len(SQL)))

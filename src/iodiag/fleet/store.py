@@ -295,7 +295,15 @@ def table_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     """Rows as an Arrow table with the columns of a joined file."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist(rows, schema=schema(name))
+    storable = [{column: _storable(value) for column, value in row.items()} for row in rows]
+    return pa.Table.from_pylist(storable, schema=schema(name))
+
+
+def _storable(value: Any) -> Any:
+    """Text that UTF-8 can hold: a byte of a file's name that is none stays as an escape, `\\udcff`."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _parquet(table: pa.Table) -> bytes:
