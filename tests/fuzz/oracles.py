@@ -12,6 +12,7 @@ from iodiag.model.capture import Capture, Source
 from iodiag.model.columns import KEYS
 
 _SAMPLED = 6
+_QUOTING = re.compile(r"\s*(?:>\s?)+")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _SUFFIX = {
     "": 1.0,
@@ -83,11 +84,11 @@ def _check_row(source: Source, row: dict[str, Any], is_printed: bool) -> None:
 def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     """What may stand on a line: its text, and what it was before mail or a terminal broke it."""
     text = source.quote(line)
-    below = [source.quote(number) for number in range(line, line + _PARTS)]
+    below = [_QUOTING.sub("", source.quote(number)) for number in range(line, line + _PARTS)]
     yield text
     for count_of_parts in (2, 3, 4):
         yield "".join(below[:count_of_parts])
-    yield source.quote(line - 1) + text
+    yield source.quote(line - 1) + _QUOTING.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if sum(1 for _ in _numbers(text)) < count:

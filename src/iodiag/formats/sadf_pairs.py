@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ def _parts(lines: Lines, chosen: Ints) -> Iterator[Part]:
 def _runs(codes: Ints, first: Ints) -> dict[bytes, Ints]:
     """The places where runs of equal names begin, by these names."""
     found: dict[bytes, list[int]] = {}
-    for begin, end in zip(first.tolist(), [*first[1:].tolist(), len(codes)], strict=True):
+    for begin, end in pairwise([*first.tolist(), len(codes)]):
         found.setdefault(codes[begin:end].tobytes(), []).append(begin)
     return {run: np.array(starts, dtype=np.int64) for run, starts in found.items()}
 

@@ -58,7 +58,7 @@ def zip_members(
             if stream.skip(missing) < missing:
                 raise stream.damage or DamageError("is cut off", is_cut=True)
         elif refusal:
-            raise DamageError(f"holds {header.name}, which {refusal} and has no size", is_cut=True)
+            raise DamageError(f"holds {header.name[-200:]!r}, which {refusal} and has no size", is_cut=True)
         else:
             for _ in body.pieces():
                 pass
