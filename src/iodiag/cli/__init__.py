@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
@@ -83,6 +84,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every error is one line, and a closed pipe or Ctrl-C ends it quietly."""
+    # asked to end: leave as an error would, so that no temporary file stays
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         status = cli.main(prog_name="iodiag", standalone_mode=False)
     except click.UsageError as error:
@@ -95,4 +98,9 @@ def main() -> None:
         # whoever read the output has gone: point stdout at nothing, so that the exit is quiet
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        # files have said so by their name: this is standard output, on a disk that is full for instance
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"iodiag: standard output: cannot be written ({error.strerror or error})", err=True)
+        sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

@@ -88,21 +88,29 @@ def read_inputs(
 
 
 def write_whole(path: Path, text: str | bytes) -> None:
-    """Write a file under a temporary name and rename it: no half file ever stands under its name."""
+    """Write a file under a temporary name and rename it: no half file ever stands under its name.
+
+    A pipe or a device is written to as it stands, and a link's target is what becomes the file.
+    """
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    target = Path(os.path.realpath(path))
     name = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
+        if os.path.exists(target) and not os.path.isfile(target):
+            target.write_bytes(data)
+            return
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".iodiag.", delete=False) as handle:
             name = handle.name
             handle.write(data)
         os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
+        os.replace(name, target)
     except OSError as error:
-        if name is not None and os.path.exists(name):
-            os.unlink(name)
         fail(
             shown(f"{path}: cannot be written ({error.strerror or error}); choose another place"), EXIT_USAGE
         )
+    finally:
+        if name is not None and os.path.exists(name):
+            os.unlink(name)
 
 
 def _umask() -> int:

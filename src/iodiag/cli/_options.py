@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from iodiag.cli._common import (
     complete_rule,
     ignores,
     load_config,
+    one_line,
     shown,
     thresholds,
     write_whole,
@@ -184,7 +186,7 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
         beside = _write(report, Path(path), chosen, not options["no_charts"])
         if not options["quiet"]:
             charts = f" and {beside} chart{'s' * (beside != 1)} beside it" if beside else ""
-            click.echo(f"iodiag: wrote {shown(path)}{charts}", err=True)
+            click.echo(f"iodiag: wrote {one_line(shown(path))}{charts}", err=True)
     if not formats:
         _print(report, options)
     if options["fail_on"] is not None and _is_met(report, options["fail_on"]):
@@ -213,7 +215,7 @@ def _format_of(path: str, stated: str | None) -> str:
         raise ConfigError(
             f"-o {path}: the ending picks no format; use .md, .html, .json or .sarif, or give --format"
         )
-    if not Path(path).parent.is_dir() or Path(path).is_dir():
+    if not os.path.isdir(Path(path).parent) or os.path.isdir(path):
         raise ConfigError(f"-o {path}: cannot be written there; give a file in a directory that exists")
     return ending
 

@@ -109,6 +109,7 @@ def workers(count: int) -> Iterator[Workers]:
 def _begin() -> None:
     """Leave Ctrl-C to the parent, and end when the parent does, even when it was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -28,7 +28,7 @@ from iodiag.sources._stream import ByteStream, DamageError, pieces_of, rest_of
 from iodiag.sources._supportconfig import is_supportconfig
 from iodiag.sources._tar import Member, is_tar, tar_members
 from iodiag.sources._zip import is_zip, zip_members
-from iodiag.sources.files import Opened, decoded, expand, open_input, source_of, whole
+from iodiag.sources.files import Opened, decoded, expand, in_utf8, open_input, source_of, whole
 from iodiag.sources.limits import in_units, limits, raising
 from iodiag.sources.remote import is_remote, list_remote, shown_address
 
@@ -161,8 +161,9 @@ def find(place: str | Path | BinaryIO, is_known: IsKnown, name: str | None = Non
     elif isinstance(place, (str, Path)) and str(place) != "-" and os.path.isdir(place):
         top = Path(place)
         files = ((path.relative_to(top).as_posix(), ByteStream(_file(path))) for path in expand(top))
-        prefix = "" if str(top) == "." else f"{str(top).rstrip('/')}/"
-        yield from _directory(_closing(files), prefix, str(top), is_known)
+        name = in_utf8(str(top))
+        prefix = "" if name == "." else f"{name.rstrip('/')}/"
+        yield from _directory(_closing(files), prefix, name, is_known)
         return
     yield from _file_or_archive(open_input(place, name), is_known)
 

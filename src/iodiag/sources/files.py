@@ -40,7 +40,7 @@ def load(source: str | Path | BinaryIO, name: str | None = None) -> Source:
 def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened:
     """An input, open to be read forward. Raises SourceError when it cannot be opened."""
     if not isinstance(source, (str, Path)):
-        label = name or str(getattr(source, "name", "(stream)"))
+        label = name or in_utf8(str(getattr(source, "name", "(stream)")))
         return Opened(label, ByteStream(pieces_of(source.read)))
     if str(source) == "-":
         return Opened(name or "(stdin)", ByteStream(pieces_of(sys.stdin.buffer.read)))
@@ -52,13 +52,17 @@ def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened
         raise SourceError(f"{path}: is a directory; give the files in it, or the directory to `analyze`")
     try:
         handle = path.open("rb")
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); check the name and the rights"
-        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise SourceError(f"{path}: cannot be read ({reason}); check the name and the rights") from None
     stream = ByteStream(_pieces_of_file(handle))
     stream.peek(1)  # from here on closing the stream closes the file
-    return Opened(name or str(source), stream, str(path.parent), path)
+    return Opened(name or in_utf8(str(source)), stream, in_utf8(str(path.parent)), path)
+
+
+def in_utf8(name: str) -> str:
+    """A file's name as it can be written: bytes that are no UTF-8 as escapes."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def whole(opened: Opened, stream: ByteStream) -> Source:
