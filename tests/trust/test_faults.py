@@ -102,7 +102,8 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path):
     came: list[bytes] = []
     reader = threading.Thread(target=lambda: came.append((tmp_path / "pipe.md").read_bytes()))
     reader.start()
-    assert invoke("analyze", LADDER, "-o", tmp_path / "link.md", "-o", tmp_path / "pipe.md").exit_code == 0
+    outputs = ("-o", tmp_path / "link.md", "-o", tmp_path / "pipe.md")
+    assert invoke("analyze", LADDER, "--no-charts", *outputs).exit_code == 0
     reader.join()
     assert (tmp_path / "link.md").is_symlink()
     assert (tmp_path / "pipe.md").is_fifo()

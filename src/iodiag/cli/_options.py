@@ -195,7 +195,8 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
 
 def _write(report: Report, path: Path, chosen: str, with_charts: bool) -> int:
     """Write a report, charts of Markdown first: it never names a file that is not there. Returns how many."""
-    if chosen != "md" or not with_charts:
+    is_no_file = os.path.exists(path) and not os.path.isfile(path)  # nothing belongs beside /dev/stdout
+    if chosen != "md" or not with_charts or is_no_file:
         write_whole(path, _render(report, chosen, with_charts))
         return 0
     from iodiag.report.as_markdown import render
