@@ -66,7 +66,12 @@ def test_every_sample_is_rendered_from_its_json_as_from_its_captures(path):
 
 @pytest.mark.parametrize("ending", ["md", "html", "json"])
 def test_a_report_is_recognised_by_its_content_and_rendered_in_any_format(tmp_path, ending):
-    first, again, written = (tmp_path / name for name in (f"a.{ending}", f"b.{ending}", "notes.txt"))
+    # charts beside a report are called after it
+    for folder in ("first", "again"):
+        (tmp_path / folder).mkdir()
+    first, again, written = (
+        tmp_path / name for name in (f"first/r.{ending}", f"again/r.{ending}", "notes.txt")
+    )
     assert run("analyze", LADDER, "-o", first, "-o", tmp_path / "r.json").exit_code == 0
     (tmp_path / "r.json").rename(written)
     done = run("analyze", written, "-o", again, "--quiet")
