@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,10 @@ _FEW_LINES = 20_000
 _LONGEST_LINE = 10_000
 _LONGEST_CLOCK = 40
 _TAIL = 10
+_STRETCH = 1 << 19
+
+_NUMBERS_FOLLOW = re.compile(rb"\d\S{0,30}[ \t]+(?:[AP]M[ \t]+)?\d[\d.,]*[ \t]+\d[\d.,]*[ \t]")
+_THREE_WORDS = re.compile(rb"\S+[ \t]+\S+[ \t]+\S")
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -25,8 +30,8 @@ def candidates(text: Text) -> Ints:
 
     In a long text a line is left out when the line above is not blank and either a line with the
     same first eight bytes is row-like (its second token is a number), or it begins with a digit, has
-    three tokens or more, and its last ten bytes hold no letter, slash or per cent sign: headers always
-    end in a word. A comment of sar, which may end in anything, is found by its COM.
+    three tokens or more, and has numbers next or no letter, slash or per cent sign in its last ten
+    bytes: headers always end in a word. A comment of sar, which may end in anything, is found by its COM.
     """
     if len(text) <= _FEW_LINES:
         return np.flatnonzero(~text.is_blank)
@@ -41,7 +46,7 @@ def candidates(text: Text) -> Ints:
     digits = np.flatnonzero(is_digit & ~may_be)
     may_be[digits] = _needs_look(text, digits)
     if not may_be[digits].all():
-        may_be[list(_lines_with(text, b" COM ", b"\tCOM "))] = True
+        may_be[list(_comments(text))] = True
     return np.flatnonzero(may_be & ~text.is_blank)
 
 
@@ -58,11 +63,21 @@ def _needs_look(text: Text, lines: Ints) -> Bools:
     result: Bools = sizes < _TAIL
     long = np.flatnonzero(~result)
     result[long] = _has_word(text.eights[ends[long] - 8]) | _has_word(text.eights[ends[long] - _TAIL])
-    ends_in_blank = text.bytes[ends - 1] <= 32
-    for place in np.flatnonzero(~result & ((sizes <= _LONGEST_CLOCK) | ends_in_blank)).tolist():
+    # rows may end in a name: that of a file system, or of a device with sar -p
+    ending_in_words = np.flatnonzero(result)
+    result[ending_in_words] = _lacks(text, lines[ending_in_words], _NUMBERS_FOLLOW)
+    short = np.flatnonzero(~result & (sizes <= _LONGEST_CLOCK))
+    result[short] = _lacks(text, lines[short], _THREE_WORDS)
+    for place in np.flatnonzero(~result & (text.bytes[ends - 1] <= 32)).tolist():
         words = text.line(int(lines[place]))[:_LONGEST_LINE].split()
         result[place] = len(words) < 3 or not is_number(words[-1])
     return result
+
+
+def _lacks(text: Text, lines: Ints, beginning: re.Pattern[bytes]) -> list[bool]:
+    """Which lines do not begin as a pattern says."""
+    edges = zip(text.starts[lines].tolist(), text.ends[lines].tolist(), strict=True)
+    return [not beginning.match(text.data, first, last) for first, last in edges]
 
 
 def _has_word(eights: npt.NDArray[np.uint64]) -> Bools:
@@ -76,11 +91,9 @@ def _has_word(eights: npt.NDArray[np.uint64]) -> Bools:
     return result
 
 
-def _lines_with(text: Text, *marks: bytes) -> Iterator[int]:
-    """The lines that hold one of some marks."""
-    for mark in marks:
-        at = text.data.find(mark)
-        while at >= 0:
-            line = int(np.searchsorted(text.ends, at))
-            yield line
-            at = text.data.find(mark, int(text.ends[line]))
+def _comments(text: Text) -> Iterator[int]:
+    """The lines that hold the COM of a comment."""
+    for begin in range(0, len(text.data), _STRETCH):
+        for at in (begin + np.flatnonzero(text.bytes[begin : begin + _STRETCH] == ord("C"))).tolist():
+            if text.data[max(at - 1, 0) : at + 4] in (b" COM ", b"\tCOM "):
+                yield int(np.searchsorted(text.ends, at))

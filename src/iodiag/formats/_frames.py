@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from iodiag.formats._body import Floats
 from iodiag.formats._found import Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._row import is_kernel_name
@@ -129,38 +129,30 @@ def _frames(
             data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
             data |= {name: pd.Categorical(cells[places]) for name, cells in rows.labels.items()}
-        own = {
-            column.column: number
-            for number, column in enumerate(layout.columns)
-            if (column.family or layout.family) == family
-            and not column.is_label
-            and column.column is not None
-        }
-        frames[family] = _frame(data, own, rows.numbers[places])
+        for number, column in enumerate(layout.columns):
+            own = (column.family or layout.family) == family and not column.is_label
+            if own and column.column is not None:
+                data[column.column] = rows.numbers[places, number]
+        # a frame of thousands of rows shares its columns with the rows rather than copying them
+        frames[family] = pd.DataFrame(data, copy=False)
     finished = layout.finish(frames) if layout.finish else frames
     yield from (_Frame(family, frame, is_part(layout)) for family, frame in finished.items())
 
 
-def _frame(front: dict[str, object], columns: dict[str, int], numbers: Floats) -> pd.DataFrame:
-    """A frame of the columns in front and some columns of numbers, which it shares rather than copies."""
-    places = list(columns.values())
-    if places == list(range(numbers.shape[1])):
-        own = numbers
-    elif places == list(range(places[0], places[0] + len(places))) if places else False:
-        own = numbers[:, places[0] : places[0] + len(places)]
-    else:
-        own = numbers[:, places]
-    return pd.concat([pd.DataFrame(front), pd.DataFrame(own, columns=list(columns), copy=False)], axis=1)
-
-
 def categorical(codes: Ints | npt.NDArray[np.int8], words: Sequence[str]) -> pd.Categorical[str]:
     """The words that codes stand for, as a column whose categories are those used, sorted."""
+    if len(words) == 1 and len(codes):
+        return pd.Categorical.from_codes(np.zeros(len(codes), np.int8), dtype=_words((words[0],)))
     used = np.bincount(codes, minlength=len(words)) > 0
     order = sorted(np.flatnonzero(used).tolist(), key=lambda code: words[code])
     rank = np.zeros(len(words), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    names = pd.Index([words[code] for code in order], dtype="str")
-    return pd.Categorical.from_codes(rank[codes], categories=names)
+    return pd.Categorical.from_codes(rank[codes], dtype=_words(tuple(words[code] for code in order)))
+
+
+@lru_cache(maxsize=64)
+def _words(words: tuple[str, ...]) -> pd.CategoricalDtype[Any]:
+    return pd.CategoricalDtype(pd.Index(words, dtype="str"))
 
 
 def _time(timing: Timing, places: Ints | slice, is_aware: bool) -> pd.Series[pd.Timestamp]:

@@ -66,6 +66,7 @@ _HEAD = 1 << 20
 _HEAD_LINES = 50_000
 _MOST_LIKE = 4  # lines alike that are looked at
 _LINES_NEXT = 7  # and so many of each with those below it
+_MOST_IN_FRONT = 3
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _IS_ODD = np.ones(256, dtype=np.bool_)
 _IS_ODD[list(b"0123456789., \t\n")] = False
@@ -201,7 +202,8 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
 def _telling(data: bytes) -> list[Piece]:
     """The lines that may show how a text is dressed: no plain rows but those next to another line.
 
-    A plain row is a name, or none, and numbers; another line counts a few times, whatever its digits are.
+    A plain row is a clock, a name, or none, and numbers; of other lines alike, but for their digits, a few
+    are enough.
     """
     text = Text.of(data)
     is_other = ~_is_plain_row(text)
@@ -216,19 +218,20 @@ def _telling(data: bytes) -> list[Piece]:
 
 
 def _is_plain_row(text: Text) -> Bools:
-    """Which lines hold nothing but numbers behind their first word."""
+    """Which lines hold nothing but numbers behind a few words in front: a clock, a name."""
     if not len(text):
         return text.is_blank
+    is_solid = (text.bytes != 32) & (text.bytes != 9) & (text.bytes != 10)
+    is_begin = is_solid.copy()
+    is_begin[1:] &= ~is_solid[:-1]
+    words = np.cumsum(is_begin, dtype=np.int32)
     odd = np.flatnonzero(_IS_ODD[text.bytes])
-    line = np.searchsorted(text.ends, odd)
     last_odd = text.starts - 1
-    last_odd[line] = odd
-    blanks = np.cumsum((text.bytes == 32) | (text.bytes == 9), dtype=np.int32)
-    last = np.maximum(text.ends - 1, text.starts)
-    first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, last))
-    at_odd = blanks[np.maximum(last_odd, 0)]
-    is_in_first_word = (at_odd == blanks[first]) & (text.bytes[first] > 32) & (blanks[last] > at_odd)
-    result: Bools = (last_odd < text.starts) | is_in_first_word
+    last_odd[np.searchsorted(text.ends, odd)] = odd
+    first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, text.ends))
+    in_front = words[np.maximum(last_odd, 0)] - words[first] + is_begin[first]
+    behind = words[last] - words[np.maximum(last_odd, 0)]
+    result: Bools = (last_odd < text.starts) | ((in_front <= _MOST_IN_FRONT) & (behind >= in_front))
     return result
 
 

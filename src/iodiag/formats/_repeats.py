@@ -20,13 +20,14 @@ from iodiag.formats import _clock
 from iodiag.formats._clock import Clock, Floats
 from iodiag.formats._found import CLASS, UNSEEN, Block, Repeat, Walk
 from iodiag.formats._headers import find_header
-from iodiag.formats._lines import Ints, Text
+from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._open_table import State
 
 _FEWEST_ROUNDS = 2
 _LONGEST_ROUND = 400
 _LONGEST_LINE = 1000
-_MOST_SHARE = 0.3  # of a text's lines; where more may be structure, it is no regular capture
+_MOST_SHARE = 0.7  # of a text's lines; where more may be structure, it is no regular capture
+_AT_ONCE = 10_000  # lines that are compared together
 _MOST_LIKE = 16  # lines of one length that differ in more than the digits of clocks
 _LINES_BELOW = 3  # what the walk looks at below a line
 _TIME = re.compile(rb"(?<![\d:.])\d\d:\d\d:\d\d(?![\d:.])")
@@ -98,8 +99,8 @@ class Repeats:
         if rounds < _FEWEST_ROUNDS:
             return at
         taken = _Round(found, self, at, size).repeated(state, rounds)
-        if taken:
-            self.moments.clear()
+        # what is not regular here need not be looked at again at every line
+        self.moments.clear()
         return at + taken * size
 
     def _rounds(self, at: int, size: int) -> int:
@@ -330,15 +331,24 @@ def _likeness(text: Text, visited: Ints) -> Ints:
         for _ in range(_MOST_LIKE):
             if len(group) < 2:
                 break
-            chars = _matrix(text, visited[group])
-            if _TIME.search(chars[0].tobytes()):
-                chars = np.where(chars - np.uint8(48) < 10, np.uint8(48), chars)
-            is_like = (chars == chars[0]).all(axis=1)
+            parts = [group[at : at + _AT_ONCE] for at in range(0, len(group), _AT_ONCE)]
+            is_like = np.concatenate(
+                [_is_like_first(text, visited[group[:1]], visited[part]) for part in parts]
+            )
             result[group[is_like]] = number
             number += 1
             group = group[~is_like]
     below = _below(text, visited)
     result = np.where((result < 0) | (below < 0), -1, result * 3**_LINES_BELOW + below)
+    return result
+
+
+def _is_like_first(text: Text, first: Ints, lines: Ints) -> Bools:
+    """Which lines have the bytes of another of their length, but for the digits of one with a clock."""
+    shown, chars = _matrix(text, first), _matrix(text, lines)
+    if _TIME.search(shown.tobytes()):
+        shown, chars = (np.where(part - np.uint8(48) < 10, np.uint8(48), part) for part in (shown, chars))
+    result: Bools = (chars == shown).all(axis=1)
     return result
 
 

@@ -229,10 +229,12 @@ def _count_reports(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[
     """
     keys, begins = [], []
     for rows, timing in zip(all_rows, all_timings, strict=True):
-        first, nth = found.blocks.report[rows.block].astype(np.float64), _occurrence(rows)
+        first, has_time = found.blocks.report[rows.block].astype(np.float64), np.zeros(1, dtype=np.bool_)
         if rows.layout.clock == "row":
-            has_time = ~np.isnan(timing.local)
-            first, nth = np.where(has_time, timing.local, -1.0), np.where(has_time, 0, nth)
+            first = np.where(np.isnan(timing.local), -1.0, timing.local)
+            has_time = ~np.isnan(timing.local) | rows.is_average
+        nth = np.zeros(len(first), dtype=np.int64) if has_time.all() else _occurrence(rows)
+        nth = np.where(has_time, 0, nth)
         parts = (timing.segment, first, nth)
         is_new = np.ones(len(first), dtype=np.bool_)
         is_new[1:] = np.logical_or.reduce([part[1:] != part[:-1] for part in parts])

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from iodiag.formats._sar_columns import SECTIONS, combine_long_cpu, find_section
@@ -134,10 +135,14 @@ def _unfold(frames: dict[str, pd.DataFrame], key: str, column: str) -> dict[str,
         if not items:
             result[family] = frame
             continue
-        rest = [name for name in frame.columns if name not in items]
-        long = frame.melt(rest, items, key, column)
-        long[key] = pd.Categorical(long[key].str.removeprefix(_SPREAD))
-        result[family] = long.sort_values("line", kind="stable", ignore_index=True)
+        rest = frame[[name for name in frame.columns if name not in items]]
+        words = [str(name).removeprefix(_SPREAD) for name in items]
+        order = sorted(range(len(words)), key=words.__getitem__)
+        codes = np.tile(np.argsort(order), len(frame))
+        long = rest.take(np.repeat(np.arange(len(frame)), len(items))).reset_index(drop=True)
+        long[key] = pd.Categorical.from_codes(codes, pd.Index([words[place] for place in order]))
+        long[column] = frame[items].to_numpy().ravel()
+        result[family] = long
     return result
 
 

@@ -1,0 +1,150 @@
+"""Long texts: structure taken in repeats and rows in stretches give what a look at every line gives."""
+
+# ruff: noqa: E501  # lines of captures stay as they are printed
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iodiag.formats import _candidates, _rows, _walk
+from iodiag.formats._body import Tokens
+from iodiag.formats._lines import Text
+from text_reading import Reading, reading
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+TEXTS = sorted(
+    path
+    for tool in ("iostat", "sar", "vmstat", "mpstat", "cases")
+    for path in (SAMPLES / tool).rglob("*.txt")
+)
+CLOCKS = ("%m/%d/%Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%S+0200", "%m/%d/%y %H:%M:%S", "Time: %H:%M:%S", "")
+CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           1.00    0.00    2.00    3.00    0.00   94.00\n\n"
+DISK = "Device            r/s     w/s     rkB/s     wkB/s  %util\n"
+LIVE_SAR = "\n{t}        DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await     %util\n{u}        sda {a:9.2f}      8.00      0.00      4.00      0.00      0.10      0.20\n"
+
+
+def quick(data: bytes, stretch: int = 1 << 19) -> Reading:
+    """What is read when every text counts as a long one."""
+    with patch.object(_candidates, "_FEW_LINES", 0), patch.object(_rows, "_STRETCH", stretch):
+        return reading(data)
+
+
+def assert_same(data: bytes, stretch: int = 1 << 19) -> Reading:
+    """Both ways of reading end in the same tables, lines, notes and account."""
+    careful, other = reading(data), quick(data, stretch)
+    for ours, theirs in ((careful.tables, other.tables), (careful.averages, other.averages)):
+        assert list(ours) == list(theirs)
+        for family, frame in ours.items():
+            pd.testing.assert_frame_equal(frame, theirs[family], check_exact=True)
+    assert careful.notes == other.notes
+    assert careful.sections == other.sections
+    assert careful.counts == other.counts
+    return other
+
+
+def reports(clock: str, count: int, step_s: int = 61) -> str:
+    """iostat -xt of two disks, over hours, noons and midnights."""
+    parts = ["Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"]
+    for moment in pd.date_range("2026-11-20 21:00:07", periods=count, freq=f"{step_s}s"):
+        shown = f"{moment.strftime(clock)}\n" if clock else ""
+        rows = "".join(f"{name:<13}{moment.second:8.2f} 1.00 2.00 3.00 4.00\n" for name in ("sda", "nvme0n1"))
+        parts.append(f"{shown}{CPU}{DISK}{rows}\n\n")
+    return "".join(parts)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_samples(path: Path):
+    assert_same(path.read_bytes(), stretch=997)
+
+
+@pytest.mark.parametrize("stretch", [1, 2, 7, 64, 300, 1000])
+def test_stretches_of_every_size(stretch: int):
+    assert_same(reports(CLOCKS[0], 12).encode(), stretch)
+    assert_same((SAMPLES / "sar" / "12.7.7-dx.txt").read_bytes(), stretch)
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_repeats_are_taken_together_and_keep_their_clocks(clock: str):
+    text = reports(clock, 400)
+    visits = 0
+
+    def counted(*args):
+        nonlocal visits
+        visits += 1
+        return visit(*args)
+
+    visit = _walk._visit
+    assert_same(text.encode())
+    with patch.object(_walk, "_visit", counted):
+        read = quick(text.encode())
+    assert visits < text.count("\n") / 20
+    assert len(read.disk) == 800
+    assert read.disk["report"].tolist() == [n for n in range(400) for _ in range(2)]
+
+
+def test_live_sar_repeats_its_header_with_a_new_clock():
+    parts = ["Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n"]
+    for n, moment in enumerate(pd.date_range("2026-11-20 22:30:00", periods=300, freq="30s")):
+        later = moment + pd.Timedelta("30s")
+        parts.append(LIVE_SAR.format(t=f"{moment:%H:%M:%S}", u=f"{later:%H:%M:%S}", a=float(n)))
+    disk = assert_same("".join(parts).encode()).disk
+    assert disk["time"].diff().dropna().unique().tolist() == [pd.Timedelta("30s")]
+    assert str(disk["time"].iloc[-1]) == "2026-11-21 01:00:00"
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.sampled_from(CLOCKS), st.integers(1, 4))
+def test_damage_anywhere(seed: int, clock: str, damages: int):
+    lines = reports(clock, 30).split("\n")
+    choose = random.Random(seed)
+    for _ in range(damages):
+        at = choose.randrange(len(lines))
+        other = choose.randrange(len(lines))
+        lines[at : at + 1] = choose.choice(
+            [
+                [],
+                [lines[at], lines[other]],
+                [lines[at][: choose.randrange(len(lines[at]) + 1)]],
+                [lines[at].replace(".", ",")],
+                [f"{lines[at]}\r"],
+                ["Then the backup began."],
+                [lines[at].replace("0", "x", 1)],
+                ["", lines[at]],
+            ]
+        )
+    assert_same("\n".join(lines).encode(), stretch=choose.choice([64, 500, 1 << 19]))
+
+
+PRINTED = st.one_of(
+    st.from_regex(r"[0-9]{1,18}", fullmatch=True),
+    st.from_regex(r"[0-9]{0,16}[.][0-9]{1,6}", fullmatch=True),
+    st.floats(0, 1e13).map(lambda value: f"{value:.2f}"),
+    st.sampled_from(["-0.50", "-", "nan", "1e5", "1.", ".", "5%", "1.2.3", "12:00", "0x1"]),
+)
+
+
+@given(st.lists(PRINTED, min_size=1, max_size=40), st.booleans())
+def test_every_printed_number_is_float_s(words: list[str], has_comma: bool):
+    if has_comma:
+        words = [word.replace(".", ",") if len(word.partition(".")[2]) <= 2 else word for word in words]
+    text = Text.of(f"{' '.join(words)}\n".encode())
+    printed = Tokens(text, 0, 1).printed(np.arange(len(words)))
+    for place, word in enumerate(words):
+        plain = word.removesuffix("%").replace(",", ".")
+        if plain.replace(".", "", 1).removeprefix("-").isdigit() and not plain.endswith("."):
+            assert printed.value[place] == float(plain), word
+            assert not printed.is_bad[place]
+            if printed.is_plain[place]:
+                assert printed.decimals[place] == len(plain.partition(".")[2])
+                assert (printed.has_comma[place], printed.has_point[place]) == ("," in word, "." in word)
+        else:
+            assert np.isnan(printed.value[place])
+            assert printed.is_bad[place] == (word not in ("-", "nan"))
