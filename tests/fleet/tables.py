@@ -1,8 +1,13 @@
-"""The tables of an invented fleet: as the store has them, with planted troubles."""
+"""The tables of an invented fleet: as the store has them, with planted troubles.
+
+`PYTHONPATH=src:tests python -m fleet.tables HOSTS DAYS` measures the memory that the report on them takes.
+"""
 
 from __future__ import annotations
 
 import json
+import resource
+import sys
 
 import numpy as np
 import pandas as pd
@@ -186,3 +191,27 @@ def fleet(hosts: int = 40, days: int = 7, seed: int = 3) -> dict[str, pd.DataFra
         "outcomes": outcomes_table(names, dates, findings),
         "manifest": manifest_table(names, dates),
     }
+
+
+def measure(hosts: int, days: int) -> None:
+    """Print the peak memory before and after the summary of so many hosts, each with one device."""
+    from iodiag.fleet.summary import summarise
+
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+    names, dates = host_names(hosts), days_from(days)
+    findings = findings_table([finding(host, dates[-1], "hung-io") for host in names[::7]])
+    frames = {
+        "findings": findings,
+        "outcomes": outcomes_table(names, dates, findings),
+        "devices": devices_table(names, dates, model="SSD 960"),
+        "hours": hours_table(names, dates),
+    }
+    before = peak()
+    summarise(frames)
+    print(f"{len(frames['hours']):,} rows of hours: {before} MB as tables, {peak()} MB with the summary")
+
+
+if __name__ == "__main__":
+    measure(int(sys.argv[1]), int(sys.argv[2]))

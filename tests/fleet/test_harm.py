@@ -53,6 +53,14 @@ def test_effects_and_further_devices_are_not_counted_twice():
     assert (host.rule, host.severity, host.others) == ("slow-member", "warning", ())
 
 
+def test_advice_on_reading_the_numbers_is_no_harm():
+    rows = [finding("a", day, rule, "notice") for day in DAYS for rule in ("util-false-alarm", "mixed-await")]
+    found = report(rows)
+    assert found.hosts == ()
+    assert found.headline == "No trouble was found on 3 hosts."
+    assert found.totals.findings == 10
+
+
 def test_two_troubles_and_two_days_add_up():
     rows = [finding("a", day, rule) for day in DAYS[:2] for rule in ("hung-io", "swap-thrash")]
     (host,) = report(rows).hosts
@@ -102,18 +110,18 @@ def test_a_day_on_which_the_rule_could_not_judge_does_not_end_a_run():
     [
         (("notice", "notice"), "swap-thrash"),
         (("notice", "warning"), "swap-thrash"),
-        (("warning", "notice"), "iowait-misread"),
+        (("warning", "notice"), "blocked-tasks"),
     ],
 )
 def test_a_symptom_leads_only_over_causes_that_are_less_severe(severities, lead):
     whole_day = {"start": None, "end": None, "confidence": "high"}
     rows = [
-        finding("a", DAYS[0], "iowait-misread", severities[0], **whole_day),
+        finding("a", DAYS[0], "blocked-tasks", severities[0], **whole_day),
         finding("a", DAYS[0], "swap-thrash", severities[1], confidence="low"),
     ]
     (host,) = report(rows).hosts
     assert host.rule == lead
-    assert {host.rule, *host.others} == {"iowait-misread", "swap-thrash"}
+    assert {host.rule, *host.others} == {"blocked-tasks", "swap-thrash"}
 
 
 def test_evidence_is_from_the_worst_day_with_its_address():

@@ -25,8 +25,8 @@ LEAST_SHARE = 1 / 24
 """A trouble counts for an hour at least: sar's ten-minute means show little of what is shorter. One without
 a clock is a state that a listing shows (an array without a member), and counts for its whole day."""
 
-NO_CAUSES = frozenset({*SYMPTOMS, *ABOUT_NUMBERS, "iowait-misread", "util-false-alarm"})
-"""Rules that say what a host suffers or how its numbers are to be read, not what is wrong."""
+READING = frozenset({*ABOUT_NUMBERS, "iowait-misread", "util-false-alarm"})
+"""Rules that say how numbers are to be read; a host that they speak of may be perfectly well."""
 
 RANKED, MATRIX_HOSTS, MATRIX_RULES, OTHERS = 200, 40, 12, 6
 
@@ -40,6 +40,7 @@ def scored(findings: pd.DataFrame) -> pd.DataFrame:
     `rank` is the severity as a number, 0 for `info`.
     """
     is_root = findings["explained_by"].isna() & (findings["severity"] != "info")
+    is_root &= ~findings["rule"].isin(list(READING))
     rows = findings[is_root.to_numpy(dtype=bool)].copy()
     start, end = _instants(rows["start"]), _instants(rows["end"])
     share = ((end - start).dt.total_seconds() / 86400).clip(LEAST_SHARE, 1.0).fillna(1.0)
@@ -131,10 +132,10 @@ def ranking(rows: pd.DataFrame, found: States, link: ReportLink) -> tuple[Harmed
 
 
 def _lead(rules: pd.DataFrame) -> pd.Series:
-    """The rule that adds most harm; one of NO_CAUSES gives way to a cause that is as severe."""
+    """The rule that adds most harm; a symptom gives way to a cause that is as severe."""
     first = rules.iloc[0]
-    causes = rules[~rules["rule"].isin(list(NO_CAUSES)) & (rules["rank"] >= first["rank"])]
-    return causes.iloc[0] if first["rule"] in NO_CAUSES and len(causes) else first
+    causes = rules[~rules["rule"].isin(list(SYMPTOMS)) & (rules["rank"] >= first["rank"])]
+    return causes.iloc[0] if first["rule"] in SYMPTOMS and len(causes) else first
 
 
 def _since(found: States, host: str, rule: str, last: str) -> tuple[str, bool]:

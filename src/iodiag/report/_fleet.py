@@ -19,7 +19,8 @@ CHANGES_SHOWN, HOSTS_LISTED, SILENT_SHOWN = 20, 60, 60
 HARM_NOTE = (
     "Harm adds up, over days and over troubles that nothing else explains: severity (critical 100, "
     "warning 10, notice 1) × confidence (high 1, medium 0.6, low 0.3) × the share of the day it lasted, at "
-    "least one hour (without a clock, the whole day). Several devices of a host count once a day."
+    "least one hour (without a clock, the whole day). Several devices of a host count once a day, "
+    "advice on reading the numbers not at all."
 )
 
 CHANGE_NOTE = (

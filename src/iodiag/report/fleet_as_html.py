@@ -33,6 +33,7 @@ def render(report: FleetReport) -> str:
     """The whole report as a page; its size depends on the caps alone, not on the fleet."""
     return _templates.template("fleet.html").render(
         css=_templates.css(),
+        policy=_templates.policy(),
         plain=_text.plain,
         title=_fleet.title(report),
         headline=_fleet.headline(report),
