@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from iodiag.model.report import Report, Series
+from iodiag.model.finding import Quote
+from iodiag.model.report import Report, Series, UnparsedLine
 from iodiag.report import _text, as_html, figures
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
@@ -192,3 +193,41 @@ def test_long_series_stay_small():
     )
     report = Report("0", "", "x", findings=(finding,), series=series)
     assert len(report.to_html()) < 1_000_000
+
+
+def _many(count: int) -> Report:
+    """A report with so much of everything that its lists have to be cut."""
+    base = raid5_report()
+    long = Quote("x.txt", 1, "x" * 400)
+    evidence = tuple(
+        replace(one, text="word " * 700, quotes=(long,) * 3) for one in base.findings[3].evidence
+    )
+    findings = (replace(base.findings[3], evidence=evidence, devices=(f"sd{n}",)) for n in range(count))
+    outcomes = (
+        replace(one, devices=(f"sd{n}",), reason=f"reason {n} " * 40)
+        for n in range(count)
+        for one in base.outcomes
+    )
+    lines = tuple(UnparsedLine(at, "y" * 400, f"reason {at}") for at in range(50))
+    first = base.sources[0]
+    sources = (
+        replace(first, section=replace(first.section, source=f"{n}.txt"), unparsed=lines)
+        for n in range(count)
+    )
+    return replace(base, findings=tuple(findings), outcomes=tuple(outcomes), sources=tuple(sources))
+
+
+def test_no_capture_makes_a_page_larger_than_its_limit():
+    text = _many(250).to_html()
+    assert 1_000_000 < len(text.encode()) <= as_html.PAGE_BYTES
+    page = Page(text)
+    said = " ".join(" ".join(page.words).split())
+    entries = re.search(r"each list ends after (\d+) entries; the JSON report has all of them", said)
+    assert page.tags.count("article") == min(int(entries[1]), 100)
+    assert f"{250 - int(entries[1])} more rows in the JSON report." in said
+    assert set(page.values("aria-labelledby")) <= set(page.values("id"))
+    assert {v[1:] for v in page.values("href") if v.startswith("#")} <= set(page.values("id"))
+
+
+def test_a_page_that_fits_is_not_cut(raid5):
+    assert "To keep this file small" not in raid5

@@ -113,7 +113,8 @@ def dress(axis: Axes, palette: Palette) -> None:
 
 def title(axis: Axes, text: str, palette: Palette) -> None:
     """What the y axis shows, with its unit, above the axes."""
-    axis.set_title(text, loc="left", fontsize=9, color=palette[INK], pad=4)
+    # a place of its own spares matplotlib the search for one
+    axis.set_title(text, loc="left", fontsize=9, color=palette[INK], pad=4, y=1.0)
 
 
 def x_title(axis: Axes, text: str, palette: Palette) -> None:

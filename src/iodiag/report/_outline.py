@@ -158,8 +158,8 @@ def parts(report: Report) -> list[Part]:
     ]
 
 
-def summary_table(report: Report) -> Table:
-    """One row per finding."""
+def summary_table(report: Report, full: int = FULL_FINDINGS) -> Table:
+    """One row per finding; the first `full` of them are shown below as well."""
     ordered = findings_in_order(report.findings)
     has_hosts = len(report.hosts) > 1
     rows = []
@@ -171,8 +171,8 @@ def summary_table(report: Report) -> Table:
     hosts = ("Host",) if has_hosts else ()
     head = ("#", "Severity", "Confidence", "Finding", *hosts, "Devices")
     left_out = ""
-    if len(ordered) > FULL_FINDINGS:
-        left_out = f"The first {FULL_FINDINGS} are shown in full below; the JSON report has all of them."
+    if len(ordered) > full:
+        left_out = f"The first {full} are shown in full below; the JSON report has all of them."
     return Table(head, tuple(rows), frozenset({0}), left_out)
 
 

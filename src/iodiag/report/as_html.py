@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
 from iodiag.report import _account, _comparison, _outline, _templates, _text, charts
+from iodiag.report._account import Table
 from iodiag.report._outline import Part
 from iodiag.report.charts import CHARTS_SHOWN, Key
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from iodiag.report._chart import Picture
 
 PAGE_BYTES = 5_000_000
+MOST_ENTRIES = (None, 200, 60, 20, 5)
+"""How many entries lists may have, tried in turn until the page is small enough."""
+
 SVG_BYTES = 300_000
 
 
@@ -50,18 +52,44 @@ class Drawn:
 
 
 def render(report: Report, with_charts: bool = True) -> str:
-    """The whole report as a page of at most PAGE_BYTES; charts that would exceed that are left out."""
+    """The whole report as a page of at most PAGE_BYTES.
+
+    Lists that would exceed that are cut, and charts left out; the page says so.
+    """
     template = _templates.template("page.html")
     parts = _outline.parts(report)
-    page = _page(template, report, parts, {})
+    words = _words(report, parts)
+    for most in MOST_ENTRIES:
+        words["summary"] = _outline.summary_table(report, len(parts[:most]))
+        shown = words if most is None else {name: _cut(value, most) for name, value in words.items()}
+        page = template.render(**shown, most=most, drawn={})
+        if len(page.encode()) <= PAGE_BYTES:
+            break
     if not with_charts:
         return page
     room = PAGE_BYTES - len(page.encode())
-    return _page(template, report, parts, _draw(charts.wanted(report, parts), room))
+    drawn = _draw(charts.wanted(report, parts[:most]), room)
+    return template.render(**shown, most=most, drawn=drawn)
 
 
-def _page(template: Template, report: Report, parts: list[Part], drawn: dict[Key, Drawn]) -> str:
-    return template.render(
+def _cut(value: Any, most: int) -> Any:
+    """A list, a table or named tables with at most so many entries; anything else as it is."""
+    if isinstance(value, Table):
+        more = len(value.rows) - most
+        if more <= 0:
+            return value
+        left_out = f"{_text.plural(more, 'more row')} in the JSON report. {value.left_out}".rstrip()
+        return replace(value, rows=value.rows[:most], left_out=left_out)
+    if isinstance(value, list):
+        return [_cut(item, most) for item in value[:most]]
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Table):
+        return value[0], _cut(value[1], most)
+    return value
+
+
+def _words(report: Report, parts: list[Part]) -> dict[str, Any]:
+    """All that the page shows but its charts."""
+    return dict(
         **_compared(report),
         css=_templates.css(),
         policy=_templates.policy(),
@@ -73,9 +101,6 @@ def _page(template: Template, report: Report, parts: list[Part], drawn: dict[Key
         worst=report.worst() or "clear",
         parts=parts,
         nothing_found=_outline.nothing_found(report),
-        drawn=drawn,
-        summary=_outline.summary_table(report),
-        full=_outline.FULL_FINDINGS,
         ignored=_account.ignored(report),
         clear=_account.clear(report),
         unjudged=_account.unjudged(report),
