@@ -1,0 +1,98 @@
+// Opens pages in one headless Chromium and prints, as JSON, what is wrong with each.
+// usage: node check.mjs CHROMIUM FEW PAGE...
+// The first FEW of the pages are looked at closely, which takes several times as long.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const DESK = { width: 1000, height: 900 };
+const PHONE = { width: 360, height: 740 };
+const SHEET = { width: 688, height: 1000 }; // A4 less the margins that the page asks for
+const ELSEWHERE = "http://127.0.0.1:9/";
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const MODES = [
+  ["light", DESK, { media: "screen", colorScheme: "light" }, {}],
+  // what the colours and the width can change
+  ["dark, 360 px", PHONE, { media: "screen", colorScheme: "dark" }, { runOnly: ["color-contrast", "target-size"] }],
+  ["print", SHEET, { media: "print", colorScheme: "light" }],
+];
+
+const [executablePath, few, ...paths] = process.argv.slice(2);
+const thorough = new Set(paths.slice(0, Number(few)));
+const browser = await chromium.launch({ executablePath, args: FLAGS });
+const results = Object.fromEntries(paths.map((path) => [path, []]));
+const todo = [...paths];
+await Promise.all([worker(), worker()]);
+const policy = await policyHolds(paths[0]);
+await browser.close();
+console.log(JSON.stringify({ pages: results, policy }));
+
+async function worker() {
+  const page = await browser.newPage({ viewport: DESK });
+  const plain = await browser.newPage({ viewport: DESK, javaScriptEnabled: false });
+  for (let path = todo.shift(); path; path = todo.shift()) {
+    results[path] = await problems(page, path);
+    if (thorough.has(path)) results[path].push(...(await closely(page, plain, path)));
+  }
+}
+
+// whether a page is quiet and fits, on a desk, on a phone in the dark, and on paper
+async function problems(page, path) {
+  const own = pathToFileURL(path).href;
+  const found = [];
+  page.removeAllListeners();
+  page.on("console", (message) => found.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => found.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    if (request.url() !== own && !request.url().startsWith("data:")) found.push(`request: ${request.url()}`);
+  });
+  await page.goto(own);
+  for (const [mode, size, media] of MODES) {
+    await page.emulateMedia(media);
+    await page.setViewportSize(size);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) found.push(`${mode}: ${over} px wider than the window`);
+  }
+  return found;
+}
+
+// axe's rules in light and dark, and the same words without scripts
+async function closely(page, plain, path) {
+  const found = [];
+  await page.evaluate(axe);
+  for (const [mode, size, media, options] of MODES.slice(0, 2)) {
+    await page.emulateMedia(media);
+    await page.setViewportSize(size);
+    const { violations } = await page.evaluate((given) => window.axe.run(document, given), options);
+    found.push(...violations.map(({ id, nodes }) => `${mode}: ${id}: ${nodes[0].html.slice(0, 200)}`));
+  }
+  const words = () => document.body.innerText;
+  await page.setViewportSize(DESK);
+  await plain.goto(pathToFileURL(path).href);
+  const shown = await plain.evaluate(words);
+  if (!shown.trim() || shown !== (await page.evaluate(words))) found.push("without scripts: other words");
+  return found;
+}
+
+// each of these must be refused by the page's own policy
+async function policyHolds(path) {
+  const page = await browser.newPage();
+  await page.goto(pathToFileURL(path).href);
+  return page.evaluate(async (elsewhere) => {
+    const refused = new Set();
+    document.addEventListener("securitypolicyviolation", (event) => refused.add(event.effectiveDirective));
+    const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
+    add("script", { textContent: "document.title = 'ran'" });
+    add("style", { textContent: "body { display: none }" });
+    add("img", { src: elsewhere });
+    add("iframe", { src: elsewhere });
+    add("object", { data: elsewhere });
+    await fetch(elsewhere).catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return { refused: [...refused].sort(), ran: document.title === "ran" };
+  }, ELSEWHERE);
+}

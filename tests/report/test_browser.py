@@ -1,0 +1,77 @@
+"""Every sample's page in a real browser: Chromium without a window, driven by browser/check.mjs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import iodiag
+
+HERE = Path(__file__).parent / "browser"
+SAMPLES = Path(__file__).parents[2] / "samples"
+CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
+FILES = sorted(
+    path
+    for path in SAMPLES.rglob("*")
+    if path.is_file() and path.suffix != ".toml" and path.parent not in CASES
+)
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LOOKED_AT_CLOSELY = 20
+COMPARED = ("raid5-small-writes", "raid10-small-writes")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(SAMPLES))
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    """Where Chromium is, once everything else that it takes is known to be there."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    if shutil.which("node") is None:
+        pytest.skip("no node on this machine")
+    if not (HERE / "node_modules" / "axe-core").is_dir():
+        pytest.skip(f"`npm ci --prefix {HERE}` was not run")
+    return CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def checked(browser, tmp_path_factory) -> dict[str, Any]:
+    """What the browser found wrong, by the name of the sample; one browser for all of them."""
+    folder = tmp_path_factory.mktemp("pages")
+    pages = {}
+    sides = (iodiag.read(SAMPLES / "cases" / name) for name in COMPARED)
+    pages["compared"] = _written(folder / "compared.html", iodiag.compare(*sides))
+    for at, path in enumerate([*CASES, *FILES]):
+        captures, _ = iodiag.read_many([path])
+        pages[name_of(path)] = _written(folder / f"{at}.html", iodiag.analyze(captures))
+    # the largest pages have all that a page can have
+    largest = sorted(pages.values(), key=lambda page: -Path(page).stat().st_size)
+    script = ["node", HERE / "check.mjs", browser, LOOKED_AT_CLOSELY, *largest]
+    done = subprocess.run([str(word) for word in script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    return found | {"pages": {name: found["pages"][page] for name, page in pages.items()}}
+
+
+def _written(path: Path, report: Any) -> str:
+    path.write_text(report.to_html(), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["compared", *map(name_of, [*CASES, *FILES])])
+def test_a_page_is_quiet_fits_and_is_open_to_everybody(checked, name):
+    assert checked["pages"][name] == []
+
+
+def test_the_policy_of_a_page_refuses_everything_else(checked):
+    assert checked["policy"] == {
+        "refused": ["connect-src", "frame-src", "img-src", "object-src", "script-src-elem", "style-src-elem"],
+        "ran": False,
+    }
