@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Key = tuple[str, int]
 """The section that a chart stands in, `moved` or `finding`, and its number there."""
 
-CHARTS_SHOWN = 40
+CHARTS_SHOWN = 30
 
 
 @dataclass(frozen=True)
