@@ -147,6 +147,10 @@ def rendered(command: list[str], path: Path) -> None:
 
 
 def plain_environment() -> dict[str, str]:
-    """The environment with this very iodiag, and clocks and numbers that do not depend on who runs this."""
+    """The environment with this very iodiag, and clocks and numbers that do not depend on who runs this.
+
+    Python may keep its bytecode, as it does for whoever installs a package.
+    """
     package = str(Path(iodiag.__file__).parents[1])
-    return os.environ | {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC", "PYTHONPATH": package}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC", "PYTHONPATH": package}
