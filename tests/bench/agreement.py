@@ -40,9 +40,9 @@ def check(files: Files) -> Iterator[Agreed]:
     yardstick = yardsticks.naive_pandas(plain)
     sums = yardstick[[1 + place for place in _PRINTED]].sum().to_numpy()
     for way, path in (("iostat text", plain), ("iostat text, every row wrapped", broken)):
-        frame, calls = counted(path)
+        frame, agreed = counted(way, path)
         _assert_same(frame[list(_COLUMNS)].sum().to_numpy(), sums, way)
-        yield Agreed(way, len(frame), calls / len(frame), path_of(calls / len(frame)))
+        yield agreed
     yield Agreed("naive pandas", len(yardstick), None, "–")
     scan = yardsticks.scan_program(files.folder)
     if scan is not None:
@@ -55,17 +55,17 @@ def check(files: Files) -> Iterator[Agreed]:
 
 def _check_binary(files: Files) -> Iterator[Agreed]:
     """The binary file, and what sar and sadf print of it."""
-    frame, calls = counted(files.sa())
-    yield Agreed("binary sa", len(frame), calls / len(frame), path_of(calls / len(frame)))
+    frame, agreed = counted("binary sa", files.sa())
+    yield agreed
     if not files.has_sysstat:
         return
     for way, path in (("sar -A text", files.sar()), ("sadf -j", files.sadf_json())):
-        other, calls = counted(path)
+        other, agreed = counted(way, path)
         assert len(other) == len(frame), f"{way}: {len(other)} rows of disks, not {len(frame)}"
         for column in ("ios_per_s", "read_kb_per_s", "write_kb_per_s", "util_pct"):
             printed, own = other[column].sum(), frame[column].sum()
             assert abs(printed - own) < 0.005 * len(frame) + 1e-6 * own, f"{way}: {column} {printed} {own}"
-        yield Agreed(way, len(other), calls / len(other), path_of(calls / len(other)))
+        yield agreed
     yield from _check_sadf(files.sa(), frame)
 
 
@@ -84,8 +84,8 @@ def _assert_same(found: np.ndarray, wanted: np.ndarray, way: str) -> None:
     assert np.allclose(found, wanted, rtol=1e-9), f"{way}: sums {found}, not {wanted}"
 
 
-def counted(path: Path) -> tuple[pd.DataFrame, int]:
-    """The disk table of a file, and how many Python functions were called to read it."""
+def counted(way: str, path: Path) -> tuple[pd.DataFrame, Agreed]:
+    """The disk table of a file, and how many Python functions were called per row of all its tables."""
     calls = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:
@@ -98,7 +98,8 @@ def counted(path: Path) -> tuple[pd.DataFrame, int]:
         capture = iodiag.read(path)
     finally:
         sys.setprofile(None)
-    return capture.disk, calls
+    rows = sum(len(frame) for frame in capture.tables.values())
+    return capture.disk, Agreed(way, rows, calls / rows, path_of(calls / rows))
 
 
 def path_of(calls_per_row: float) -> str:

@@ -186,6 +186,7 @@ def sa(files: Files) -> Group:
     }
     comparisons = (
         Comparison("binary sa, all activities, against `sadf -j`", "iodiag.read", "sadf -j -- -A", 5.0, 20.0),
+        Comparison("… disks alone, against `sar -d`", "iodiag.read, disks", "sar -d -f", 1.0, 5.0),
     )
     return Group("sa", measures, comparisons, dict.fromkeys(measures, binary.stat().st_size), {})
 

@@ -122,7 +122,7 @@ def times_table(measured: Iterable[tuple[Group, Results]]) -> str:
 
 def paths_table(agreed: Iterable[agreement.Agreed]) -> str:
     """Which path of the parser read each input; all of them came to the same sums."""
-    lines = ["| Read | Rows of disks | Python calls per row | Path |", "| --- | ---: | ---: | --- |"]
+    lines = ["| Read | Rows | Python calls per row | Path |", "| --- | ---: | ---: | --- |"]
     for one in agreed:
         calls = "" if one.calls_per_row is None else f"{one.calls_per_row:.3f}"
         lines.append(f"| {one.way} | {one.rows} | {calls} | {one.path} |")
