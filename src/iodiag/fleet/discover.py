@@ -7,6 +7,7 @@ other input is read as `iodiag.read` would, and only the account of it is kept.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ UNDATED = "undated"
 """The day of samples without a date."""
 
 _QUARTER_S, _DAY_S = 900, 86_400
+_MOST_KEPT_BYTES = 32 << 20
 _HEAD = 4096
 
 
@@ -113,7 +115,7 @@ def _files(place: str) -> Iterator[Input]:
 def scan(item: Input) -> Scan:
     """What one input holds. Never raises for what is in it: that stands in the account."""
     try:
-        sha256, size = _checksum(item)
+        sha256, size, data = _checked(item)
     except IodiagError as problem:
         return Scan(item, failures=(str(problem),))
     account = Scan(item, sha256, size)
@@ -122,7 +124,8 @@ def scan(item: Input) -> Scan:
     failures: list[str] = []
     unknown: list[str] = []
     try:
-        for found in find(item.address, partial(is_known, columns=None), item.name):
+        place = item.address if data is None else io.BytesIO(data)
+        for found in find(place, partial(is_known, columns=None), item.name):
             if isinstance(found, Contents):
                 failures += found.lost
             elif isinstance(found, HostName):
@@ -151,20 +154,24 @@ def _look(item: Input, source: Source, parts: list[Part], failures: list[str], u
 
 def _folder(item: Input, folder: str) -> str:
     """A folder by its address, so that files given by different spellings of a path meet."""
-    if not is_remote(item.address) and folder.startswith(item.name):
-        return item.address + folder.removeprefix(item.name)
-    return folder
+    address = item.name if is_remote(item.address) else item.address
+    if not folder:
+        return address.rpartition("/")[0]
+    return address + folder.removeprefix(item.name) if folder.startswith(item.name) else folder
 
 
-def _checksum(item: Input) -> tuple[str, int]:
+def _checked(item: Input) -> tuple[str, int, bytes | None]:
+    """An input's checksum, size and, where it is small, its bytes: so that they are fetched once."""
     digest, size = hashlib.sha256(), 0
+    kept: list[bytes] = []
     stream = open_input(item.address, item.name).stream
     for piece in stream.pieces():
         digest.update(piece)
         size += len(piece)
+        kept = [*kept, piece] if size <= _MOST_KEPT_BYTES else []
     if stream.damage:
         raise SourceError(f"{item.name}: {stream.damage.reason}")
-    return digest.hexdigest(), size
+    return digest.hexdigest(), size, b"".join(kept) if size <= _MOST_KEPT_BYTES else None
 
 
 def _part(source: Source) -> Part:
