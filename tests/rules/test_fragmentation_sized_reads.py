@@ -133,3 +133,23 @@ def test_without_a_disk_table_it_does_not_apply(report_of):
     )
     report = report_of(text, rules=[RULE])
     assert [(o.status, o.missing) for o in report.outcomes] == [("not_applicable", ("disk",))]
+
+
+STRIPE = (
+    "NAME TYPE ROTA\nsda disk 1\n`-md0 raid0 1\nsdb disk 1\n`-md0 raid0 1\n"
+    "sdc disk 1\n`-md0 raid0 1\nsdd disk 1\n`-md0 raid0 1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("depth", "fires"),
+    [
+        (1.0, True),  # one reader, however many disks there are
+        (2.0, False),  # any disk may be at work all the time, yet each works half of it
+        (6.0, True),
+    ],
+)
+def test_an_array_is_busy_when_its_disks_are(report_of, depth, fires):
+    changes = {"aqu-sz": depth, "r_await": 1000 * depth / FRAGMENTS["r/s"]}
+    report = report_of(iostat([{"md0": FRAGMENTS | changes}] * 20), STRIPE, rules=[RULE])
+    assert (only(report) is not None) is fires

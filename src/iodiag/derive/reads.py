@@ -27,6 +27,9 @@ PAGE_TOLERANCE = 0.03
 LEAST_READ_KB = 2.0
 """The page cache reads pages of 4 kB and more; means far below are no file's reads, or no true numbers."""
 
+ONE_READER = 1.5
+"""Requests in flight up to which one reader waits out one read after the other, on however many disks."""
+
 LARGE_READ_KB = 64.0
 """Reads from this size on show what the medium streams."""
 
@@ -95,7 +98,7 @@ def read_pattern(
     `read_share` is the least share of requests that are reads, `most_kb` the largest read that
     is small, `busy` the least share of time with a request in flight.
     """
-    frame = with_reads(series.frame)
+    frame = with_reads(series.frame, series.disks or 1)
     sizes = _ratio(frame, "read_kb_per_s", "reads_per_s")
     mask = (
         (weighted.values(frame, "reads_per_s") >= LEAVE * read_share * weighted.values(frame, "ios_per_s"))
@@ -111,8 +114,11 @@ def read_pattern(
     return None
 
 
-def with_reads(frame: pd.DataFrame) -> pd.DataFrame:
+def with_reads(frame: pd.DataFrame, disks: int) -> pd.DataFrame:
     """The frame with `busy`, and `reads_per_s` filled where bytes bound it; `is_bounded` marks those.
+
+    An array counts as busy with a request on any of its `disks`. Where several are in flight, each disk
+    is busy for no more than its share of them, and only that speaks of disks that cannot do more.
 
     sar counts requests of both directions together. A write moves a file system's block (4 kB) at
     least, so at most write_kb / 4 of the requests were writes; where that is no more than a
@@ -120,7 +126,8 @@ def with_reads(frame: pd.DataFrame) -> pd.DataFrame:
     """
     util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
     # util counts whole ticks on some kernels; what was in flight bounds it from above
-    busy = np.where(np.isnan(depth), util, np.minimum(util, depth))
+    each = np.where(depth > ONE_READER, depth / disks, depth)
+    busy = np.where(np.isnan(depth), util, np.minimum(util, each))
     reads, ios = weighted.values(frame, "reads_per_s"), weighted.values(frame, "ios_per_s")
     writes = weighted.values(frame, "write_kb_per_s") / KB_PER_PAGE
     bounded = np.isnan(reads) & (writes <= 0.05 * ios) & (weighted.values(frame, "read_kb_per_s") > 0)
@@ -167,7 +174,7 @@ def sequential_reference(view: View, series: DeviceSeries) -> Reference:
         speed = number(fact, "sequential_read_mb_per_s")
         if speed > 0 and _is_about(view, series, word(fact, "device")):
             return Reference(speed * KB_PER_MB, fact=fact)
-    frame = with_reads(series.frame)
+    frame = with_reads(series.frame, series.disks or 1)
     large = frame[_ratio(frame, "read_kb_per_s", "reads_per_s") >= LARGE_READ_KB]
     if len(large):
         best = large.nlargest(1, "read_kb_per_s")
