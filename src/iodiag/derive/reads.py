@@ -61,6 +61,11 @@ class ReadPattern:
     page_kb: float | None
     is_bounded: bool
 
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether one reader waits out one read after the other."""
+        return self.depth <= ONE_READER
+
     def numbers(self) -> dict[str, float | str]:
         """What sentences about it name, shares in per cent."""
         return {

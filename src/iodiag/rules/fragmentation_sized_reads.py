@@ -21,7 +21,6 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.reads import (
-    ONE_READER,
     ReadPattern,
     Reference,
     in_pieces,
@@ -82,7 +81,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
         return outcome("small reads, but a good share of what the medium streams")
     spins = is_spinning(series)
-    one_by_one = pattern.depth <= ONE_READER and pattern.per_read_ms >= limits.seek_ms
+    one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
     if not spins and pattern.page_kb and pattern.per_read_ms < limits.seek_ms:
@@ -148,7 +147,7 @@ def _counted(
 def _witnesses(
     pattern: ReadPattern, spins: bool, is_serial: bool, values: dict[str, float | str]
 ) -> Iterator[Evidence]:
-    if pattern.depth <= ONE_READER:
+    if pattern.is_one_by_one:
         text = "{depth} in flight at {await} ms each: one reader waits out one seek after the other"
     else:
         text = "{depth} in flight at {await} ms each: readahead or several readers queue their seeks"
