@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import iodiag
+from report.test_fleet import fleet_report
 
 HERE = Path(__file__).parent / "browser"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -48,6 +49,7 @@ def checked(browser, tmp_path_factory) -> dict[str, Any]:
     pages = {}
     sides = (iodiag.read(SAMPLES / "cases" / name) for name in COMPARED)
     pages["compared"] = _written(folder / "compared.html", iodiag.compare(*sides))
+    pages["fleet"] = _written(folder / "fleet.html", fleet_report())
     for at, path in enumerate([*CASES, *FILES]):
         captures, _ = iodiag.read_many([path])
         pages[name_of(path)] = _written(folder / f"{at}.html", iodiag.analyze(captures))
@@ -65,7 +67,7 @@ def _written(path: Path, report: Any) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["compared", *map(name_of, [*CASES, *FILES])])
+@pytest.mark.parametrize("name", ["compared", "fleet", *map(name_of, [*CASES, *FILES])])
 def test_a_page_is_quiet_fits_and_is_open_to_everybody(checked, name):
     assert checked["pages"][name] == []
 
