@@ -28,7 +28,7 @@ _ISO = re.compile(
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d{1,9})?")
 _RECENT = re.compile(r"1\d{9}(?:\.|$)")  # 2001 to 2033
 _OFFSET = re.compile(r"\(?(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\)?")
-_AROUND = re.compile(r"^(?:zzz\s*\*+|[#=*>\-+~\s]+)|[#=*<\-+~\s]+$|Sample interval:.{0,30}$")
+_AROUND = re.compile(r"^(?:zzz\s*\*+|[#=*>\-+~\s]+)|(?<![#=*<\-+~\s])[#=*<\-+~\s]+$|Sample interval:.{0,30}$")
 _UNDATED = re.compile(
     r"[A-Z]{3,5}|de|.{1,3}曜日?|星期.|周."
 )  # an unknown zone, or a weekday in Chinese or Japanese
@@ -202,7 +202,7 @@ def leading_time(words: Sequence[str]) -> tuple[float | None, int]:
 
     `12:24:01`, `12:24:01 PM`, `12:24:01 p. m.`, `12時24分01秒`, `12.24.01`, `12시 24분 01초`.
     """
-    if not words[0][0].isdigit():
+    if not words[0][:1].isdigit():
         return None, 0
     for taken in range(min(len(words), 4), 0, -1):
         text = " ".join(words[:taken])

@@ -36,7 +36,7 @@ _SEGMENT = re.compile(
     r"(?: (?P<rest>.*))?$"
 )
 _NODE = re.compile(
-    r"^(?P<art>[\s│├└─|`-]*)(?P<name>[A-Za-z0-9][^\s()<>]{0,127})?\s*(?:<(?P<node>[\w!-]+)>\s*)?"
+    r"^(?P<art>[\s│├└─|`-]*+)(?P<name>[A-Za-z0-9][^\s()<>]{0,127})?\s*(?:<(?P<node>[\w!-]+)>\s*)?"
     r"\((?:(?P<major>\d{1,4})(?::|, ?)(?P<minor>\d{1,7})|(?P<block>dm-\d{1,7}))\)\s*$"
 )
 _DEPS = re.compile(r"^\s*(?P<name>[^\s:]{1,128}):\s+\d{1,4} dependenc(?:ies|y)\s*:\s*(?P<rest>\(.*)$")

@@ -76,7 +76,7 @@ _WORDS = {*_SHAPES, *_FREE_WORDS.split()}
 _NAME_WORDS = ("NAME", "KNAME", "PATH")
 _ART = re.compile(r"[\s│├└─┬┌┈▶|`+-]*")
 _DEVICE_NAME = re.compile(r"(?:/dev/)?[A-Za-z0-9][\w.+:!/@-]*")
-_PAIR = re.compile(r'([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"')
+_PAIR = re.compile(r'(?<![A-Z0-9:%_-])([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"')
 
 _KINDS = {"part": "partition", "lvm": "lvm", "crypt": "crypt", "mpath": "multipath", "dm": "dm"}
 _MAPPED = ("lvm", "crypt", "mpath", "dm", "dmraid")

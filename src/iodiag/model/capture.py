@@ -83,11 +83,13 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
+        # a text of carriage returns alone has its lines end with them
+        end = b"\n" if b"\n" in self.data else b"\r"
         starts = [0]
-        position = self.data.find(b"\n")
+        position = self.data.find(end)
         while position >= 0:
             starts.append(position + 1)
-            position = self.data.find(b"\n", position + 1)
+            position = self.data.find(end, position + 1)
         return starts
 
     def quote(self, line: int) -> str:
