@@ -154,7 +154,7 @@ def small_disk(out: Path) -> Iterator[object]:
             subprocess.run(["umount", str(out)], check=True)
         shutil.copytree(out.with_name("kept"), out, dirs_exist_ok=True)
         return
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (26_000, 26_000))
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
 
 def test_bad_inputs_are_lines_and_change_nothing_else(fleet, tmp_path):
