@@ -79,6 +79,18 @@ def test_writes_in_sar_may_hide_a_flush(report_of):
     assert (finding.severity, finding.confidence) == ("notice", "low")
 
 
+def test_repeated_silence_under_writes_stays_open_where_flushes_are_not_counted(report_of):
+    def row(tps, wait):
+        busy = {"tps": tps, "wkB/s": 1000 * tps, "areq-sz": 1000.0, "await": wait, "%util": 100.0}
+        return busy | {"aqu-sz": tps * wait / 1000}
+
+    rows = ([row(60, 30)] * 5 + [SILENT] * 9 + [row(80, 1100)]) * 2 + [row(60, 30)] * 5
+    report = report_of(sar_d([{"sda": r} for r in rows]), rules=[RULE])
+    assert not report.findings
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+    assert "f_await" in report.outcomes[0].reason
+
+
 def test_a_stuck_counter_is_a_hint_at_most(run):
     (finding,) = run([{"%util": 100.0, "aqu-sz": 2.0}] * 20).findings
     assert finding.confidence == "low"

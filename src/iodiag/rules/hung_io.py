@@ -41,6 +41,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if len(flushes) >= 2:
             reason = "it was silent while its cache was flushed, again and again: see flush-latency"
             yield Outcome(RULE.id, "clear", (series.name,), reason)
+        elif len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
+            reason = (
+                "it was silent under writes, again and again: flushes of its cache, which are not counted "
+                "here, look the same; f/s and f_await of iostat -x would settle it"
+            )
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
         else:
