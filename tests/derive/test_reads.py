@@ -25,7 +25,7 @@ def test_the_bound_holds_for_writes_of_a_block_and_more(reads, size, share, writ
             "depth": [0.8],
         }
     )
-    found = with_reads(frame)
+    found = with_reads(frame, disks=1)
     bounded = found["reads_per_s"].iloc[0]
     if found["is_bounded"].iloc[0]:
         # never fewer reads than a twentieth off, never more than all requests
@@ -43,6 +43,6 @@ def test_counted_reads_are_kept(reads, written):
             "write_kb_per_s": [written],
         }
     )
-    found = with_reads(frame)
+    found = with_reads(frame, disks=1)
     assert found["reads_per_s"].iloc[0] == reads
     assert not found["is_bounded"].iloc[0]
