@@ -20,6 +20,15 @@ VMSTAT = " r b swpd free buff cache si so bi bo in cs us sy id wa"
 VMSTAT_ROW = " 2 0 0 1413456 1408 23048 0 0 685 4 348 256 13 51 32 4"
 
 
+def test_a_number_with_decimals_is_no_cpu():
+    header = "12:00:00     CPU     %user     %nice   %system   %iowait    %steal     %idle"
+    good = "12:10:00     all      1.00      0.00      2.00      0.00      0.00     97.00"
+    other = "12:20:00  5076.00   3204.00   1872.00  72489.00 164053.00      0.00      0.00"
+    capture = reading("\n".join([header, good, other, ""]))
+    assert list(capture.tables["cpu"]["cpu"]) == ["all"]
+    assert capture.unread == [3]
+
+
 @pytest.mark.parametrize(
     "row",
     [

@@ -15,6 +15,7 @@ from iodiag.model.units import KB_PER_BYTE
 
 _MOST_EXTRA_WORDS = 12
 _MOST_WORDS = 400
+_DECIMALS = re.compile(r"\d+[.,]\d+")
 _KERNEL_NAME = re.compile(
     r"(?:sd|hd|vd|xvd)[a-z]{1,4}\d*|nvme\d+(?:c\d+)?n\d+(?:p\d+)?|dm-\d+|md[\d_]\w*|(?:loop|sr|scd|st|fd|zram|ram|nbd|drbd"
     r"|bcache|pmem|rbd|ubd|mmcblk|zd|emcpower|dasd|vx|sg|mtdblock)[\w!/]*\d\w*|dev\d+-\d+|(?:cciss|rd|ida)[/!]\S+"
@@ -117,9 +118,12 @@ def bare_name(word: str) -> str:
 
 
 def is_item(layout: Layout, word: str) -> bool:
-    """Whether a word can name an item: a device has a letter, or is a long identifier."""
+    """Whether a word can name an item: a device has a letter, or is a long identifier.
+
+    Nothing is called by a number with decimals: that is a value of some other table's row.
+    """
     if layout.key != "device":
-        return any(map(str.isalnum, word))
+        return any(map(str.isalnum, word)) and not _DECIMALS.fullmatch(word)
     return any(map(str.isalpha, word)) or (len(word) >= 10 and word.isdigit()) or ":" in word
 
 
