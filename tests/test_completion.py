@@ -28,7 +28,9 @@ def test_commands_options_and_rules_complete():
     assert completed("analyze", "--rule", "") == list(all_rules())
 
 
-@pytest.mark.parametrize("words", [("analyze", ""), ("compare", ""), ("convert", ""), ("analyze", "-o", "")])
+@pytest.mark.parametrize(
+    "words", [("analyze", ""), ("compare", ""), ("convert", ""), ("fleet", ""), ("analyze", "-o", "")]
+)
 def test_inputs_and_outputs_complete_as_files(words):
     *before, last = words
     items = ShellComplete(cli, {}, "iodiag", "_X").get_completions(list(before), last)

@@ -20,23 +20,33 @@ from iodiag.cli._common import (
 )
 
 if TYPE_CHECKING:
-    from iodiag.fleet.plan import Options
-    from iodiag.fleet.run import Engine
+    from iodiag.fleet.plan import InputRow, Options
+    from iodiag.fleet.run import Engine, Outcome
 
 _MOST_LINES = 20
-_GRAVITY = ("failed", "partly", "unknown", "duplicate")
+_PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies of others"}
 
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", required=True, metavar="DIR", help="The data set; what is there stays.")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="The data set; what is there stays.",
+)
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes on this machine (default: its cores)."
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Do the jobs on this Dask cluster: tcp://HOST:PORT.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Store this table only. Repeatable.")
 @click.option(
-    "--inventory", metavar="FILE", help="CSV with a column of hosts and any of role, model, firmware, site."
+    "--inventory",
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV with a column of hosts and any of role, model, firmware, site.",
 )
 @click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
 @click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the reports' times.")
@@ -59,7 +69,12 @@ _GRAVITY = ("failed", "partly", "unknown", "duplicate")
 @click.option(
     "--set", "settings", multiple=True, metavar="RULE.THRESHOLD=VALUE", help="Change a threshold. Repeatable."
 )
-@click.option("--config", metavar="FILE", help="TOML file with thresholds, rules, skip-rules and ignore.")
+@click.option(
+    "--config",
+    type=click.Path(),
+    metavar="FILE",
+    help="TOML file with thresholds, rules, skip-rules and ignore.",
+)
 @click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
 @user_errors
 def fleet(
@@ -90,19 +105,34 @@ def fleet(
     with _engine(jobs, scheduler) as engine, progress(quiet) as told:
         outcome = run(inputs, output, chosen, engine, told, prune, peers)
     if not quiet:
-        ranked = sorted(outcome.problems, key=lambda row: _GRAVITY.index(row.status))
-        lines = [f"{row.input}: {row.status}: {row.reason}" for row in ranked]
-        lines += [f"no result for {line}" for line in outcome.failed]
-        for line in lines[:_MOST_LINES]:
-            click.echo(f"iodiag: {one_line(line)}", err=True)
-        if len(lines) > _MOST_LINES:
-            click.echo(f"iodiag: and {len(lines) - _MOST_LINES} more, in {output}/manifest.parquet", err=True)
-        click.echo(
-            f"iodiag: {outcome.host_days} host-days in {output}, {outcome.fresh} of them new", err=True
-        )
-        click.echo(f"iodiag: {one_line(outcome.headline)} See {output}/fleet.html", err=True)
+        _tell(outcome, output)
     if not outcome.host_days:
         fail("no input held samples of any host; see the lines above", EXIT_INPUT)
+
+
+def _tell(outcome: Outcome, output: str) -> None:
+    """A line on each input that failed, one on all that are merely of another kind, and what came out."""
+    lines = [_told(row) for row in outcome.problems if row.status == "failed"]
+    lines += [_told(row) for row in outcome.problems if row.status == "partly"]
+    lines += [f"no result for {line}" for line in outcome.failed]
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more, in {output}/manifest.parquet"]
+    for status, said in _PASSED.items():
+        passed = [row for row in outcome.problems if row.status == status]
+        if len(passed) == 1:
+            lines.append(_told(passed[0]))
+        elif passed:
+            names = ", ".join(row.input for row in passed[:3]) + (", …" if len(passed) > 3 else "")
+            lines.append(f"{len(passed)} inputs {said}: {names} (all in {output}/manifest.parquet)")
+    lines.append(f"{outcome.host_days} host-days in {output}, {outcome.fresh} of them new")
+    lines.append(f"{outcome.headline} See {output}/fleet.html")
+    for line in lines:
+        click.echo(f"iodiag: {one_line(line)}", err=True)
+
+
+def _told(row: InputRow) -> str:
+    """What became of an input; most reasons begin with its name themselves."""
+    return f"{row.input}: {row.status}: {row.reason.removeprefix(f'{row.input}: ')}"
 
 
 def _options(options: dict[str, Any]) -> Options:
