@@ -85,7 +85,9 @@ def test_output_is_repeatable_and_the_ending_picks_the_format(tmp_path):
     assert texts[3].startswith("# ")
     assert texts[1].lower().startswith("<!doctype html>")
     assert json.loads(texts[2])["schema"] == "iodiag-report/1"
-    assert sorted(tmp_path.iterdir()) == sorted(places), "no temporary file is left"
+    charts = set(tmp_path.glob("r-*.png"))
+    assert charts, "the charts of r.md stand beside it"
+    assert set(tmp_path.iterdir()) - charts == set(places), "no temporary file is left"
 
 
 @pytest.mark.parametrize(

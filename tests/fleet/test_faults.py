@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from fleet.conftest import assert_same, everything, finish, run_here, start
+from fleet.deaths import die_on_three
 from iodiag.errors import OutputError
 from iodiag.fleet import jobs, local, store
 from iodiag.fleet.discover import inputs_of, scan
@@ -192,16 +193,10 @@ def test_bad_inputs_are_lines_and_change_nothing_else(fleet, tmp_path):
 
 def test_a_process_that_dies_is_the_end_of_its_job_alone(tmp_path):
     with local.workers(2) as engine:
-        results = dict(engine.each(_die_on_three, range(10)))
+        results = dict(engine.each(die_on_three, range(10)))
     failed = results.pop(3)
     assert isinstance(failed, OutputError)
     assert results == {number: number * 2 for number in range(10) if number != 3}
-
-
-def _die_on_three(number: int) -> int:
-    if number == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number * 2
 
 
 def test_a_changed_input_is_done_again_and_the_rest_is_not(tmp_path):
