@@ -149,12 +149,13 @@ _KEYS = ("source", "segment", "report")  # streams are numbered per table
 def _disk_totals(view: View) -> pd.DataFrame | None:
     """Reads and writes of the host's disks per report, with the rows' places."""
     shown = without_parts([series for series in view.devices if is_physical(series.name)])
-    table = view.table("io")
+    table, moved = view.table("io"), ["read_kb_per_s", "write_kb_per_s"]
     if shown and (paging := view.table("paging")) is not None:
         disks = pd.concat([series.frame for series in shown])
-        if set(disks["source"]) & set(paging["source"]):
+        # a damaged report may lack a direction: then its disks cannot be added up
+        if set(moved) <= set(disks) and set(disks["source"]) & set(paging["source"]):
             first = disks.groupby(list(_KEYS), as_index=False, sort=True)
-            sums = first[["read_kb_per_s", "write_kb_per_s"]].sum()
+            sums = first[moved].sum(min_count=1)
             places = first[["line", "time", "interval_s"]].first()
             return places.merge(sums, on=list(_KEYS))
-    return table if table is not None and {"read_kb_per_s", "write_kb_per_s"} <= set(table) else None
+    return table if table is not None and set(moved) <= set(table) else None
