@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -207,17 +208,25 @@ def opened(out: str) -> Iterator[Place]:
 def _locked(root: Path, out: str) -> Iterator[None]:
     """A lock that the system lets go when its holder ends, however it ends."""
     try:
-        import fcntl
-    except ImportError:
-        raise ConfigError("fleet needs the locks of a Unix-like system: run it on Linux or macOS") from None
-    try:
         (root / _OWN).mkdir(parents=True, exist_ok=True)
         handle = (root / _LOCK).open("wb")
     except OSError as error:
         raise ConfigError(f"-o {out}: cannot be written ({error.strerror}); choose another place") from None
     with handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(handle.fileno())
         except OSError:
             raise OutputError(f"-o {out}: another run is writing there; wait until it has ended") from None
         yield
+
+
+def _lock(descriptor: int) -> None:
+    """Hold a file alone, or raise OSError at once where another process does."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
