@@ -54,33 +54,7 @@ _ENDINGS = {
     ".sarif": "sarif",
 }
 
-_OPTIONS = (
-    click.option(
-        "-o",
-        "--output",
-        "outputs",
-        multiple=True,
-        type=click.Path(),
-        metavar="FILE",
-        help="Write the report here; the ending (.md, .html, .json, .sarif) picks the format. Repeatable.",
-    ),
-    click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["md", "html", "json", "sarif"]),
-        help="Format on standard output, or of an -o without a known ending.",
-    ),
-    click.option(
-        "--device",
-        "devices",
-        multiple=True,
-        metavar="NAME",
-        help="Look at this device only, by any of its names.",
-    ),
-    click.option(
-        "--since", metavar="TIME", help="Leave out samples before this time (14:30, or 2026-11-20T14:30)."
-    ),
-    click.option("--until", metavar="TIME", help="Leave out samples after this time."),
+_JUDGING = (
     click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the report's times."),
     click.option(
         "--rule",
@@ -111,6 +85,37 @@ _OPTIONS = (
         metavar="FILE",
         help="TOML file with thresholds, rules, skip-rules and ignore.",
     ),
+)
+"""What decides how anything is judged, whichever command reads it."""
+
+_OPTIONS = (
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILE",
+        help="Write the report here; the ending (.md, .html, .json, .sarif) picks the format. Repeatable.",
+    ),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["md", "html", "json", "sarif"]),
+        help="Format on standard output, or of an -o without a known ending.",
+    ),
+    click.option(
+        "--device",
+        "devices",
+        multiple=True,
+        metavar="NAME",
+        help="Look at this device only, by any of its names.",
+    ),
+    click.option(
+        "--since", metavar="TIME", help="Leave out samples before this time (14:30, or 2026-11-20T14:30)."
+    ),
+    click.option("--until", metavar="TIME", help="Leave out samples after this time."),
+    *_JUDGING,
     click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one."),
     click.option(
         "--cpus",
@@ -138,6 +143,13 @@ _OPTIONS = (
 )
 
 
+def judging_options(command: Command[Params]) -> Command[Params]:
+    """Give a command the options that decide how it judges; its function takes them as keywords."""
+    for option in reversed(_JUDGING):
+        command = option(command)
+    return command
+
+
 def report_options(command: Command[Params]) -> Command[Params]:
     """Give a command every option of a report; its function takes them as keywords."""
     for option in reversed(_OPTIONS):
@@ -152,14 +164,19 @@ def formats_of(outputs: tuple[str, ...], stated: str | None) -> dict[str, str]:
 
 def analysis_options(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of `iodiag.analyze` and `iodiag.compare` that some options make."""
+    passed = ("devices", "since", "until", "cpus", "interval")
+    return judging(options) | {name: options[name] for name in passed}
+
+
+def judging(options: dict[str, Any]) -> dict[str, Any]:
+    """The keywords that `judging_options` make, with what the configuration adds to them."""
     configured = load_config(options["config"])
-    passed = ("devices", "since", "until", "tz", "cpus", "interval")
     return {
         "limits": thresholds(configured, options["settings"]),
         "rules": options["rules"] or configured.get("rules"),
         "skip_rules": (*options["skip_rules"], *configured.get("skip-rules", ())),
         "ignore": ignores(configured),
-        **{name: options[name] for name in passed},
+        "tz": options["tz"],
     }
 
 

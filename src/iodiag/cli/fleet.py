@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from iodiag.cli._common import (
-    EXIT_INPUT,
-    complete_rule,
-    fail,
-    ignores,
-    load_config,
-    one_line,
-    thresholds,
-    user_errors,
-)
+from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
+from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
     from iodiag.fleet.plan import InputRow, Options
@@ -49,32 +41,7 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
     help="CSV with a column of hosts and any of role, model, firmware, site.",
 )
 @click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
-@click.option("--tz", metavar="ZONE", help="Zone of clocks that state none, and of the reports' times.")
-@click.option(
-    "--rule",
-    "rules",
-    multiple=True,
-    metavar="ID",
-    shell_complete=complete_rule,
-    help="Run this rule only. Repeatable.",
-)
-@click.option(
-    "--skip-rule",
-    "skip_rules",
-    multiple=True,
-    metavar="ID",
-    shell_complete=complete_rule,
-    help="Do not run this rule. Repeatable.",
-)
-@click.option(
-    "--set", "settings", multiple=True, metavar="RULE.THRESHOLD=VALUE", help="Change a threshold. Repeatable."
-)
-@click.option(
-    "--config",
-    type=click.Path(),
-    metavar="FILE",
-    help="TOML file with thresholds, rules, skip-rules and ignore.",
-)
+@judging_options
 @click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
 @user_errors
 def fleet(
@@ -139,18 +106,14 @@ def _options(options: dict[str, Any]) -> Options:
     from iodiag.fleet.plan import Options
     from iodiag.pipeline import check_options
 
-    configured = load_config(options["config"])
-    limits = thresholds(configured, options["settings"])
-    rules = options["rules"] or configured.get("rules")
-    skipped = (*options["skip_rules"], *configured.get("skip-rules", ()))
-    ignored = tuple(ignores(configured))
-    check_options(limits, rules, skipped, ignored, options["tz"])
+    chosen = judging(options)
+    check_options(**chosen)
     return Options(
-        limits=tuple(sorted(limits.items())),
-        rules=tuple(rules) if rules else None,
-        skip_rules=skipped,
-        ignore=ignored,
-        tz=options["tz"],
+        limits=tuple(sorted(chosen["limits"].items())),
+        rules=tuple(chosen["rules"]) if chosen["rules"] else None,
+        skip_rules=chosen["skip_rules"],
+        ignore=tuple(chosen["ignore"]),
+        tz=chosen["tz"],
         tables=tuple(sorted(options["tables"])) or None,
     )
 
