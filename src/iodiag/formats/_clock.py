@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -90,8 +90,7 @@ CST, IST, PST, CDT, MSK and KST had several: they stay unknown.
 """
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(NamedTuple):
     """What one line says of time. `day` are the three fields of a date as printed.
 
     `needs_header` marks a reading that only a report right below it confirms: a bare number may be an
@@ -127,7 +126,7 @@ def parse_line(text: str) -> Clock | None:
     words = _AROUND.sub("", stripped).replace(",", " ").split()
     found = _of_words(words) if 1 <= len(words) <= 9 else None
     has_seconds = bool(_WITH_SECONDS.search(stripped))
-    return replace(found, needs_header=found.needs_header or not has_seconds) if found else None
+    return found._replace(needs_header=found.needs_header or not has_seconds) if found else None
 
 
 def find_stamp(text: str) -> Clock | None:
@@ -160,12 +159,12 @@ def _of_words(words: Sequence[str], is_partial: bool = False) -> Clock | None:
     while at < len(words):
         word, taken = words[at].strip("().;"), 1
         if clock.day is None and (found := _DATE.fullmatch(words[at])):
-            clock = replace(clock, day=(int(found[1]), int(found[3]), int(found[4])), separator=found[2])
+            clock = clock._replace(day=(int(found[1]), int(found[3]), int(found[4])), separator=found[2])
         elif clock.seconds is None and (timed := leading_time(words[at:]))[1]:
             seconds, taken = timed
             of_time += taken
             half = any(re.fullmatch(_HALF, part) for part in words[at + 1 : at + taken])
-            clock = replace(clock, seconds=seconds, has_half=half)
+            clock = clock._replace(seconds=seconds, has_half=half)
         elif not year and re.fullmatch(r"(?:19|20)\d{2}年?", word):
             year = int(word[:4])
         elif not day and (number := re.fullmatch(r"(\d{1,2})(?:日|st|nd|rd|th)?", word)):
@@ -173,7 +172,7 @@ def _of_words(words: Sequence[str], is_partial: bool = False) -> Clock | None:
         elif (named := _month(word)) and (not month or month_word in _WEEKDAYS):
             month, month_word = named, word.lower()
         elif word in ZONES or (clock.seconds is not None and _OFFSET.fullmatch(words[at])):
-            clock = replace(clock, offset_s=zone_offset(word))
+            clock = clock._replace(offset_s=zone_offset(word))
         elif not at and word.rstrip(":：").lower() in _TIME_WORDS:
             of_time += 1
         elif word.lower() not in _WEEKDAYS and not _UNDATED.fullmatch(word):
@@ -182,10 +181,10 @@ def _of_words(words: Sequence[str], is_partial: bool = False) -> Clock | None:
     if clock.seconds is None:
         return None
     if month and day and (year or is_partial):
-        return replace(clock, day=(year, month, day), separator="-") if year else clock
+        return clock._replace(day=(year, month, day), separator="-") if year else clock
     if clock.day is not None and not (month or year):
         return clock
-    return replace(clock, needs_header=True) if of_time == len(words) else None
+    return clock._replace(needs_header=True) if of_time == len(words) else None
 
 
 def _month(word: str) -> int:

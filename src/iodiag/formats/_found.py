@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,7 @@ class Origin:
     started: Clock | None = None
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A header and a range of lines below it (cleaned line indices, `last` left out).
 
     `part` is above 0 for the second half of a table that was cut in two by its columns. `clock` is the
@@ -141,8 +140,7 @@ class Blocks(Sequence[Block]):
     def __getitem__(self, at: int | slice) -> Block | Sequence[Block]:
         if isinstance(at, slice):
             return [self[number] for number in range(len(self))[at]]
-        return replace(
-            self.like(at),
+        return self.like(at)._replace(
             header=int(self.header[at]),
             first=int(self.first[at]),
             last=int(self.last[at]),
@@ -155,7 +153,7 @@ class Blocks(Sequence[Block]):
             return None
         clock: Clock = self.clocks[int(self.clock_at[at])]
         later = float(self.later[at])
-        return replace(clock, seconds=(clock.seconds or 0.0) + later) if later else clock
+        return clock._replace(seconds=(clock.seconds or 0.0) + later) if later else clock
 
     def like(self, at: int) -> Block:
         """What a block has in common with those like it; where it stands and its clock may be another's."""
@@ -174,8 +172,7 @@ def _likeness(block: Block) -> Hashable:
     return id(block.layout), block.origin.index, id(block.origin), shape
 
 
-@dataclass(frozen=True)
-class FoundContext:
+class FoundContext(NamedTuple):
     """A context block and where it stands."""
 
     format: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import pyparsing as pp
 
@@ -16,8 +17,7 @@ TOOLS = ("iostat", "sar", "vmstat", "mpstat", "sadf", "pidstat")
 _DATE = r"\d{1,4}[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,4}日?"
 
 
-@dataclass(frozen=True)
-class Banner:
+class Banner(NamedTuple):
     """The first line of a sysstat report: `Linux 5.14.0 (host) 11/20/26 _x86_64_ (2 CPU)`."""
 
     sysname: str

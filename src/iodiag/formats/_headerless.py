@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,8 +59,7 @@ _MOST_LINES_APART = 3
 _MOST_LINES_LOOKED_AT = 200
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """Neighbouring loose lines of one shape: their words without the clock."""
 
     lines: tuple[int, ...]
@@ -104,7 +103,7 @@ def _renumbered(blocks: Sequence[Block], adopted: list[Block]) -> list[Block]:
         if own < 0 or own != current:
             number += 1
         current = own
-        result.append(replace(block, report=number))
+        result.append(block._replace(report=number))
     return result
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from iodiag.formats import _clock, table_formats
 from iodiag.formats._clock import Clock
@@ -15,8 +15,7 @@ NUMBER = re.compile(r"[-+]?\d[\d.,]{0,30}[kKMGTPBs%]?", re.ASCII)
 _MOST_WORDS = 2000
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """A header line: its Layout, and the tokens in front of its words.
 
     `lead_tokens` are the clock of sar (`12:24:01 PM`: 2) or, where `is_label`, the word that stands for

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from iodiag.formats._context import fact
 from iodiag.formats._types import Line
@@ -35,8 +36,7 @@ class Process:
             self.write_kb = (self.write_kb or 0.0) + write_kb
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """How the numbers are to be taken: means of so many samples, or totals; between which lines.
 
     `basis` says the same in words, for sentences.

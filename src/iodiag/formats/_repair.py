@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,7 @@ _FEWEST_FIGURES = 3
 _SHARE_OF_FIGURES = 0.6
 
 
-@dataclass(frozen=True)
-class RepairedRow:
+class RepairedRow(NamedTuple):
     """A row, the line that holds its values, and the index of its block."""
 
     line: int
@@ -94,7 +94,7 @@ def _taken(found: Walk, desk: _Desk, line: int, number: int, row: OneRow, order:
     if row.label and not _is_average(found, desk, number, row):
         return []
     # the table's own times are the host's, so a row's own is, too, whatever zone it names
-    epoch = _clock.moment(replace(row.clock, offset_s=None), order) if row.clock else np.nan
+    epoch = _clock.moment(row.clock._replace(offset_s=None), order) if row.clock else np.nan
     return [RepairedRow(where, number, row, epoch)]
 
 

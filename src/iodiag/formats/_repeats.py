@@ -53,8 +53,7 @@ class _Spot(NamedTuple):
     below: int
 
 
-@dataclass(frozen=True)
-class _Moment:
+class _Moment(NamedTuple):
     """What the walk had found when it came to a visited line."""
 
     singles: int
@@ -119,8 +118,7 @@ class Repeats:
         return length // size
 
 
-@dataclass(frozen=True)
-class _Round:
+class _Round(NamedTuple):
     """The round of `size` visited lines that ends above `at`, as the walk went through it."""
 
     found: Walk
@@ -245,7 +243,7 @@ class _Round:
             state.clock = _clock.parse_line(text.line(int(self._lines(clock_line, rounds)[-1])))
         if state.table is not None and state.table.clock is not None:
             header = find_header(text.line(at).split())
-            state.table = replace(state.table, clock=header.clock if header else None)
+            state.table = state.table._replace(clock=header.clock if header else None)
         state.at, state.open_from = at, open_from
         state.report += rounds * steps
 
@@ -285,7 +283,7 @@ def _times_of(text: Text, lines: Ints) -> _Times:
             break
         clocks.append(clock)
     own = _clock_in(shown.decode("utf-8", "replace"))
-    if count < 1 or own is None or own != replace(clocks[0], seconds=(clocks[0].seconds or 0.0) + later[0]):
+    if count < 1 or own is None or own != clocks[0]._replace(seconds=(clocks[0].seconds or 0.0) + later[0]):
         return nothing
     return _Times(clocks, np.cumsum(is_new)[1:count] - 1, later[1:count])
 

@@ -6,7 +6,6 @@ For formats that hold a clock per report or none, as iostat prints them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
@@ -25,8 +24,7 @@ _ALIKE = 0.25
 _SHARE_ALIKE = 0.8
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Rows with the same columns. `rates_at` are the places of those that count events per second."""
 
     report: Ints
@@ -35,8 +33,7 @@ class Rows:
     rates_at: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(NamedTuple):
     """The end of every report in seconds, NaN without a clock; since 1970 where `is_dated`.
 
     `is_aware` says that they are absolute, whatever zone they were printed in.
@@ -62,8 +59,7 @@ class Shown(NamedTuple):
         return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
 
 
-@dataclass(frozen=True)
-class Seconds:
+class Seconds(NamedTuple):
     """Times of a sequence of clocks: as shown, the zone's offset (NaN unknown), whether the day is known."""
 
     local: Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from iodiag.formats import _clock
 from iodiag.formats._body import is_figure, is_value, mixes_decimal_signs, odd_number
@@ -23,8 +23,7 @@ _KERNEL_NAME = re.compile(
 _WORN = "*`'\"|"  # what a marked or quoted name wears
 
 
-@dataclass(frozen=True)
-class OneRow:
+class OneRow(NamedTuple):
     """What a line says under its header. `labels` are the cells of its columns of words, in order.
 
     `values` are in canonical units, `cells` as printed; `seconds` is the line's clock (NaN without),
@@ -64,7 +63,7 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
         else:
             found = _placed(layout, words[taken:])
         if found is not None:
-            return replace(found, seconds=seconds, label=label)
+            return found._replace(seconds=seconds, label=label)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -221,7 +221,7 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
         values = np.full((len(rows.lines), len(half.layout.columns)), np.nan)
         values[twins] = half.numbers[fits]
         rows.numbers = np.hstack((rows.numbers, values))
-        rows.layout = replace(rows.layout, columns=(*rows.layout.columns, *half.layout.columns))
+        rows.layout = rows.layout._replace(columns=(*rows.layout.columns, *half.layout.columns))
         found.classes[half.lines[~fits]] = CLASS["unread"]
         return
     found.classes[half.lines] = CLASS["unread"]

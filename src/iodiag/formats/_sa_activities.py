@@ -10,7 +10,6 @@ newer releases only appended, so that the declared size tells how many fields th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -112,8 +111,7 @@ _FS = "blocks free available files files_free"
 _TICKS = "rd_ticks wr_ticks tot_ticks rq_ticks major minor"
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """A structure of 0x2175: u64 (or doubles), unsigned long and u32 fields, then characters.
 
     `magics` are the revisions that have these fields. `tail` lists `name:bytes`.

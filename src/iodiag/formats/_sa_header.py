@@ -10,8 +10,7 @@ format magic alone: the version is no guide, since old branches went on writing 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from iodiag.errors import FormatError
 
@@ -41,8 +40,7 @@ Types = tuple[int, int, int]
 """How many u64, unsigned long (in slots of 8 bytes) and u32 a structure begins with."""
 
 
-@dataclass(frozen=True)
-class Activity:
+class Activity(NamedTuple):
     """One entry of the list of activities: what each statistics record holds, in this order.
 
     `has_count` means that each record says itself how many items it holds, before them.
@@ -57,8 +55,7 @@ class Activity:
     types: Types | None
 
 
-@dataclass(frozen=True)
-class SaHeader:
+class SaHeader(NamedTuple):
     """Everything that stands before the first record.
 
     `long_bytes` is the size of the writer's unsigned long. `cpus` counts CPUs as sar prints it.
@@ -212,8 +209,7 @@ def _fixed_activity(reader: _Reader, at: int, magic: int) -> Activity:
     return _plausible(reader, at, Activity(kind, revision, items, subitems, False, size, None))
 
 
-@dataclass(frozen=True)
-class _Counts:
+class _Counts(NamedTuple):
     """The integers of a self-describing header: how much of what follows, and how long each is."""
 
     size: int

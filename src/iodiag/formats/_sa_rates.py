@@ -9,7 +9,7 @@ some of a disk's counters for a wrap at 2⁶⁴ and prints enormous numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,7 @@ _CLOCK_TICKS = {"alpha": 1024.0, "ia64": 1024.0}
 _USUAL_CLOCK_TICKS = 100.0
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(NamedTuple):
     """All structures of one activity in a segment, record by record.
 
     `record` is the index of each one's record in the segment, `item` and `subitem` its place
@@ -52,8 +51,7 @@ class Stored:
         return set(names) <= set(self.values.dtype.names or ())
 
 
-@dataclass(frozen=True)
-class Samples:
+class Samples(NamedTuple):
     """Structures beside those of the sample before, and the length of the sample in seconds.
 
     The baseline record of the segment has no rows. `before` is zero where `is_new`.

@@ -108,8 +108,7 @@ class Segment:
         return np.concatenate([run.uptime_one for run in self.runs]).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(NamedTuple):
     """Something between or behind the records: a comment, or where reading had to stop."""
 
     at: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,7 @@ from iodiag.formats._sa_records import Bools, Floats, Ints
 from iodiag.formats._sar_section import SarSection
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """A column of words: a code per row into `names`, which are distinct."""
 
     codes: Ints
@@ -52,8 +52,7 @@ class Rows:
     words: Mapping[str, Words] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """What the decoding of an activity needs to know of its file and segment.
 
     `seconds` and `ticks` are the lengths of the samples: in seconds, and in the clock ticks of

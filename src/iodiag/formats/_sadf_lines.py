@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -174,4 +174,4 @@ def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tupl
     changes = lines[order][1:][names[1:] != names[:-1]]
     borders = np.union1d(np.fromiter(restarts, dtype=np.int64, count=len(restarts)), changes)
     cpus = {int(np.searchsorted(borders, line, "right")): n for line, n in restarts.items() if n is not None}
-    return [replace(part, segment=np.searchsorted(borders, part.lines, "right")) for part in parts], cpus
+    return [part._replace(segment=np.searchsorted(borders, part.lines, "right")) for part in parts], cpus

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,7 @@ _EPOCH = re.compile(r"\s*(\d{9,10})\s*")
 _UTC = ("UTC", "GMT", "Z")
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Rows of one section that have the same columns.
 
     `numbers` is rows x `tokens`, as printed. `words` are the columns of words (`device`, `cpu`,

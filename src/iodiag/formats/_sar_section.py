@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Columns = Mapping[str, tuple[str, float] | None]
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """Tokens that are items themselves: one printed row becomes a row per such token.
 
     `token` matches those tokens; its group 1, or else the whole token, is the item's name, kept in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -277,8 +278,7 @@ def _occurrence(rows: Rows) -> Ints:
     return counts
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """The rows of one Rows in one segment: a slice, as both are in the order of the text."""
 
     rows: Rows

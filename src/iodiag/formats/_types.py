@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
@@ -37,8 +36,7 @@ class Line(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True)
-class LayoutColumn:
+class LayoutColumn(NamedTuple):
     """One column of a header. `column` None means: known, and not kept.
 
     raw value × `factor` = value in the canonical unit. `is_size` marks a column that
@@ -54,8 +52,7 @@ class LayoutColumn:
     is_label: bool = False
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The meaning of one distinct header.
 
     `family` is the table of columns that name none. `key` is the column for the item of a row
@@ -81,8 +78,7 @@ class Layout:
     has_spaced_key: bool = False
 
 
-@dataclass(frozen=True)
-class TableFormat:
+class TableFormat(NamedTuple):
     """Sample blocks inside any text: a header line, then rows.
 
     `layout` turns the words of a header line (clock and colon taken off) into a Layout, or
@@ -100,8 +96,7 @@ class TableFormat:
     rewrite: Callable[[Sequence[Piece]], Sequence[Piece]] | None = None
 
 
-@dataclass(frozen=True)
-class ContextBlock:
+class ContextBlock(NamedTuple):
     """What a context format read: how many lines from its start it took, and what it found.
 
     `unread` are the numbers of lines inside the block that were not understood.
@@ -115,8 +110,7 @@ class ContextBlock:
     layout: str = ""
 
 
-@dataclass(frozen=True)
-class ContextFormat:
+class ContextFormat(NamedTuple):
     """Context inside any text (lsblk, mdstat, a process list, …): starts, then a grammar.
 
     `starts` is searched in single lines and should match only where a block can begin;
@@ -133,8 +127,7 @@ class ContextFormat:
     not_read: str = ""
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """A format that owns its whole input: JSON, XML, CSV, binary.
 
     `recognise` looks at the first 4 KiB, is cheap and never raises. `read` yields items, at

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -198,8 +199,7 @@ def _command(source: Source, line: int) -> Command | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(NamedTuple):
     """A run's rows of one layout, in canonical units. `names` are the columns of `rows.numbers`."""
 
     family: str
@@ -262,8 +262,7 @@ def _token(key: str, keys: tuple[str, ...]) -> str:
     return re.sub(r"_per_sec$", "/s", key)
 
 
-@dataclass(frozen=True)
-class _Timed:
+class _Timed(NamedTuple):
     """A run with its tables and the times of its reports."""
 
     run: _Run

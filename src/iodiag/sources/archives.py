@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 from iodiag.errors import SourceError
 from iodiag.model.capture import Source
@@ -45,8 +45,7 @@ IsKnown = Callable[[bytes], bool]
 """Whether a text's beginning, or a binary file's, holds something worth reading."""
 
 
-@dataclass(frozen=True)
-class HostName:
+class HostName(NamedTuple):
     """The host that everything below a folder is of, and the file (or the folder's name) that told."""
 
     folder: str
@@ -55,8 +54,7 @@ class HostName:
     source: str
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(NamedTuple):
     """The account of a container: how many files it has, how many were kept, and what was not.
 
     `lost` are lines on what could not be read and why; `passed` are large files in whose beginning
