@@ -18,6 +18,7 @@ import iodiag
 from fuzz.bombs import LONG_LINES, MANY_LINES
 from fuzz.targets import fuzz_one
 from iodiag.formats import context_formats
+from iodiag.formats._late import Late
 
 SHORT, FACTOR = 1_500, 4
 MOST_GROWTH = 2.2 * FACTOR
@@ -88,7 +89,9 @@ def _taking_text(pattern: re.Pattern[Any], use: Callable[[Any], object]) -> Sear
 
 
 def _inside(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[bytes]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, Late):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif depth < 4 and isinstance(value, dict):
         yield from chain.from_iterable(_inside(part, depth + 1) for part in value.values())

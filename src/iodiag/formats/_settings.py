@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact, number
+from iodiag.formats._late import late
 from iodiag.formats._records import Record, aligned, boxed, tabbed
 from iodiag.formats._types import ContextBlock, Line
 
-_LISTED = re.compile(
+_LISTED = late(
     r"^\s*(?:#\s?)?(?P<name>[A-Za-z][\w.-]{1,63})(?:[ \t]*[=:][ \t]*|\t[ \t]*|[ ]{2,})(?P<value>\S.*)?$"
 )
-_SECTION = re.compile(r"^\s*\[[\w.-]{1,40}\]\s*$|^\s*[#;!]")
+_SECTION = late(r"^\s*\[[\w.-]{1,40}\]\s*$|^\s*[#;!]")
 _NAME_COLUMNS = ("variable_name", "name")
 _VALUE_COLUMNS = ("value", "setting", "variable_value")
 

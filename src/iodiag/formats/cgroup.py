@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact, number
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import device_names
@@ -20,14 +21,12 @@ _FILE = (
     r"(?P<group>\S{0,300}/)?(?P<file>io\.(?:max|stat|pressure|weight|low|latency|bfq\.weight|prio\.class)|"
     r"blkio\.throttle\.(?:read|write)_(?:bps|iops)_device)"
 )
-_PREFIXED = re.compile(rf"^\s*{_FILE}:\s?(?P<rest>.*)$")
-_HEADING = re.compile(rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) ){_FILE}(?: <==)?\s*$")
-_LIMITS = re.compile(
-    r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$"
-)
-_OLD_LIMIT = re.compile(r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$")
-_PRESSURE = re.compile(r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$")
-_VALUE = re.compile(r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)")
+_PREFIXED = late(rf"^\s*{_FILE}:\s?(?P<rest>.*)$")
+_HEADING = late(rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) ){_FILE}(?: <==)?\s*$")
+_LIMITS = late(r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$")
+_OLD_LIMIT = late(r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$")
+_PRESSURE = late(r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$")
+_VALUE = late(r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)")
 _UNITS = {
     "rbps": ("read_kb_per_s", 1 / 1024),
     "wbps": ("write_kb_per_s", 1 / 1024),
@@ -135,7 +134,7 @@ FORMAT = ContextFormat(
     id="cgroup",
     title="control groups: I/O limits, counters and pressure",
     example="io.max:8:0 rbps=max wbps=max riops=400 wiops=max\n",
-    starts=re.compile(
+    starts=late(
         r"(?:^|[\s/])io\.(?:max|stat|pressure|weight|low|latency)(?::\s?\S| <==|\s*$)"
         r"|blkio\.throttle\.(?:read|write)_(?:bps|iops)_device(?::|\s|$)"
         r"|^\s*\d{1,4}:\d{1,7} r?w?(?:bps|iops|bytes|ios)=(?:max|\d)"

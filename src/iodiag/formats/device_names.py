@@ -18,26 +18,27 @@ from iodiag.formats._context import (
     origin,
     volume_aliases,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
 
-_PARTITIONS = re.compile(r"^\s*major\s+minor\s+#blocks\s+name\s*$")
-_PARTITION = re.compile(
+_PARTITIONS = late(r"^\s*major\s+minor\s+#blocks\s+name\s*$")
+_PARTITION = late(
     r"^\s*(?P<major>\d{1,4})\s+(?P<minor>\d{1,7})\s+(?P<kb>\d{1,18})\s+(?P<name>[A-Za-z][\w/!-]*)\s*$"
 )
-_REPORT = re.compile(r"^\s*RO\s+RA\s+SSZ\s+BSZ\s+Start(?:Sec|Sector)\s+Size\s+Device\s*$")
-_REPORTED = re.compile(
+_REPORT = late(r"^\s*RO\s+RA\s+SSZ\s+BSZ\s+Start(?:Sec|Sector)\s+Size\s+Device\s*$")
+_REPORTED = late(
     r"^\s*(?:rw|ro)\s+(?P<ahead>\d{1,9})\s+(?P<sector>\d{1,6})\s+\d{1,9}\s+\S{1,20}\s+(?P<size>\d{1,20})\s+"
     r"(?P<path>/dev/\S+)\s*$"
 )
 _MODE = r"^\s*[lb](?:[r-][w-][xsStT-]){3}[.+@]?\s+\d{1,4}\s+\S+\s+\S+\s+"
-_LINK = re.compile(
+_LINK = late(
     _MODE + r"\d{1,9}\s+(?P<date>\S.{5,40}?)\s(?P<link>\S{1,200}) -> "
     r"(?P<target>(?:\.\./)*(?:/dev/)?[\w/-]{2,64})\s*$"
 )
-_NODE = re.compile(_MODE + r"(?P<major>\d{1,4}), ?(?P<minor>\d{1,7})\s+\S.{5,40}?\s(?P<name>\S{1,200})\s*$")
-_OTHER = re.compile(r"^\s*(?:total \d+|c(?:[r-][w-][x-]){3}.*|/dev/\S*:|d(?:[r-][w-][x-]){3}.*)\s*$")
+_NODE = late(_MODE + r"(?P<major>\d{1,4}), ?(?P<minor>\d{1,7})\s+\S.{5,40}?\s(?P<name>\S{1,200})\s*$")
+_OTHER = late(r"^\s*(?:total \d+|c(?:[r-][w-][x-]){3}.*|/dev/\S*:|d(?:[r-][w-][x-]){3}.*)\s*$")
 _MIN_MAPPED_MAJOR = 230
 
 
@@ -99,7 +100,7 @@ FORMAT = ContextFormat(
     id="device-names",
     title="/proc/partitions, ls -l /dev/mapper, blockdev --report: names of devices",
     example="lrwxrwxrwx. 1 root root 7 Nov 20 12:00 /dev/mapper/vg0-data -> ../dm-8\n",
-    starts=re.compile(
+    starts=late(
         rf"{_PARTITIONS.pattern}|{_REPORT.pattern}|^\s*/dev/[\w.+/-]{{1,100}}:\s*$"
         r"|^\s*l(?:[r-][w-][xsStT-]){3}[.+@]?\s.{10,300} -> (?:\.\./)*(?:/dev/)?(?:dm-|md|[sv]d|nvme)\w"
         r"|^\s*b(?:[r-][w-][xsStT-]){3}[.+@]?\s+\d{1,4}\s+\S+\s+\S+\s+\d{1,4}, ?\d{1,7}\s"

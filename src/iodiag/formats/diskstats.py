@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from iodiag.formats import _clock
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
 from iodiag.model.topology import Device
@@ -25,8 +26,8 @@ _EXAMPLE = """\
    8      16 sdb 239 0 9738 2364 2 0 8 28 0 1592 2396 0 0 0 0 1 3
 """
 
-_ROW = re.compile(r"^\s*(\d{1,4})\s+(\d{1,7})\s+([A-Za-z]\S{0,63})((?:\s+\d{1,20}){11,17})\s*$")
-_MARK = re.compile(r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60}))$")
+_ROW = late(r"^\s*(\d{1,4})\s+(\d{1,7})\s+([A-Za-z]\S{0,63})((?:\s+\d{1,20}){11,17})\s*$")
+_MARK = late(r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60}))$")
 
 COUNTERS = (
     ("reads", 1.0),
@@ -121,7 +122,7 @@ FORMAT = ContextFormat(
     id="diskstats",
     title="/proc/diskstats: counters of every device",
     example=_EXAMPLE,
-    starts=re.compile(_ROW.pattern + "|" + _MARK.pattern),
+    starts=late(_ROW.pattern + "|" + _MARK.pattern),
     read=_read,
     releases="Linux 2.6 to 6.x (11, 15 and 17 counters)",
     not_read="the four counters of partitions in 2.6.0 to 2.6.24: they have no times",

@@ -23,6 +23,7 @@ from iodiag.formats._context import (
     origin,
     volume_aliases,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_SECTOR
@@ -31,27 +32,25 @@ _TARGETS = (
     "linear|striped|raid|mirror|crypt|thin-pool|thin|cache|writecache|snapshot-merge|snapshot-origin|"
     "snapshot|multipath|delay|flakey|error|zero|verity|integrity|era|clone|log-writes|vdo|ebs|dust|switch"
 )
-_SEGMENT = re.compile(
+_SEGMENT = late(
     rf"^\s*(?P<name>[^\s:]{{1,128}}):\s+(?P<start>\d{{1,20}}) (?P<length>\d{{1,20}}) (?P<target>{_TARGETS})"
     r"(?: (?P<rest>.*))?$"
 )
-_NODE = re.compile(
+_NODE = late(
     r"^(?P<art>[\s│├└─|`-]*+)(?P<name>[A-Za-z0-9][^\s()<>]{0,127})?\s*(?:<(?P<node>[\w!-]+)>\s*)?"
     r"\((?:(?P<major>\d{1,4})(?::|, ?)(?P<minor>\d{1,7})|(?P<block>dm-\d{1,7}))\)\s*$"
 )
-_DEPS = re.compile(r"^\s*(?P<name>[^\s:]{1,128}):\s+\d{1,4} dependenc(?:ies|y)\s*:\s*(?P<rest>\(.*)$")
-_INFO_HEAD = re.compile(r"^\s*Name\s+Maj\s+Min\b[\w\s#%]*$")
-_INFO_ROW = re.compile(
-    r"^\s*(?P<name>[^\s:]{1,128})\s+(?P<major>\d{1,4})\s+(?P<minor>\d{1,7})(?P<rest>\s.*)?$"
-)
-_INFO_LONG = re.compile(r"^\s*Name:\s+(\S{1,128})\s*$")
-_INFO_PAIR = re.compile(
+_DEPS = late(r"^\s*(?P<name>[^\s:]{1,128}):\s+\d{1,4} dependenc(?:ies|y)\s*:\s*(?P<rest>\(.*)$")
+_INFO_HEAD = late(r"^\s*Name\s+Maj\s+Min\b[\w\s#%]*$")
+_INFO_ROW = late(r"^\s*(?P<name>[^\s:]{1,128})\s+(?P<major>\d{1,4})\s+(?P<minor>\d{1,7})(?P<rest>\s.*)?$")
+_INFO_LONG = late(r"^\s*Name:\s+(\S{1,128})\s*$")
+_INFO_PAIR = late(
     r"^\s*(State|Read Ahead|Tables present|Open count|Event number|Major, minor|Number of targets|UUID|"
     r"Suspended):\s*(.*)$"
 )
 _MIN_MAJOR = 230
 """Device-mapper's major is assigned from 254 down, or above 383: less is a time of day or a verse."""
-_NUMBERS = re.compile(r"\b\d{1,4}:\d{1,7}\b")
+_NUMBERS = late(r"\b\d{1,4}:\d{1,7}\b")
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -305,7 +304,7 @@ FORMAT = ContextFormat(
         "vg0-data: 0 12582912 raid raid5_ls 3 128 region_size 4096 3 252:0 252:1 252:2 252:3 252:4 252:5\n"
         "vg0-data_rimage_0: 0 4194304 linear 8:0 10240\n"
     ),
-    starts=re.compile(
+    starts=late(
         rf"^\s*\S{{1,128}}:\s+\d{{1,20}} \d{{1,20}} (?:{_TARGETS})\b"
         r"|^\s*\S{1,128}:\s+\d{1,4} dependenc(?:ies|y)\s*:|^\s*Name\s+Maj\s+Min\b|^\s*Name:\s+\S{1,128}\s*$"
         r"|^\s*[A-Za-z0-9][^\s()]{0,127}\s+(?:<[\w!-]+>\s*)?\((?:\d{1,4}(?::|, ?)\d{1,7}|dm-\d{1,7})\)\s*$"

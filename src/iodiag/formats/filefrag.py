@@ -5,20 +5,20 @@ The extents of `filefrag -v` are passed over: its own summary line says how many
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
-_SUMMARY = re.compile(
+_SUMMARY = late(
     r"^\s*(?P<file>/.{0,400}|\S{1,400}): (?P<extents>\d{1,12}) extents? found"
     r"(?:, perfection would be \d{1,12} extents?)?\s*$"
 )
-_SIZE = re.compile(
+_SIZE = late(
     r"^\s*File size of (?P<file>.{1,400}) is (?P<size>\d{1,20}) \((?P<blocks>\d{1,18}) blocks?[ ,].*$"
 )
-_VERBOSE = re.compile(
+_VERBOSE = late(
     r"^\s*(?:Filesystem type is:|Filesystem cylinder groups|Blocksize of file|ext:?\s+logical|ext logical|"
     r"\d+:?\s+\d+(?:\.\.\s*\d+)?:?\s+\d+|Discontinuity|First block:|Last block:|Fiemap)"
 )
@@ -61,7 +61,7 @@ FORMAT = ContextFormat(
     id="filefrag",
     title="filefrag: extents of files",
     example="/var/lib/mysql/ibdata1: 90 extents found\n",
-    starts=re.compile(
+    starts=late(
         r": \d{1,12} extents? found(?:, perfection|\s*$)|^\s*Filesystem type is: [0-9a-f]+|^\s*File size of "
     ),
     read=_read,

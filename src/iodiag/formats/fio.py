@@ -13,27 +13,28 @@ from itertools import pairwise
 from typing import Any
 
 from iodiag.formats._context import MAX_BLOCK_LINES, bare_name, fact, json_object, number, size_kb
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
 Values = dict[str, float | str | None]
 
-_JOB = re.compile(
+_JOB = late(
     r"^\s*(?P<job>\S.{0,200}?): \(g=\d+\): rw=(?P<rw>\w+), (?:bs=(?P<bs>.{1,120}?), )?"
     r"ioengine=(?P<engine>[\w/-]+), iodepth=(?P<depth>\d{1,6})"
 )
-_RESULT = re.compile(r"^\s*(?P<job>\S.{0,200}?): \(groupid=\d+, jobs=(?P<jobs>\d{1,6})\): err=")
+_RESULT = late(r"^\s*(?P<job>\S.{0,200}?): \(groupid=\d+, jobs=(?P<jobs>\d{1,6})\): err=")
 _NUMBER = r"\d{1,14}(?:\.\d{1,6})?"
-_DIRECTION = re.compile(r"^\s*(?P<way>read|write|trim)\s*: (?P<rest>(?:IOPS|io)=.*)$")
-_IOPS = re.compile(rf"\biops=\s*({_NUMBER})([kM]?)", re.IGNORECASE)
-_BANDWIDTH = re.compile(rf"\bbw=\s*({_NUMBER}\s?[kKMGT]?)i?B/s", re.IGNORECASE)
-_RUNTIME = re.compile(rf"({_NUMBER})msec\b")
-_LATENCY = re.compile(
+_DIRECTION = late(r"^\s*(?P<way>read|write|trim)\s*: (?P<rest>(?:IOPS|io)=.*)$")
+_IOPS = late(rf"\biops=\s*({_NUMBER})([kM]?)", re.IGNORECASE)
+_BANDWIDTH = late(rf"\bbw=\s*({_NUMBER}\s?[kKMGT]?)i?B/s", re.IGNORECASE)
+_RUNTIME = late(rf"({_NUMBER})msec\b")
+_LATENCY = late(
     rf"^\s*(?P<what>lat|sync) \((?P<unit>[num]sec)\): min=\s*{_NUMBER}[kM]? ?, max=\s*{_NUMBER}[kM]? ?, "
     rf"avg=\s*(?P<mean>{_NUMBER})"
 )
-_DISK = re.compile(r"^\s*(?P<name>[\w!-]{2,64}): ios=\d+/\d+, .*\butil=[\d.]+%")
-_OWN = re.compile(
+_DISK = late(r"^\s*(?P<name>[\w!-]{2,64}): ios=\d+/\d+, .*\butil=[\d.]+%")
+_OWN = late(
     r"^\s*(?:fio-\d|Starting \d|Jobs: |\.\.\.$|slat |clat |lat |bw |iops\s|cpu\s|IO depths|submit|complete|"
     r"issued|latency\s|fsync/|sync |\|\s|Run status|READ:|WRITE:|TRIM:|Disk stats|clat percentiles|"
     r"sync percentiles|lat percentiles|bandwidth|fio: |note: |mixed|io_u|[\w-]+: Laying out|"
@@ -207,7 +208,7 @@ FORMAT = ContextFormat(
         "  read: IOPS=3005, BW=11.7MiB/s (12.3MB/s)(529MiB/45016msec)\n"
         "     lat (usec): min=3107, max=74888, avg=21270.20, stdev=4246.05\n"
     ),
-    starts=re.compile(
+    starts=late(
         r'"fio version"\s*:|^\s*\S.{0,200}?: \(g=\d+\): rw=\w'
         r"|^\s*\S.{0,200}?: \(groupid=\d+, jobs=\d+\): err="
     ),

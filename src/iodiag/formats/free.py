@@ -6,17 +6,15 @@ default of kB, are kept as sizes; the shares need no unit.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import fact, size_kb
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
-_HEADER = re.compile(
-    r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$"
-)
-_ROW = re.compile(r"^\s*(?P<name>Mem|Swap|Total|Low|High|-/\+ buffers/cache):\s+(?P<cells>\S.*)$")
-_CELL = re.compile(r"\d[\d.,]{0,18}[KMGTPBE]?i?")
+_HEADER = late(r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$")
+_ROW = late(r"^\s*(?P<name>Mem|Swap|Total|Low|High|-/\+ buffers/cache):\s+(?P<cells>\S.*)$")
+_CELL = late(r"\d[\d.,]{0,18}[KMGTPBE]?i?")
 _LEAST_KB = 65_536.0
 """No Linux that runs iostat has less memory: a smaller total was printed in MB or GB."""
 

@@ -10,27 +10,28 @@ import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import bare_name, describe, fact, integer, origin
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_PATH = re.compile(r"^\s*(/dev/[\w/.:-]{1,100}):\s*$")
+_PATH = late(r"^\s*(/dev/[\w/.:-]{1,100}):\s*$")
 _SPEED = r"(?P<speed>\d{1,9}(?:\.\d{1,4})?)\s*(?P<unit>[kMG])i?B/s(?:ec)?"
-_TIMING = re.compile(
+_TIMING = late(
     r"^\s*Timing (?P<what>[\w_ -]{1,40}?) ?(?:reads?|read):\s.{0,120}?=\s*" + _SPEED, re.IGNORECASE
 )
-_PROSE = re.compile(
+_PROSE = late(
     r"\bhdparm\b(?=[^.\n]{0,40}\s-{0,2}[tT]\b|[^\n]{0,200}\bread)[^\n]{0,200}?(?<![\d.])"
     rf"(?!\S{{1,12}}\s*(?-i:[Gg]b)){_SPEED}",
     re.IGNORECASE,
 )
-_SETTING = re.compile(r"^\s*(?P<key>write-caching|readahead|multcount|readonly)\s*=\s*(?P<value>.+)$")
-_IDENTITY = re.compile(
+_SETTING = late(r"^\s*(?P<key>write-caching|readahead|multcount|readonly)\s*=\s*(?P<value>.+)$")
+_IDENTITY = late(
     r"^\s*(?P<key>Model Number|Nominal Media Rotation Rate|Logical\s+Sector size|"
     r"Logical/Physical Sector size)"
     r":\s*(?P<value>.+)$"
 )
-_NOISE = re.compile(
+_NOISE = late(
     r"^\s*(?:HDIO_|SG_IO|ATA device|ATAPI device|setting |Serial Number|Firmware|Transport|Standards|Used:|"
     r"Supported:|Configuration:|Logical|Physical|CHS|LBA|cache/buffer|device size|Capabilities|Queue depth|"
     r"Form Factor|Commands/features|Enabled|IO_support|geometry|using_dma|unmaskirq|keepsettings|Media)"
@@ -115,7 +116,7 @@ FORMAT = ContextFormat(
         " Timing cached reads:   21870 MB in  1.99 seconds = 10986.53 MB/sec\n"
         " Timing buffered disk reads: 428 MB in  3.01 seconds = 142.20 MB/sec\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^\s*/dev/[\w/.:-]{1,100}:\s*$|^\s*Timing [\w_ -]{1,40}reads?:|\bhdparm\b.{0,300}\d\s*[kMG]i?B/s",
         re.IGNORECASE,
     ),

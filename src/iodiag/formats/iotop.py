@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iodiag.formats._context import MAX_BLOCK_LINES
+from iodiag.formats._late import late
 from iodiag.formats._process_io import Measure, Process, facts_of, program
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.units import HUMAN_BYTES
@@ -24,7 +25,7 @@ Actual DISK READ:       0.00 B/s | Actual DISK WRITE:      10.75 M/s
 """
 _CLOCK = r"\s*(?:(?P<clock>\d\d:\d\d:\d\d)\s+)?"
 _AMOUNT = r"(?P<{0}>\d{{1,15}}(?:\.\d{{1,3}})?)\s(?P<{0}_unit>[BKMGTP])(?P<{0}_rate>/s)?"
-_SUMMARY = re.compile(
+_SUMMARY = late(
     _CLOCK
     + r"(?P<scope>Total|Actual|Current) DISK READ\s?:\s+"
     + _AMOUNT.format("read")
@@ -32,10 +33,10 @@ _SUMMARY = re.compile(
     + _AMOUNT.format("write")
     + r"\s*"
 )
-_HEADER = re.compile(
+_HEADER = late(
     r"\s*(?:TIME\s+)?(?P<number>TID|PID)\s+PRIO\s+USER\s+DISK READ\s+DISK WRITE\s.{0,60}COMMAND\s*"
 )
-_ROW = re.compile(
+_ROW = late(
     _CLOCK
     + r"(?P<number>\d{1,10})\s+(?P<priority>\S{1,8})\s+(?P<user>\S{1,40})\s+"
     + _AMOUNT.format("read")
@@ -116,7 +117,7 @@ FORMAT = ContextFormat(
     id="iotop",
     title="iotop -b: processes that read and write",
     example=_EXAMPLE,
-    starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER.pattern}$"),
+    starts=late(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER.pattern}$"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
     not_read="the sums of all processes that iotop prints itself",

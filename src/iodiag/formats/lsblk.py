@@ -29,6 +29,7 @@ from iodiag.formats._context import (
     size_kb,
     volume_aliases,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.topology import Device
 
@@ -74,13 +75,13 @@ _FREE_WORDS = (
 )
 _WORDS = {*_SHAPES, *_FREE_WORDS.split()}
 _NAME_WORDS = ("NAME", "KNAME", "PATH")
-_ART = re.compile(r"[\s│├└─┬┌┈▶|`+-]*")
-_DEVICE_NAME = re.compile(r"(?:/dev/)?[A-Za-z0-9][\w.+:!/@-]*")
-_PAIR = re.compile(r'(?<![A-Z0-9:%_-])([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"')
+_ART = late(r"[\s│├└─┬┌┈▶|`+-]*")
+_DEVICE_NAME = late(r"(?:/dev/)?[A-Za-z0-9][\w.+:!/@-]*")
+_PAIR = late(r'(?<![A-Z0-9:%_-])([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"')
 
 _KINDS = {"part": "partition", "lvm": "lvm", "crypt": "crypt", "mpath": "multipath", "dm": "dm"}
 _MAPPED = ("lvm", "crypt", "mpath", "dm", "dmraid")
-_DM_NAME = re.compile(r"dm-\d+")
+_DM_NAME = late(r"dm-\d+")
 
 
 class _Row(NamedTuple):
@@ -368,7 +369,7 @@ FORMAT = ContextFormat(
         "sdb     8:16   0   4G  0 disk  \n"
         "`-md0   9:0    0   8G  0 raid5 /srv\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^(?=.{4,600}$)\s*(?:[A-Z][A-Z:%-]*\s+)*K?NAME(?:\s+[A-Z][A-Z:%-]*)*\s*$"
         r'|\bK?NAME="[^"]*" [A-Z][A-Z:%_-]*="|"blockdevices"\s*:'
     ),

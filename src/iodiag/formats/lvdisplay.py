@@ -17,16 +17,15 @@ from iodiag.formats._context import (
     origin,
     size_kb,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.topology import Device
 
-_HEADING = re.compile(r"^\s*--- (?P<what>Logical volume|Volume group|Physical volumes?|Segments) ---\s*$")
-_SEGMENT = re.compile(r"^\s*Logical extents? (?:\d+ to \d+|\d+):?\s*$")
-_PAIR = re.compile(r"^\s*(?P<key>[A-Za-z][\w #/-]{0,40}?)(?:  +|\t+)(?P<value>\S.*?)\s*$")
-_OTHER = re.compile(
-    r"^\s*(?:- currently set to\s.*|LV Creation host.*|# open\s.*|(?:Stripe|Mirror) \d+:)\s*$"
-)
-_PATH = re.compile(r"^/dev/(?P<group>[^/\s]+)/(?P<volume>[^/\s]+)$")
+_HEADING = late(r"^\s*--- (?P<what>Logical volume|Volume group|Physical volumes?|Segments) ---\s*$")
+_SEGMENT = late(r"^\s*Logical extents? (?:\d+ to \d+|\d+):?\s*$")
+_PAIR = late(r"^\s*(?P<key>[A-Za-z][\w #/-]{0,40}?)(?:  +|\t+)(?P<value>\S.*?)\s*$")
+_OTHER = late(r"^\s*(?:- currently set to\s.*|LV Creation host.*|# open\s.*|(?:Stripe|Mirror) \d+:)\s*$")
+_PATH = late(r"^/dev/(?P<group>[^/\s]+)/(?P<volume>[^/\s]+)$")
 
 
 class _Volume(NamedTuple):
@@ -106,7 +105,7 @@ FORMAT = ContextFormat(
         "  LV Size                6.00 GiB\n"
         "  Block device           253:8\n"
     ),
-    starts=re.compile(r"^\s*--- (?:Logical volume|Volume group) ---\s*$"),
+    starts=late(r"^\s*--- (?:Logical volume|Volume group) ---\s*$"),
     read=_read,
     releases="LVM2 2.02 and later",
     not_read="--columns, which is lvs",

@@ -28,6 +28,7 @@ from iodiag.formats._context import (
     origin,
     size_kb,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -284,7 +285,7 @@ FORMAT = ContextFormat(
         "  fast       vg0 -wi-ao---- 4.00g          /dev/sda(0),/dev/sdb(0)    2 striped\n"
         "  root       vg0 -wi-ao---- 4.00g          /dev/sda(1024)             1 linear\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^(?=.{6,2000}$)\s*(?:(?:LV|PV|VG|Devices|Type|Attr)[ \t,;|:]+)+(?:VG|PV|LV|LV UUID|Fmt|Attr|#PV|"
         r"LSize|PSize|VSize|Devices|Type|Path|#Str|KMaj|DMPath)\b|\"report\"\s*:\s*\["
     ),

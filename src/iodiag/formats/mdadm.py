@@ -22,18 +22,19 @@ from iodiag.formats._context import (
     origin,
     size_kb,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_PATH = re.compile(r"^\s*(/dev/[\w/.:+!-]+):\s*$")
-_PAIR = re.compile(r"^\s*([A-Z][A-Za-z0-9 /()-]{1,40}?)\s*:\s(.*)$")
-_MEMBER = re.compile(
+_PATH = late(r"^\s*(/dev/[\w/.:+!-]+):\s*$")
+_PAIR = late(r"^\s*([A-Z][A-Za-z0-9 /()-]{1,40}?)\s*:\s(.*)$")
+_MEMBER = late(
     r"^\s*(?:this\s+|\d+\s+(?=\d+\s+\d+\s+\d+\s+\d+\s))?(?P<number>\d{1,6}|-)\s+(?P<major>\d{1,4})\s+"
     r"(?P<minor>\d{1,7})\s+(?P<slot>\d{1,6}|-)\s+(?P<state>[A-Za-z][A-Za-z, -]*?)\s*(?P<path>/dev/\S+)?\s*$"
 )
-_TABLE = re.compile(r"^\s*Number\s+Major\s+Minor\s+RaidDevice\s+State\s*$")
-_SCAN = re.compile(r"^\s*ARRAY\s+(?P<path>/dev/\S+|<ignore>)(?P<rest>(?:\s+[\w-]+=\S+)+)\s*$")
+_TABLE = late(r"^\s*Number\s+Major\s+Minor\s+RaidDevice\s+State\s*$")
+_SCAN = late(r"^\s*ARRAY\s+(?P<path>/dev/\S+|<ignore>)(?P<rest>(?:\s+[\w-]+=\S+)+)\s*$")
 _SECTION_LINES = 600
 
 
@@ -253,7 +254,7 @@ FORMAT = ContextFormat(
         "       0       8        0        0      active sync   /dev/sda\n"
         "       1       8       16        1      active sync   /dev/sdb\n"
     ),
-    starts=re.compile(rf"{_PATH.pattern}|{_SCAN.pattern}"),
+    starts=late(rf"{_PATH.pattern}|{_SCAN.pattern}"),
     read=_read,
     releases="mdadm 2 to 4",
     not_read="foreign metadata (IMSM, DDF) under --examine",

@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 import pyparsing as pp
 
 from iodiag.formats._context import MAX_BLOCK_LINES, describe, fact, level_of, number, origin
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
 _HEAD = r"md[\w/.-]*\s*:\s*(?:active|inactive|clear|readonly)\b"
-_FIRST = re.compile(rf"(?:^|\s)Personalities\s+:|^\s*{_HEAD}")
-_LINE = re.compile(
+_FIRST = late(rf"(?:^|\s)Personalities\s+:|^\s*{_HEAD}")
+_LINE = late(
     rf"^\s*(?:Personalities\s*:|read_ahead |{_HEAD}|\d+ blocks\b|bitmap:|unused devices:"
     r"|\[[=>.]+\]|(?:resync|recovery|reshape|check|repair)\s*=|journal:|ppl:)"
 )
-_CONTINUED = re.compile(
+_CONTINUED = late(
     r"^\s*(?:(?:\S+\[\d+\](?:\([A-Z]\))*|super|external:\S+|level|algorithm|chunks?,?|blocks|near-copies|"
     r"far-copies|offset-copies|rounding|pages|finish=\S+|speed=\S+|\[\d+/\d+\]|\[[U_]+\]|[\d.]+[kKMGB%]*,?|"
     r"\([\d/]+\)|=|raid\d+)(?:\s+|$)){1,200}$"

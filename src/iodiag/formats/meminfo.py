@@ -6,14 +6,14 @@ seconds since 1970 may stand in front of each sample.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
-_ROW = re.compile(r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$")
-_EPOCH = re.compile(r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$")
+_ROW = late(r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$")
+_EPOCH = late(r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$")
 _KEPT = {
     "MemTotal": "memory_kb",
     "MemFree": "free_kb",
@@ -60,7 +60,7 @@ FORMAT = ContextFormat(
     id="meminfo",
     title="/proc/meminfo: memory, dirty pages, swap",
     example="Dirty:             74896 kB\nWriteback:         11932 kB\n",
-    starts=re.compile(
+    starts=late(
         r"^\s*(?:MemTotal|MemFree|MemAvailable|Dirty|Writeback|SwapTotal|SwapCached|Cached):\s+\d+ kB\s*$"
     ),
     read=_read,

@@ -17,6 +17,7 @@ from iodiag.formats._context import (
     origin,
     volume_aliases,
 )
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -24,27 +25,21 @@ from iodiag.model.topology import Device
 _OPTIONS = r"(?P<options>(?:rw|ro)(?:,[^\s()]{0,2000})?)"
 _TYPE = r"(?P<type>[a-z][\w.]{1,31})"
 _LINES = (
-    re.compile(rf"^\s*(?P<source>\S+) (?P<target>/\S*) {_TYPE} {_OPTIONS} \d \d\s*$"),
-    re.compile(
-        rf"^\s*(?P<source>\S+) on (?P<target>/.{{0,400}}?) type {_TYPE} \({_OPTIONS}\)(?: \[.*\])?\s*$"
-    ),
-    re.compile(
+    late(rf"^\s*(?P<source>\S+) (?P<target>/\S*) {_TYPE} {_OPTIONS} \d \d\s*$"),
+    late(rf"^\s*(?P<source>\S+) on (?P<target>/.{{0,400}}?) type {_TYPE} \({_OPTIONS}\)(?: \[.*\])?\s*$"),
+    late(
         rf"^\s*\d+ \d+ (?P<numbers>\d+:\d+) \S+ (?P<target>/\S*) (?P<local>\S+) (?:\S+:\d+ ){{0,4}}- {_TYPE} "
         rf"(?P<source>\S+) {_OPTIONS}\s*$"
     ),
-    re.compile(rf"^[\s│├└─|`-]*(?P<target>/\S*)\s+(?P<source>\S+)\s+{_TYPE}\s+{_OPTIONS}\s*$"),
+    late(rf"^[\s│├└─|`-]*(?P<target>/\S*)\s+(?P<source>\S+)\s+{_TYPE}\s+{_OPTIONS}\s*$"),
 )
-_DF = re.compile(
+_DF = late(
     r"^\s*(?P<source>/\S+)\s+(?:(?P<type>[a-z]\w{1,15})\s+)?(?P<size>[\d.]+[KMGTP]?i?)\s+[\d.]+[KMGTP]?i?\s+"
     r"[\d.]+[KMGTP]?i?\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
 )
-_DF_HEAD = re.compile(
-    r"^\s*Filesystem\s+(?:Type\s+)?(?:1[KM]-blocks|\d+-blocks|Size)\s+Used\s+.*Mounted on\s*$"
-)
-_FIND_HEAD = re.compile(r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$")
-_NETWORK = re.compile(
-    r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$"
-)
+_DF_HEAD = late(r"^\s*Filesystem\s+(?:Type\s+)?(?:1[KM]-blocks|\d+-blocks|Size)\s+Used\s+.*Mounted on\s*$")
+_FIND_HEAD = late(r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$")
+_NETWORK = late(r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$")
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -103,7 +98,7 @@ FORMAT = ContextFormat(
     example=(
         "/dev/mapper/vg0-root / ext4 rw,relatime,errors=remount-ro 0 0\n/dev/sda1 /boot xfs rw,noatime 0 0\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^\s*\S+ /\S* [a-z][\w.]+ r[wo]\b\S* \d \d\s*$|^\s*\S+ on /.{0,400} type [a-z][\w.]+ \(r[wo]\b"
         r"|^\s*\d+ \d+ \d+:\d+ /\S* /\S* (?:rw|ro)\b|^\s*/\S*\s+/dev/\S+\s+[a-z]\w+\s+r[wo]\b\S*\s*$"
         r"|^\s*Filesystem\s.*\sMounted on\s*$|^\s*TARGET\s+SOURCE\s+FSTYPE"

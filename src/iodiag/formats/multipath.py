@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from iodiag.formats._context import describe, device_numbers, fact, origin, size_kb
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_MAP = re.compile(
+_MAP = late(
     r"^\s*(?:(?:reload|create|unchanged): )?(?P<name>[\w.:-]{2,128})(?: \((?P<wwid>[\w.:-]{6,128})\))?"
     r"\s+dm-(?P<minor>\d{1,7})\s+(?P<model>\S.{0,60}?)\s*$"
 )
-_SIZE = re.compile(r"^\s*\[?size=\s?(?P<size>[\d.]{1,12}\s?[KMGTP]?)\b")
-_GROUP = re.compile(r"^[\s|`\\_+-]*(?:policy='|(?:round-robin|queue-length|service-time)\s\d+)")
-_PATH = re.compile(
+_SIZE = late(r"^\s*\[?size=\s?(?P<size>[\d.]{1,12}\s?[KMGTP]?)\b")
+_GROUP = late(r"^[\s|`\\_+-]*(?:policy='|(?:round-robin|queue-length|service-time)\s\d+)")
+_PATH = late(
     r"^[\s|`\\_+-]*(?:\d+:\d+:\d+:\d+|#:#:#:#)\s+(?P<name>[\w!-]{1,64})\s+(?P<major>\d{1,4}):(?P<minor>\d{1,7})\s+"
     r"(?P<state>\S.*?)\s*$"
 )
@@ -96,7 +97,7 @@ FORMAT = ContextFormat(
         "  |- 1:0:0:1 sdb 8:16 active ready running\n"
         "  `- 2:0:0:1 sdc 8:32 active ready running\n"
     ),
-    starts=re.compile(r"^.{2,290}\bdm-\d{1,7}\s+\S{1,40},\S?.{0,60}$"),
+    starts=late(r"^.{2,290}\bdm-\d{1,7}\s+\S{1,40},\S?.{0,60}$"),
     read=_read,
     releases="multipath-tools 0.4.7 and later",
     not_read="-v3 and its log lines",

@@ -7,27 +7,27 @@ The line is also read where it stands alone in prose.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import fact, number
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
-_BLOCKS = re.compile(rf"\bBlocks/Record\b\s*:?\s*{_NUMBER}")
+_BLOCKS = late(rf"\bBlocks/Record\b\s*:?\s*{_NUMBER}")
 _VALUES = {
-    "records": re.compile(rf"(?:^\s*|\b)(?:Data records|Records):\s+{_NUMBER}"),
-    "mean_record_bytes": re.compile(rf"\bM\.\s?recordlength:\s+{_NUMBER}"),
-    "packed_pct": re.compile(rf"\bPacked:\s+{_NUMBER}%"),
-    "recordspace_used_pct": re.compile(rf"\bRecordspace used:\s+{_NUMBER}%"),
-    "empty_space_pct": re.compile(rf"\bEmpty space:\s+{_NUMBER}%"),
-    "record_blocks": re.compile(rf"\bRecord blocks:\s+{_NUMBER}"),
-    "deleted_blocks": re.compile(rf"\bDeleted? blocks:\s+{_NUMBER}"),
-    "lost_space_bytes": re.compile(rf"\bLost space:\s+{_NUMBER}"),
+    "records": late(rf"(?:^\s*|\b)(?:Data records|Records):\s+{_NUMBER}"),
+    "mean_record_bytes": late(rf"\bM\.\s?recordlength:\s+{_NUMBER}"),
+    "packed_pct": late(rf"\bPacked:\s+{_NUMBER}%"),
+    "recordspace_used_pct": late(rf"\bRecordspace used:\s+{_NUMBER}%"),
+    "empty_space_pct": late(rf"\bEmpty space:\s+{_NUMBER}%"),
+    "record_blocks": late(rf"\bRecord blocks:\s+{_NUMBER}"),
+    "deleted_blocks": late(rf"\bDeleted? blocks:\s+{_NUMBER}"),
+    "lost_space_bytes": late(rf"\bLost space:\s+{_NUMBER}"),
     "blocks_per_record": _BLOCKS,
 }
-_TABLE = re.compile(r"^\s*(?:(?:Checking )?MyISAM file:|- recovering .{0,60}MyISAM-table)\s+'?(\S+?)'?\s*$")
-_KNOWN = re.compile(
+_TABLE = late(r"^\s*(?:(?:Checking )?MyISAM file:|- recovering .{0,60}MyISAM-table)\s+'?(\S+?)'?\s*$")
+_KNOWN = late(
     r"^\s*(?:-{10,}|- (?:check|recovering|Fixing)|MyISAM file|Checking MyISAM|MyISAM-table|Record format|"
     r"Character set|File-version|Creation time|Recover time|Status:|Auto increment|Data records|Checksum|"
     r"Datafile|Keyfile|Max (?:datafile|keyfile)|Recordlength|table description|Key Start|Records:|"
@@ -77,7 +77,7 @@ FORMAT = ContextFormat(
         "Recordspace used:      100%   Empty space:           0%  Blocks/Record:   1.34\n"
         "Record blocks:     1880955   Delete blocks:         0\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^\s*(?:Checking )?MyISAM file:\s|^\s*- recovering .{0,60}MyISAM-table"
         r"|^\s*Records:\s+\d+\s+M\.\s?record|\bBlocks/Record\b\s*:?\s*\d"
     ),

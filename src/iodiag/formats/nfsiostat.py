@@ -18,6 +18,7 @@ import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._context import MAX_BLOCK_LINES
+from iodiag.formats._late import late
 from iodiag.formats._samples import front_columns
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
@@ -33,8 +34,8 @@ read:              ops/s            kB/s           kB/op         retrans    avg 
 write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
                   10.500         672.000          64.000        1 (0.3%)          12.000          55.100
 """
-_MOUNT = re.compile(r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*")
-_TOTAL_HEADER = re.compile(r"\s*ops?/s\s+rpc bklog\s*")
+_MOUNT = late(r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*")
+_TOTAL_HEADER = late(r"\s*ops?/s\s+rpc bklog\s*")
 _PHRASES = {
     "ops/s": "s_per_s",
     "kB/s": "_kb_per_s",
@@ -45,10 +46,10 @@ _PHRASES = {
     "avg queue (ms)": "_queue_ms",
     "errors": "_errors",
 }
-_PHRASE = re.compile("|".join(map(re.escape, _PHRASES)))
-_OPERATION = re.compile(rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE.pattern})\s*){{3,8}})")
-_VALUE = re.compile(r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)")
-_DETAIL = re.compile(
+_PHRASE = late("|".join(map(re.escape, _PHRASES)))
+_OPERATION = late(rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE.pattern})\s*){{3,8}})")
+_VALUE = late(r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)")
+_DETAIL = late(
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
 )
@@ -172,7 +173,7 @@ FORMAT = ContextFormat(
     id="nfsiostat",
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
-    starts=re.compile(r" mounted on /\S{0,700}:\s*$"),
+    starts=late(r" mounted on /\S{0,700}:\s*$"),
     read=_read,
     releases="nfs-utils 1.2 to 2.8",
     not_read="operations other than reads and writes; statistics of the caches",

@@ -11,14 +11,15 @@ import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact, integer
+from iodiag.formats._late import late
 from iodiag.formats._records import Record, Records, aligned, boxed
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
-_LOG_WAIT = re.compile(r"^(?:WAL\w*|SyncRep|XactSync\w*)$", re.IGNORECASE)
-_COMMIT = re.compile(r"^\s*(?:commit|end)\b", re.IGNORECASE)
-_LISTING = re.compile(r"^\s*select\b.*(?:pg_stat_activity|wait_event)", re.IGNORECASE | re.DOTALL)
+_LOG_WAIT = late(r"^(?:WAL\w*|SyncRep|XactSync\w*)$", re.IGNORECASE)
+_COMMIT = late(r"^\s*(?:commit|end)\b", re.IGNORECASE)
+_LISTING = late(r"^\s*select\b.*(?:pg_stat_activity|wait_event)", re.IGNORECASE | re.DOTALL)
 _STATEMENTS = ("query", "q", "current_query", "left", "substr", "substring")
-_RECORD = re.compile(r"^-\[ RECORD \d{1,9} \][-+]*$")
+_RECORD = late(r"^-\[ RECORD \d{1,9} \][-+]*$")
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -94,7 +95,7 @@ FORMAT = ContextFormat(
         " 316 | active | IO              | WALSync    | END;\n"
         "(2 rows)\n"
     ),
-    starts=re.compile(r"(?:^|\|)\s{0,40}(?:wait_event|waiting)\s{0,40}(?:\||$)|^-\[ RECORD 1 \]"),
+    starts=late(r"(?:^|\|)\s{0,40}(?:wait_event|waiting)\s{0,40}(?:\||$)|^-\[ RECORD 1 \]"),
     read=_read,
     releases="PostgreSQL 9.2 and later",
 )

@@ -5,37 +5,37 @@ The latency of the statement END (or COMMIT) is what a commit took.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact, number
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
 _NUMBER = r"(\d{1,12}(?:\.\d{1,9})?)"
-_PROGRESS = re.compile(
+_PROGRESS = late(
     rf"^\s*progress:\s+{_NUMBER} s, {_NUMBER} tps, lat {_NUMBER} ms(?: stddev (?:{_NUMBER}|NaN))?"
 )
 _SUMMARY = {
-    "clients": re.compile(rf"^number of clients:\s+{_NUMBER}"),
-    "threads": re.compile(rf"^number of threads:\s+{_NUMBER}"),
-    "scale": re.compile(rf"^scaling factor:\s+{_NUMBER}"),
-    "duration_s": re.compile(rf"^duration:\s+{_NUMBER} s"),
-    "transactions": re.compile(rf"^number of transactions actually processed:\s+{_NUMBER}"),
-    "failed_transactions": re.compile(rf"^number of failed transactions:\s+{_NUMBER}"),
-    "latency_ms": re.compile(rf"^latency average\s*[:=]\s+{_NUMBER} ms"),
-    "latency_stddev_ms": re.compile(rf"^latency stddev\s*[:=]\s+{_NUMBER} ms"),
-    "connection_time_ms": re.compile(rf"^initial connection time\s*=\s+{_NUMBER} ms"),
-    "transactions_per_s": re.compile(rf"^tps = {_NUMBER} \((?:excluding|without)"),
-    "connected_transactions_per_s": re.compile(rf"^tps = {_NUMBER} \(including"),
-    "commit_ms": re.compile(rf"^{_NUMBER}\s+(?:\d+\s+)?(?:END|COMMIT);?$"),
+    "clients": late(rf"^number of clients:\s+{_NUMBER}"),
+    "threads": late(rf"^number of threads:\s+{_NUMBER}"),
+    "scale": late(rf"^scaling factor:\s+{_NUMBER}"),
+    "duration_s": late(rf"^duration:\s+{_NUMBER} s"),
+    "transactions": late(rf"^number of transactions actually processed:\s+{_NUMBER}"),
+    "failed_transactions": late(rf"^number of failed transactions:\s+{_NUMBER}"),
+    "latency_ms": late(rf"^latency average\s*[:=]\s+{_NUMBER} ms"),
+    "latency_stddev_ms": late(rf"^latency stddev\s*[:=]\s+{_NUMBER} ms"),
+    "connection_time_ms": late(rf"^initial connection time\s*=\s+{_NUMBER} ms"),
+    "transactions_per_s": late(rf"^tps = {_NUMBER} \((?:excluding|without)"),
+    "connected_transactions_per_s": late(rf"^tps = {_NUMBER} \(including"),
+    "commit_ms": late(rf"^{_NUMBER}\s+(?:\d+\s+)?(?:END|COMMIT);?$"),
 }
-_KNOWN = re.compile(
+_KNOWN = late(
     r"^(?:pgbench \(|starting vacuum|progress:|transaction type:|scaling factor:|query mode:|number of |"
     r"maximum number|duration:|latency |initial connection|tps = |statement latencies|- statement|"
     r"SQL script|average connection|client \d+)",
 )
-_STATEMENT = re.compile(r"^\s*\d+\.\d{3}\s+(?:\d+\s+)?\S")
+_STATEMENT = late(r"^\s*\d+\.\d{3}\s+(?:\d+\s+)?\S")
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -102,7 +102,7 @@ FORMAT = ContextFormat(
         "latency average = 364.581 ms\n"
         "tps = 27.190238 (without initial connection time)\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^\s*pgbench \(|^\s*progress: \d+\.\d s, [\d.]+ tps|^\s*transaction type: |^\s*tps = [\d.]+ \("
         r"|^\s*number of clients: \d|^\s*starting vacuum\.\.\."
     ),

@@ -10,12 +10,12 @@ ended children moved.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from iodiag.formats._context import MAX_BLOCK_LINES, number, size_kb
+from iodiag.formats._late import late
 from iodiag.formats._process_io import Measure, Process, facts_of, program
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
@@ -28,11 +28,11 @@ _LEAD = (
     r"\s*(?P<lead>\d{1,2}[:.時时]\d\d[:.分]\d\d\S{0,3}(?:\s[AaPp]\.?\s?[Mm]\.?)?|\d{9,10}"
     r"|[^\W\d]{1,20}(?:\s[^\W\d]{1,20})?\s?[:：])\s+"
 )
-_HEADER = re.compile(
+_HEADER = late(
     rf"(?:{_LEAD}|\s*#\s*Time\s+)(?P<words>(?:(?:UID|USER)\s+)?(?:PID|TGID\s+TID)\s[^a-z]{{0,3}}\S.{{0,300}}\sCommand)\s*"
 )
-_ROW = re.compile(rf"{_LEAD}(?P<rest>\S.*)")
-_NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-")
+_ROW = late(rf"{_LEAD}(?P<rest>\S.*)")
+_NUMBER = late(r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-")
 
 
 class _Header(NamedTuple):
@@ -145,7 +145,7 @@ FORMAT = ContextFormat(
     id="pidstat",
     title="pidstat -d: processes that read and write",
     example=_EXAMPLE,
-    starts=re.compile(rf"^{_HEADER.pattern}$"),
+    starts=late(rf"^{_HEADER.pattern}$"),
     read=_read,
     releases="sysstat 8.1 to 12.7",
     not_read="rows of threads; the tables of CPU, memory, stacks and switches",

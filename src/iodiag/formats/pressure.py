@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from iodiag.formats._context import MAX_BLOCK_LINES
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
 
@@ -22,17 +23,15 @@ _AVERAGES = (
     r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
     r"total=(?P<total>\d{1,20})"
 )
-_HALF = re.compile(_AVERAGES)
-_LINE = re.compile(
+_HALF = late(_AVERAGES)
+_LINE = late(
     r"^\s*(?:(?P<epoch>\d{9,10}(?:\.\d{1,9})?)\s+)?"
     r"(?:\S*?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
-_HEADING = re.compile(
-    r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: <==)?:?\s*$"
-)
-_EPOCH = re.compile(r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$")
-_NAMED = re.compile(r"(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)", re.IGNORECASE)
+_HEADING = late(r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: <==)?:?\s*$")
+_EPOCH = late(r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$")
+_NAMED = late(r"(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)", re.IGNORECASE)
 
 
 @dataclass
@@ -128,7 +127,7 @@ FORMAT = ContextFormat(
         "some avg10=6.57 avg60=5.67 avg300=1.75 total=6053862\n"
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)(?: <==)?:?\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),

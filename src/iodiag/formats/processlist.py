@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import fact, number
+from iodiag.formats._late import late
 from iodiag.formats._records import STAR, Record, Records, boxed, tabbed, vertical
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
@@ -49,16 +50,16 @@ _IDLE = frozenset(
 )
 _SYSTEM_USERS = frozenset(["system user", "event_scheduler"])
 _COMMENT = r"(?:/\*.{0,400}?\*/\s*)?"
-_COMMIT_STATEMENT = re.compile(rf"^\s*{_COMMENT}(?:commit|xa\s+commit)\b", re.IGNORECASE)
-_COMMIT_STATE = re.compile(
+_COMMIT_STATEMENT = late(rf"^\s*{_COMMENT}(?:commit|xa\s+commit)\b", re.IGNORECASE)
+_COMMIT_STATE = late(
     r"\bcommit|^query end$|^writing to binlog$|binlog write|semi-?sync ack|redo_log_flush", re.IGNORECASE
 )
-_OTHER_COMMIT = re.compile(r"^committing alter table", re.IGNORECASE)
-_LISTING = re.compile(
+_OTHER_COMMIT = late(r"^committing alter table", re.IGNORECASE)
+_LISTING = late(
     rf"^\s*{_COMMENT}(?:show\s+(?:full\s+)?processlist|select\b.{{0,2000}}\bprocesslist\b)",
     re.IGNORECASE | re.DOTALL,
 )
-_ROW = re.compile(
+_ROW = late(
     r"^\s*(?P<id>\d{1,20})\s+(?P<user>\S+)\s+(?P<host>\S+)\s+(?P<db>\S+)\s+"
     r"(?P<command>Sleep|Query|Execute|Prepare|Daemon|Connect|Binlog Dump(?: GTID)?|Killed|Fetch|Init DB)\s+"
     r"(?P<time>\d{1,12})\s(?P<rest>.*)$"
@@ -144,7 +145,7 @@ FORMAT = ContextFormat(
         "| 14 | root | localhost | NULL | Query   |    0 | starting | SHOW PROCESSLIST |\n"
         "+----+------+-----------+------+---------+------+----------+------------------+\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"\|\s{0,40}command\s{0,40}\|\s{0,40}time\s{0,40}\|\s{0,400}state\s{0,400}\|"
         r"|^\s*id\s+user\s+host\s+db\s+command\s+time\s+state\s+info\b"
         r"|^\s*\*{10,} ?1\. row ?\*{10,}\s*$",

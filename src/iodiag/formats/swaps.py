@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import bare_name, describe, fact, origin, size_kb
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 
-_HEADER = re.compile(r"^\s*(?:Filename\s+Type\s+Size\s+Used\s+Priority|NAME\s+TYPE\s+SIZE\s+USED\s+PRIO)\s*$")
-_ROW = re.compile(
+_HEADER = late(r"^\s*(?:Filename\s+Type\s+Size\s+Used\s+Priority|NAME\s+TYPE\s+SIZE\s+USED\s+PRIO)\s*$")
+_ROW = late(
     r"^\s*(?P<name>/\S+)(?: \(deleted\))?\s+(?P<type>partition|file)\s+(?P<size>\d[\d.]{0,15}[KMGTP]?B?)\s+"
     r"(?P<used>\d[\d.]{0,15}[KMGTP]?B?)\s+(?P<priority>-?\d{1,6})\s*$"
 )

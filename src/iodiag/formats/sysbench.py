@@ -7,48 +7,48 @@ it says otherwise.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from iodiag.formats._context import MAX_BLOCK_LINES, fact, number
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
-_INTERVAL = re.compile(r"^\s*\[\s*(\d{1,9})s\s*\]\s*(.*)$")
-_BANNER = re.compile(r"^\s*sysbench (\d+\.\d[\w.-]*)\b.*$")
+_INTERVAL = late(r"^\s*\[\s*(\d{1,9})s\s*\]\s*(.*)$")
+_BANNER = late(r"^\s*sysbench (\d+\.\d[\w.-]*)\b.*$")
 _NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
 _PARTS = {
-    "threads": re.compile(rf"\b(?:threads|thds):\s*{_NUMBER}"),
-    "transactions_per_s": re.compile(rf"\btps:\s*{_NUMBER}"),
-    "queries_per_s": re.compile(rf"\bqps:\s*{_NUMBER}"),
-    "events_per_s": re.compile(rf"\beps:\s*{_NUMBER}"),
-    "reads_per_s": re.compile(rf"\breads(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*{_NUMBER}"),
-    "writes_per_s": re.compile(rf"\bwrites(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*[\d.]+/{_NUMBER}"),
-    "fsyncs_per_s": re.compile(rf"\bfsyncs:\s*{_NUMBER}/s"),
-    "read_mb_per_s": re.compile(rf"\breads:\s*{_NUMBER} ?Mi?B/s"),
-    "written_mb_per_s": re.compile(rf"\bwrites:\s*{_NUMBER} ?Mi?B/s"),
-    "response_ms": re.compile(rf"\b(?:response time|latency|lat)(?: ?\(ms, ?[\d.]+%\))?:\s*{_NUMBER}(?:ms)?"),
-    "percentile": re.compile(r"\((?:ms, ?)?(\d{1,3}(?:\.\d+)?)%\)"),
+    "threads": late(rf"\b(?:threads|thds):\s*{_NUMBER}"),
+    "transactions_per_s": late(rf"\btps:\s*{_NUMBER}"),
+    "queries_per_s": late(rf"\bqps:\s*{_NUMBER}"),
+    "events_per_s": late(rf"\beps:\s*{_NUMBER}"),
+    "reads_per_s": late(rf"\breads(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*{_NUMBER}"),
+    "writes_per_s": late(rf"\bwrites(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*[\d.]+/{_NUMBER}"),
+    "fsyncs_per_s": late(rf"\bfsyncs:\s*{_NUMBER}/s"),
+    "read_mb_per_s": late(rf"\breads:\s*{_NUMBER} ?Mi?B/s"),
+    "written_mb_per_s": late(rf"\bwrites:\s*{_NUMBER} ?Mi?B/s"),
+    "response_ms": late(rf"\b(?:response time|latency|lat)(?: ?\(ms, ?[\d.]+%\))?:\s*{_NUMBER}(?:ms)?"),
+    "percentile": late(r"\((?:ms, ?)?(\d{1,3}(?:\.\d+)?)%\)"),
 }
 _SUMMARY = {
-    "threads": re.compile(rf"^Number of threads:\s*{_NUMBER}"),
-    "transactions_per_s": re.compile(rf"^transactions:\s+\d+\s+\({_NUMBER} per sec\.?\)"),
-    "queries_per_s": re.compile(rf"^(?:queries|read/write requests):\s+\d+\s+\({_NUMBER} per sec\.?\)"),
-    "reads_per_s": re.compile(rf"^reads/s:\s+{_NUMBER}"),
-    "writes_per_s": re.compile(rf"^writes/s:\s+{_NUMBER}"),
-    "fsyncs_per_s": re.compile(rf"^fsyncs/s:\s+{_NUMBER}"),
-    "requests_per_s": re.compile(rf"^{_NUMBER} Requests/sec executed"),
-    "read_mb_per_s": re.compile(rf"^read, MiB/s:\s+{_NUMBER}"),
-    "written_mb_per_s": re.compile(rf"^written, MiB/s:\s+{_NUMBER}"),
-    "duration_s": re.compile(rf"^total time:\s+{_NUMBER}s"),
-    "events": re.compile(rf"^total number of events:\s+{_NUMBER}"),
-    "latency_min_ms": re.compile(rf"^min:\s+{_NUMBER}(?:ms)?$"),
-    "latency_ms": re.compile(rf"^avg:\s+{_NUMBER}(?:ms)?$"),
-    "latency_max_ms": re.compile(rf"^max:\s+{_NUMBER}(?:ms)?$"),
-    "response_ms": re.compile(rf"^(?:approx\.\s+)?[\d.]+(?:th)?\s*percentile:\s+{_NUMBER}(?:ms)?$"),
-    "percentile": re.compile(rf"^(?:approx\.\s+)?{_NUMBER}(?:th)?\s*percentile:\s+[\d.]+"),
+    "threads": late(rf"^Number of threads:\s*{_NUMBER}"),
+    "transactions_per_s": late(rf"^transactions:\s+\d+\s+\({_NUMBER} per sec\.?\)"),
+    "queries_per_s": late(rf"^(?:queries|read/write requests):\s+\d+\s+\({_NUMBER} per sec\.?\)"),
+    "reads_per_s": late(rf"^reads/s:\s+{_NUMBER}"),
+    "writes_per_s": late(rf"^writes/s:\s+{_NUMBER}"),
+    "fsyncs_per_s": late(rf"^fsyncs/s:\s+{_NUMBER}"),
+    "requests_per_s": late(rf"^{_NUMBER} Requests/sec executed"),
+    "read_mb_per_s": late(rf"^read, MiB/s:\s+{_NUMBER}"),
+    "written_mb_per_s": late(rf"^written, MiB/s:\s+{_NUMBER}"),
+    "duration_s": late(rf"^total time:\s+{_NUMBER}s"),
+    "events": late(rf"^total number of events:\s+{_NUMBER}"),
+    "latency_min_ms": late(rf"^min:\s+{_NUMBER}(?:ms)?$"),
+    "latency_ms": late(rf"^avg:\s+{_NUMBER}(?:ms)?$"),
+    "latency_max_ms": late(rf"^max:\s+{_NUMBER}(?:ms)?$"),
+    "response_ms": late(rf"^(?:approx\.\s+)?[\d.]+(?:th)?\s*percentile:\s+{_NUMBER}(?:ms)?$"),
+    "percentile": late(rf"^(?:approx\.\s+)?{_NUMBER}(?:th)?\s*percentile:\s+[\d.]+"),
 }
-_KNOWN = re.compile(
+_KNOWN = late(
     r"^(?:\[\s*\d+s\s*\]|sysbench \d|Running the test|Number of |Report (?:intermediate|checkpoint)|"
     r"Target transaction rate|Random(?:iz| number)|Initializing|Threads started|Doing OLTP|Using |"
     r"Extra file|\d+ files, |[\d.]+[KMGT]i?[bB] total|Block size|Read/Write ratio|Periodic FSYNC|"
@@ -168,7 +168,7 @@ FORMAT = ContextFormat(
         "[ 10s ] thds: 4 tps: 21.10 qps: 422.00 (r/w/o: 295.40/84.40/42.20) lat (ms,95%): 312.09\n"
         "[ 20s ] thds: 4 tps: 22.00 qps: 440.00 (r/w/o: 308.00/88.00/44.00) lat (ms,95%): 297.05\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^\s*\[\s*\d{1,9}s\s*\]\s*(?:threads|thds|tps|reads|eps):|^\s*sysbench \d+\.\d"
         r"|^\s*Latency \(ms\):\s*$|^\s*OLTP test statistics:|^\s*(?:General|SQL) statistics:\s*$"
         r"|^\s*Test execution summary:"

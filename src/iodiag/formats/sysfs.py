@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from iodiag.formats._context import describe, fact, integer, level_of, number, origin, volume_aliases
+from iodiag.formats._late import late
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -23,11 +24,11 @@ _ATTRIBUTE = (
     r"(?P<device>[A-Za-z][\w!.-]{0,63})/"
     r"(?P<key>(?:queue|md|dm|device|bcache)/[a-z_]{2,40}|size|dev|ro|removable)"
 )
-_PAIR = re.compile(rf"^\s*{_ATTRIBUTE}\s*(?::\s?|=\s?|\s)(?P<value>.*?)\s*$")
-_HEADING = re.compile(rf"^\s*==> {_ATTRIBUTE} <==\s*$")
-_COMMAND = re.compile(rf"^.{{0,120}}\b(?:cat|head|tail -n \+1) {_ATTRIBUTE}\s*$")
+_PAIR = late(rf"^\s*{_ATTRIBUTE}\s*(?::\s?|=\s?|\s)(?P<value>.*?)\s*$")
+_HEADING = late(rf"^\s*==> {_ATTRIBUTE} <==\s*$")
+_COMMAND = late(rf"^.{{0,120}}\b(?:cat|head|tail -n \+1) {_ATTRIBUTE}\s*$")
 _SCHEDULERS = r"(?:none|noop|deadline|cfq|mq-deadline|bfq|kyber|anticipatory|adios)"
-_BRIEF = re.compile(
+_BRIEF = late(
     r"^\s*(?:/dev/)?(?P<device>(?:sd|hd|vd|xvd)[a-z]{1,3}|nvme\d{1,3}n\d{1,3}|md\d{1,4}|dm-\d{1,5})\s*[: ]\s*"
     rf"(?P<value>(?:{_SCHEDULERS}\s+){{0,6}}\[{_SCHEDULERS}\](?:\s+{_SCHEDULERS}){{0,6}})\s*$"
 )
@@ -160,7 +161,7 @@ FORMAT = ContextFormat(
         "/sys/block/sda/queue/nr_requests:128\n"
         "/sys/block/md0/md/stripe_cache_size:256\n"
     ),
-    starts=re.compile(
+    starts=late(
         r"^\s*(?:==> )?(?:/sys/\S{1,200}|[a-z][\w!.-]{0,63})/(?:queue|md|dm)/[a-z_]{2,40}(?:\s*[:= ]| <==)"
         r"|^\s*/sys/(?:class/)?block/[\w!.-]{1,64}/(?:size|dev|ro|removable|device/model)\s*[:= ]"
         r"|\b(?:cat|head|tail -n \+1) /sys/\S{1,200}/(?:queue|md|dm)/[a-z_]{2,40}\s*$"
