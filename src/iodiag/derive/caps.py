@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,6 +35,8 @@ class Cap:
 @cache
 def published() -> tuple[str, tuple[Cap, ...]]:
     """The date of the list, and its entries."""
+    import tomllib
+
     data = tomllib.loads(Path(__file__).with_name("caps.toml").read_text(encoding="utf-8"))
     found = []
     for kind in ("cap", "link"):

@@ -8,167 +8,34 @@ interrupt -1 the sum; an interval of -1 marks restarts and comments.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import numpy as np
-import pandas as pd
-
-from iodiag.formats._clock import Floats
-from iodiag.formats._sadf_lines import Lines, categories, with_segments
-from iodiag.formats._sadf_plan import Plan, plan_of, plans_of
-from iodiag.formats._sadf_tables import Export, Part, settle_zone, tables
-from iodiag.formats._sadf_wide import Fields, Piece, cut
-from iodiag.formats._samples import CLASS, UNSEEN, Bools, Ints, account
 from iodiag.formats._types import FileFormat, Item
-from iodiag.model.capture import ParseNote, Source
+from iodiag.model.capture import Source
 
 _EXAMPLE = """\
 # hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;dkB/s;areq-sz;aqu-sz;await;%util
 db1;600;2026-11-20 12:30:01 UTC;sda;337.00;3104.00;3672.00;0.00;20.11;0.03;0.08;2.00
 """
 
-_ID = "sadf-csv"
-_SAMPLE = re.compile(rb"^[^;\n]*+;-?\d{1,9};[ \t]*(?:\d{4}-\d\d-\d\d |\d{9,10}[ ;])", re.MULTILINE)
-_HEADER = re.compile(rb"^#[ \t]*hostname;interval;timestamp((?:;[^\n]*+)?)$", re.MULTILINE)
-_FRONT = 3
-_MOST_FIELDS = 100_000
-_MOST_LAYOUTS = 1000
-_NO_ROW = "not a whole row of the header above it"
-_NO_NAMES = "the columns of CPU* have no names: the first is taken as all CPUs, the rest left out"
-_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
+ID = "sadf-csv"
+SAMPLE = re.compile(rb"^[^;\n]*+;-?\d{1,9};[ \t]*(?:\d{4}-\d\d-\d\d |\d{9,10}[ ;])", re.MULTILINE)
+HEADER = re.compile(rb"^#[ \t]*hostname;interval;timestamp((?:;[^\n]*+)?)$", re.MULTILINE)
 
 
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per start of the host, and notes."""
-    lines = Lines.of(source, b";")
-    restarts = lines.restarts()
-    parts: list[Part] = []
-    notes: list[ParseNote] = []
-    for header, below in _blocks(lines):
-        is_wide = "[...]" in header
-        plan = None if is_wide else plan_of(re.split("[;,]", header.lstrip(";")))
-        plans = plans_of(header) if is_wide else [plan] if plan else None
-        if plans is None:
-            lines.refuse(below, f"unknown columns: {header[:100]}")
-            continue
-        if any(plan.is_matrix for plan in plans):
-            notes.append(ParseNote(source.name, int(below[0]) + 1, _NO_NAMES))
-        found = _wide_parts(lines, plans, below) if is_wide else _parts(lines, plans[0], below)
-        parts += [part for part in found if len(part.lines)]
-    lines.refuse_cut_rows(parts)
-    parts, cpus = with_segments(parts, restarts)
-    is_aware, zone_notes = settle_zone(source.name, lines.zones)
-    yield from notes
-    yield from zone_notes
-    yield from tables(Export(source.name, _ID, parts, is_aware, cpus=cpus))
-    yield from account(source, lines.classes, lines.reasons)
+    from iodiag.formats import _sadf_csv_reader
+
+    return _sadf_csv_reader.read(source)
 
 
 def _recognise(head: bytes) -> bool:
-    return _HEADER.search(head) is not None or len(_SAMPLE.findall(head)) > 1
-
-
-def _blocks(lines: Lines) -> Iterator[tuple[str, Ints]]:
-    """Every distinct header with the lines that look like samples below all of its occurrences."""
-    headers: dict[str, int] = {}
-    at, kinds = [], []
-    for match in _HEADER.finditer(lines.data):
-        at.append(int(np.searchsorted(lines.starts, match.start(), "right")) - 1)
-        kinds.append(headers.setdefault(match[1].decode("utf-8", "replace"), len(headers)))
-    lines.classes[at] = CLASS["header"]
-    samples = np.array([match.start() for match in _SAMPLE.finditer(lines.data)], dtype=np.int64)
-    rest = np.searchsorted(lines.starts, samples, "right") - 1
-    rest = rest[lines.classes[rest] == UNSEEN]
-    above = np.searchsorted(np.array(at, dtype=np.int64), rest) - 1
-    lines.refuse(rest[above < 0], "no header above it")
-    kind = np.array([*kinds, -1])[above]
-    lines.refuse(rest[kind >= _MOST_LAYOUTS], "too many different headers")
-    for header, number in list(headers.items())[:_MOST_LAYOUTS]:
-        below = rest[(kind == number) & (above >= 0)]
-        if len(below):
-            yield header, below
-
-
-def _parts(lines: Lines, plan: Plan, below: Ints) -> Iterator[Part]:
-    """The rows below a header: those that have as many fields as it."""
-    counts = lines.counts[below]
-    spare = counts - _FRONT - plan.width
-    fits = spare >= 0 if plan.is_matrix else spare == 0
-    lines.refuse(below[~fits], _NO_ROW)
-    for width in np.unique(counts[fits]).tolist():
-        chosen = below[counts == width]
-        fields = lines.fields(chosen, width)
-        numbers, is_bad = lines.numbers(fields[[_FRONT + at for at in plan.values_at]])
-        words = {name: _rename(name, fields[_FRONT + at]) for name, at in plan.words_at.items()}
-        yield _part(lines, plan, chosen, fields, numbers, words, is_bad)
-
-
-def _part(
-    lines: Lines,
-    plan: Plan,
-    chosen: Ints,
-    fields: pd.DataFrame,
-    numbers: Floats,
-    words: dict[str, pd.Categorical[str]],
-    is_bad: Bools,
-) -> Part:
-    """The good ones among rows, with a segment still to be told; the others are left unread."""
-    seconds = lines.stamps(fields[2])
-    interval, has_no_interval = lines.numbers(fields[[1]])
-    good = ~(is_bad | has_no_interval | np.isnan(seconds))
-    lines.refuse(chosen[~good], _NO_ROW)
-    lines.classes[chosen[good]] = CLASS["row"]
-    return Part(
-        section=plan.section,
-        tokens=plan.tokens,
-        lines=chosen[good] + 1,
-        hosts=categories(fields[0])[good],
-        seconds=seconds[good],
-        interval=interval[good, 0],
-        segment=np.zeros(int(good.sum()), dtype=np.int64),
-        numbers=numbers[good],
-        words={name: column[good] for name, column in words.items()},
-    )
-
-
-def _rename(name: str, words: pd.Series[str]) -> pd.Categorical[str]:
-    """The names that sar's text uses: `all` CPUs, the `sum` of interrupts."""
-    column = categories(words)
-    return column.rename_categories(_NAMES[name]) if name in _NAMES else column
-
-
-def _wide_parts(lines: Lines, plans: Sequence[Plan], below: Ints) -> Iterator[Part]:
-    """The rows of -h, where every line holds all sections of a sample."""
-    rows: dict[Plan, list[tuple[int, Piece, Fields]]] = {plan: [] for plan in plans}
-    refused = []
-    for line in below.tolist():
-        cells = [cell.strip() for cell in lines.text(line).split(";")]
-        fields = Fields(cells, lines.decimal_comma) if len(cells) <= _MOST_FIELDS else None
-        pieces = cut(plans, fields, _FRONT) if fields else None
-        if fields is None or pieces is None:
-            refused.append(line)
-            continue
-        for piece in pieces:
-            rows[piece.plan].append((line, piece, fields))
-    lines.refuse(refused, _NO_ROW)
-    for plan, found in rows.items():
-        chosen = np.array([line for line, _, _ in found], dtype=np.int64)
-        front = pd.DataFrame(
-            [fields.words[:_FRONT] for _, _, fields in found], columns=range(_FRONT), dtype="str"
-        )
-        numbers = np.array(
-            [[fields.numbers[piece.first + at] for at in plan.values_at] for _, piece, fields in found],
-            dtype=np.float64,
-        ).reshape(len(found), len(plan.values_at))
-        words = {
-            name: _rename(name, pd.Series([f.words[piece.first + at] for _, piece, f in found], dtype="str"))
-            for name, at in plan.words_at.items()
-        }
-        yield _part(lines, plan, chosen, front, numbers, words, np.zeros(len(found), dtype=np.bool_))
+    return HEADER.search(head) is not None or len(SAMPLE.findall(head)) > 1
 
 
 FORMAT = FileFormat(
-    id=_ID,
+    id=ID,
     title="sadf -d",
     example=_EXAMPLE,
     recognise=_recognise,
