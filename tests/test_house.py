@@ -44,7 +44,7 @@ LAW = {
 OUTSIDE = {
     "errors": set(),
     "model": set(),
-    "sources": {"fsspec", "zstandard"},
+    "sources": {"fsspec", "numpy", "zstandard"},
     "formats": {"numpy", "pandas", "pyparsing"},
     "derive": {"numpy", "pandas"},
     "rules": {"numpy", "pandas"},

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
+from iodiag.sources._stream import line_feeds
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -103,10 +104,7 @@ class Text:
     @classmethod
     def of(cls, data: bytes) -> Text:
         """A text that needs no cleaning."""
-        array = np.frombuffer(data, dtype=np.uint8)
-        stretches = (array[begin : begin + _STRETCH] for begin in range(0, len(array), _STRETCH))
-        count = sum(int(np.count_nonzero(stretch == 10)) for stretch in stretches)
-        count += bool(data and not data.endswith(b"\n"))
+        count = line_feeds(data) + bool(data and not data.endswith(b"\n"))
         return cls(data, np.arange(1, count + 1))
 
     @classmethod
