@@ -24,17 +24,18 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     """
     if series.is_stacked or not _is_from(view.kernel, (5, 0)):
         return
-    frame = series.frame[~series.frame["is_idle"].to_numpy(dtype=bool)]
+    frame = series.loaded
     ios, depth = weighted.values(frame, "ios_per_s"), weighted.values(frame, "depth")
     booked = ios * weighted.values(frame, "await_ms") / 1000
     slack = HALF_DIGIT * (1 + ios / 1000) + limits.residual / 100 * booked
-    rows = frame[booked - depth > slack]
-    if len(rows) >= limits.least_samples:
+    beyond = booked - depth > slack
+    if np.count_nonzero(beyond) >= limits.least_samples:
+        rows = frame[beyond]
         values: dict[str, float | str] = {
             "device": series.name,
             "count": len(rows),
             "depth": weighted.mean(rows, "queue_depth"),
-            "booked": float(np.mean(booked[booked - depth > slack])),
+            "booked": float(np.mean(booked[beyond])),
         }
         text = "{device}: {count} samples show {depth} in flight where rate times latency makes {booked}"
         yield cite(rows, text, values, worst="await_ms")
@@ -44,10 +45,12 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     """Printed sizes against bytes per request; far apart, not by rounding."""
     frame = series.frame
     printed, derived = weighted.values(frame, "request_size_kb"), weighted.values(frame, "size_kb")
-    enough = (weighted.values(frame, "ios_per_s") >= 20) & (weighted.values(frame, "kb_per_s") >= 256)
     apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
-    rows = frame[apart & enough]
-    if len(rows) >= limits.least_samples:
+    if np.count_nonzero(apart) < limits.least_samples:
+        return
+    apart &= (weighted.values(frame, "ios_per_s") >= 20) & (weighted.values(frame, "kb_per_s") >= 256)
+    if np.count_nonzero(apart) >= limits.least_samples:
+        rows = frame[apart]
         values: dict[str, float | str] = {
             "device": series.name,
             "count": len(rows),

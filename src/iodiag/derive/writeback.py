@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import longest
+from iodiag.derive.episodes import Mask, longest
 from iodiag.derive.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.derive.waiting import rows_at
 
@@ -24,57 +24,60 @@ LEAST_PER_SIDE = 5
 
 @dataclass(frozen=True)
 class Floods:
-    """The write bursts of one device.
+    """The write bursts of one device: its samples `inside` of them, and those `outside`.
 
     `period_s` is the median time from one to the next, NaN where it varies by more than a fifth.
     `read_harm` and `write_harm` are latencies inside over outside, weighted by requests; NaN where
-    either side has too few. `blocked` is the mean of blocked tasks inside, `blocked_outside` outside.
+    either side has too few.
     """
 
     series: DeviceSeries = field(repr=False)
     inside: pd.DataFrame = field(repr=False)
+    outside: pd.DataFrame = field(repr=False)
     count: int
     period_s: float
-    rate_kb: float
-    depth: float
     read_harm: float
     write_harm: float
-    write_await_ms: float
-    blocked: float
-    blocked_outside: float
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Tasks blocked on I/O inside of floods and outside, on the mean; `queue` are the samples inside."""
+
+    inside: float
+    outside: float
     queue: pd.DataFrame | None = field(default=None, repr=False)
 
 
-def floods(view: View, series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
+def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
     """The bursts that exceed the median rate and depth so many times; None without any."""
     frame = series.frame
     rate, depth = weighted.values(frame, "write_kb_per_s"), weighted.values(frame, "depth")
-    if np.isnan(rate).all() or np.isnan(depth).all():
+    mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
+    if not mask.any():
         return None
-    many = rate >= max(times_rate * float(np.nanmedian(rate)), IDLE_KB_PER_S)
-    deep = depth >= max(times_depth * float(np.nanmedian(depth)), LEAST_DEPTH)
-    mask = many & deep
+    mask &= rate >= times_rate * float(np.nanmedian(rate))
+    mask &= depth >= times_depth * float(np.nanmedian(depth))
     starts = np.flatnonzero(mask & ~np.concatenate([[False], mask[:-1]]))
     # a burst cut by one calmer sample is one burst
     starts = starts[np.concatenate([[True], np.diff(starts) > 2])] if len(starts) else starts
     if not len(starts):
         return None
-    inside, outside = frame[mask], frame[~mask]
-    queue_in, queue_out = rows_at(view, "queue", inside), rows_at(view, "queue", outside)
     return Floods(
         series=series,
-        inside=inside,
+        inside=frame[mask],
+        outside=frame[~mask],
         count=len(starts),
         period_s=_period(starts, weighted.lengths(frame)),
-        rate_kb=weighted.mean(inside, "write_kb_per_s"),
-        depth=weighted.mean(inside, "depth"),
-        read_harm=_harm(inside, outside, "read", LEAST_PER_SIDE),
-        write_harm=_harm(inside, outside, "write", 1),
-        write_await_ms=weighted.mean(inside, "write_await_ms"),
-        blocked=_blocked(queue_in),
-        blocked_outside=_blocked(queue_out),
-        queue=queue_in,
+        read_harm=_harm(frame, mask, "read", LEAST_PER_SIDE),
+        write_harm=_harm(frame, mask, "write", 1),
     )
+
+
+def blocked_by(view: View, found: Floods) -> Blocked:
+    """How many tasks were blocked meanwhile; NaN where no table tells."""
+    queue = rows_at(view, "queue", found.inside)
+    return Blocked(_blocked(queue), _blocked(rows_at(view, "queue", found.outside)), queue)
 
 
 def _blocked(rows: pd.DataFrame | None) -> float:
@@ -89,12 +92,12 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
     return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
 
 
-def _harm(inside: pd.DataFrame, outside: pd.DataFrame, direction: str, least: int) -> float:
-    column = f"{direction}_await_ms"
-    sides = [rows[weighted.values(rows, f"{direction}s_per_s") > 0] for rows in (inside, outside)]
-    if any(len(rows) < least for rows in sides):
+def _harm(frame: pd.DataFrame, mask: Mask, direction: str, least: int) -> float:
+    serves = weighted.values(frame, f"{direction}s_per_s") > 0
+    sides = [serves & mask, serves & ~mask]
+    if min(np.count_nonzero(side) for side in sides) < least:
         return float("nan")
-    within, without = (weighted.mean(rows, column) for rows in sides)
+    within, without = (weighted.mean(frame[side], f"{direction}_await_ms") for side in sides)
     return within / without if without > 0 else float("nan")
 
 

@@ -33,21 +33,21 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with impossible samples, one for each spoilt device, one for the CPU."""
     clear: list[str] = []
     slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
+    left_out = _left_out(view)
     for series in view.devices:
-        evidence = tuple(_of_device(view, series, limits))
+        dropped = left_out.get(series.name)
+        evidence = tuple(_of_device(view, series, dropped, limits))
         if not evidence:
             clear.append(series.name)
-        elif _dropped_share(view, series) >= limits.dropped / 100:
+        elif _share(dropped, series) >= limits.dropped / 100:
             yield _finding([(series, evidence)], "notice", limits)
         else:
             slight.append((series, evidence))
     if slight:
         yield _finding(slight, "info", limits)
-    seen = {series.name for series in view.devices}
-    if view.left_out is not None:
-        for name, rows in view.left_out.groupby("device", observed=True, sort=False):
-            if str(name) not in seen:
-                yield _unusable(str(name), rows, limits)
+    for name, rows in left_out.items():
+        if view.series(name) is None:
+            yield _unusable(name, rows, limits)
     sums = tuple(contradictions.of_cpu(view, limits))
     if sums:
         yield RULE.finding(
@@ -61,9 +61,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "the numbers agree with each other")
 
 
-def _dropped_share(view: View, series: DeviceSeries) -> float:
-    dropped = 0 if view.left_out is None else int((view.left_out["device"] == series.name).sum())
-    return dropped / (dropped + len(series.frame))
+def _left_out(view: View) -> dict[str, pd.DataFrame]:
+    """The samples that cannot be true, by device."""
+    if view.left_out is None or not len(view.left_out):
+        return {}
+    return {str(name): rows for name, rows in view.left_out.groupby("device", observed=True, sort=False)}
+
+
+def _share(dropped: pd.DataFrame | None, series: DeviceSeries) -> float:
+    count = 0 if dropped is None else len(dropped)
+    return count / (count + len(series.frame))
 
 
 def _finding(
@@ -94,20 +101,21 @@ def _unusable(name: str, rows: pd.DataFrame, limits: Limits) -> Finding:
     )
 
 
-def _of_device(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
-    if view.left_out is not None:
-        out = view.left_out[view.left_out["device"] == series.name]
-        for reason, rows in out.groupby("anomaly", sort=False):
+def _of_device(
+    view: View, series: DeviceSeries, dropped: pd.DataFrame | None, limits: Limits
+) -> Iterator[Evidence]:
+    frame = series.frame
+    if dropped is not None:
+        for reason, rows in dropped.groupby("anomaly", sort=False):
             values: dict[str, float | str] = {
                 "device": series.name,
                 "count": len(rows),
-                "all": len(out) + len(series.frame),
+                "all": len(dropped) + len(frame),
             }
             yield cite(rows, "{device}: {count} of {all} samples left out: " + str(reason), values)
-    frame = series.frame
-    util = weighted.values(frame, "util_pct")
-    over = frame[util - HALF_DIGIT > limits.most_util]
-    if len(over):
+    is_over = weighted.values(frame, "util_pct") - HALF_DIGIT > limits.most_util
+    if is_over.any():
+        over = frame[is_over]
         values = {
             "device": series.name,
             "count": len(over),

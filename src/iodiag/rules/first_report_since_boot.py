@@ -84,9 +84,8 @@ def _contrasts(view: View, found: dict[str, pd.DataFrame], limits: Limits) -> It
         later = view.table(family)
         if family not in found or later is None or family in view.fallback:
             continue
-        key = {"disk": "printed", "cpu": "cpu"}.get(family)
+        parts = _parts(view, family, later)
         first_key = {"disk": "device", "cpu": "cpu"}.get(family)
-        parts = _parts(later, key)
         for number in range(len(found[family])):
             rows = found[family].iloc[[number]]
             item = str(rows[first_key].iloc[0]) if first_key else ""
@@ -94,13 +93,23 @@ def _contrasts(view: View, found: dict[str, pd.DataFrame], limits: Limits) -> It
             yield from _of_columns(family, item, rows, same, limits)
 
 
-def _parts(frame: pd.DataFrame, key: str | None) -> dict[tuple[str, str], pd.DataFrame]:
-    """The rows of each source and item, "" where a table has no items."""
+def _parts(view: View, family: str, later: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+    """The rows of each source and item as it was printed, "" where a table has no items."""
+    frames = [series.frame for series in view.devices] if family == "disk" else [later]
+    key = {"disk": "printed", "cpu": "cpu"}.get(family)
     parts = {}
-    for source, rows in frame.groupby("source", observed=True, sort=False):
-        items = rows.groupby(key, observed=True, sort=False) if key else (("", rows),)
-        parts.update({(str(source), str(item)): own for item, own in items})
+    for frame in frames:
+        for source, rows in _by(frame, "source"):
+            parts.update({(source, item): own for item, own in _by(rows, key)})
     return parts
+
+
+def _by(frame: pd.DataFrame, key: str | None) -> Iterator[tuple[str, pd.DataFrame]]:
+    names = pd.unique(frame[key]) if key else [""]
+    if len(names) == 1:
+        yield str(names[0]), frame
+    elif key:
+        yield from ((str(name), rows) for name, rows in frame.groupby(key, observed=True, sort=False))
 
 
 def _of_columns(
@@ -109,12 +118,13 @@ def _of_columns(
     if len(later) < limits.samples:
         return
     for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
-        value, others = float(weighted.values(rows, entry.name)[0]), weighted.values(later, entry.name)
-        if np.isnan(value) or np.isnan(others).all():
+        value = float(weighted.values(rows, entry.name)[0])
+        if not value > 0:
             continue
-        least, most = float(np.nanmin(others)), float(np.nanmax(others))
+        others = weighted.values(later, entry.name)
+        least, most = float(np.fmin.reduce(others)), float(np.fmax.reduce(others))
         near = least if value < least else most
-        if least <= value <= most or min(value, near) <= 0:
+        if least <= value <= most or not near > 0:
             continue
         factor = max(value / near, near / value)
         yield Contrast(factor, family, entry.name, item, rows, value, least, most, len(later))

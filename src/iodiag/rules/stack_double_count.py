@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
@@ -45,14 +46,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     tops = [series for series in whole if not above[series.name]]
     below = {name for parents in above.values() for name in parents}
     leaves = [series for series in whole if series.name not in below]
-    reports = len(_rows(shown)[["stream", "report"]].drop_duplicates())
-    rates: Values = {
-        "all": _kb(shown) / reports,
-        "tops": _kb(tops) / reports,
-        "leaves": _kb(leaves) / reports,
-    }
-    if _kb(tops) >= limits.least_kb * reports and _kb(shown) > limits.least_ratio * _kb(tops):
-        yield _finding(view, (shown, tops, leaves), rates, limits)
+    # where every device is at the top nothing is counted twice
+    if len(tops) < len(shown) and _is_counted_twice(shown, tops, limits):
+        yield _finding(view, shown, tops, leaves, limits)
     else:
         reason = "no device carries what another one that is listed was asked for, as far as is known"
         yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
@@ -70,20 +66,39 @@ def _above(view: View, name: str, names: set[str]) -> set[str]:
     return found & names
 
 
+def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries], limits: Limits) -> bool:
+    asked = _kb(tops)
+    return _kb(shown) > limits.least_ratio * asked and asked >= limits.least_kb * _reports(shown)
+
+
 def _kb(devices: Sequence[DeviceSeries]) -> float:
     """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
-    return float(np.nansum(weighted.values(_rows(devices), "kb_per_s")))
+    return float(np.nansum(np.concatenate([weighted.values(series.frame, "kb_per_s") for series in devices])))
 
 
-def _rows(devices: Sequence[DeviceSeries]) -> pd.DataFrame:
-    return pd.concat([series.frame for series in devices], ignore_index=True)
+def _reports(devices: Sequence[DeviceSeries]) -> int:
+    """How many reports show any of the devices."""
+    first, *others = (_report_keys(series) for series in devices)
+    return len(np.unique(np.concatenate([first, *(own for own in others if not np.array_equal(own, first))])))
+
+
+def _report_keys(series: DeviceSeries) -> npt.NDArray[np.int64]:
+    stream, report = (weighted.values(series.frame, name).astype(np.int64) for name in ("stream", "report"))
+    return np.asarray(stream * 10_000_000 + report)
 
 
 def _finding(
-    view: View, layers: tuple[Sequence[DeviceSeries], ...], rates: Values, limits: Limits
+    view: View,
+    shown: Sequence[DeviceSeries],
+    tops: Sequence[DeviceSeries],
+    leaves: Sequence[DeviceSeries],
+    limits: Limits,
 ) -> Finding:
-    shown, tops, leaves = layers
-    values: Values = rates | {
+    reports = _reports(shown)
+    values: Values = {
+        "all": _kb(shown) / reports,
+        "tops": _kb(tops) / reports,
+        "leaves": _kb(leaves) / reports,
         "ratio": _kb(shown) / _kb(tops),
         "count": float(len(shown)),
         "top_names": ", ".join(series.name for series in tops[:MOST_NAMES]),
@@ -91,13 +106,14 @@ def _finding(
     }
     is_guess = any(series.device is not None and series.device.is_inferred for series in shown)
     account = host_account(view, limits.least_kb)
+    rows = pd.concat([series.frame for series in shown], ignore_index=True)
     return RULE.finding(
         limits,
         severity="info",
         confidence="medium" if is_guess else "high",
         devices=tuple(series.name for series in tops),
         summary=say(_SUMMARY, values),
-        evidence=(cite(_rows(shown), _SUMS, values), *([_host(account)] if account is not None else [])),
+        evidence=(cite(rows, _SUMS, values), *([_host(account)] if account is not None else [])),
         refutes=("lsblk showing that these devices do not stand on each other",),
     )
 

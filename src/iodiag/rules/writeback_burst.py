@@ -19,11 +19,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import Weighs, cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.view import View
-from iodiag.derive.writeback import Floods, Throttle, floods, throttle
+from iodiag.derive.writeback import Blocked, Floods, Throttle, blocked_by, floods, throttle
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
@@ -37,13 +38,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     clear: list[str] = []
     few: list[str] = []
     for series in view.devices:
-        found = floods(view, series, limits.times_rate, limits.times_depth)
-        if found is None or series.is_stacked or not _harms(found, limits):
+        found = None if series.is_stacked else floods(series, limits.times_rate, limits.times_depth)
+        if found is None or not _harms(found, limits):
             clear.append(series.name)
         elif found.count < limits.bursts:
             few.append(series.name)
         else:
-            yield _flooded(found, limits)
+            yield _flooded(view, found, limits)
     if few:
         yield Outcome(RULE.id, "undetermined", tuple(few), "too few bursts; a longer capture would settle it")
     if clear or (not is_throttled and not few):
@@ -54,9 +55,9 @@ def _harms(found: Floods, limits: Limits) -> bool:
     return found.read_harm >= limits.read_harm or found.write_harm >= limits.write_harm
 
 
-def _flooded(found: Floods, limits: Limits) -> Finding:
-    reads_wait = found.read_harm >= limits.read_harm
-    tasks_wait = found.blocked >= 1 and found.blocked >= 2 * np.nan_to_num(found.blocked_outside)
+def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
+    reads_wait, tasks = found.read_harm >= limits.read_harm, blocked_by(view, found)
+    tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * np.nan_to_num(tasks.outside)
     points = 1 + reads_wait + (found.period_s > 0) + 2 * tasks_wait
     sure = confidence(points)
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
@@ -65,9 +66,9 @@ def _flooded(found: Floods, limits: Limits) -> Finding:
     values: dict[str, float | str] = {
         "device": found.series.name,
         "count": found.count,
-        "rate": found.rate_kb,
-        "depth": found.depth,
-        "await": found.write_await_ms,
+        "rate": weighted.mean(found.inside, "write_kb_per_s"),
+        "depth": weighted.mean(found.inside, "depth"),
+        "await": weighted.mean(found.inside, "write_await_ms"),
     }
     victims = "reads wait {harm:.1f} times as long" if reads_wait else "writes wait {harm:.1f} times as long"
     values["harm"] = found.read_harm if reads_wait else found.write_harm
@@ -78,26 +79,28 @@ def _flooded(found: Floods, limits: Limits) -> Finding:
         devices=(found.series.name,),
         **when(found.inside),
         summary=say("{device} gets {count} floods of writes; meanwhile " + victims + ".", values),
-        evidence=tuple(_of_floods(found, values, victims)),
+        evidence=tuple(_of_floods(found, tasks, values, victims)),
         refutes=("the same latencies without the bursts",),
         cannot_know=("whether page cache, a checkpoint or a backup writes: the device sees writes only",),
     )
 
 
-def _of_floods(found: Floods, values: dict[str, float | str], victims: str) -> Iterator[Evidence]:
+def _of_floods(
+    found: Floods, blocked: Blocked, values: dict[str, float | str], victims: str
+) -> Iterator[Evidence]:
     text = "{count} bursts of {rate} kB/s with {depth} requests in flight"
     yield cite(found.inside, text, values, worst="write_kb_per_s")
     yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
     if found.period_s > 0:
         yield cite(found.inside, "they come every {period:.0f} s", {"period": found.period_s})
-    if found.blocked >= 0:
-        tasks: dict[str, float | str] = {"tasks": found.blocked, "outside": found.blocked_outside}
-        weighs: Weighs = "for" if found.blocked >= 1 else "against"
+    if blocked.inside >= 0:
+        tasks: dict[str, float | str] = {"tasks": blocked.inside, "outside": blocked.outside}
+        weighs: Weighs = "for" if blocked.inside >= 1 else "against"
         text = "{tasks} tasks are blocked on I/O in them, {outside} between them"
-        if found.blocked == found.blocked_outside:
+        if blocked.inside == blocked.outside:
             # the rows have no clock of their own, and count for the floods and for what lies between
             weighs, text = "context", "{tasks} tasks are blocked on I/O over the whole capture"
-        yield cite(found.queue, text, tasks, weighs=weighs, worst="blocked")
+        yield cite(blocked.queue, text, tasks, weighs=weighs, worst="blocked")
 
 
 def _throttled(found: Throttle, limits: Limits) -> Finding:
