@@ -243,7 +243,15 @@ def _writes_only(view: View) -> bool:
 
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
-    frame = series.frame.assign(occupancy=_occupancies(series.frame))
+    key = ("chain", limits.occupancy, limits.group_kb, limits.read_bytes)
+    if key not in series.memo:
+        series.memo[key] = _busy_chain(series, limits)
+    found: Chain | None = series.memo[key]
+    return found
+
+
+def _busy_chain(series: DeviceSeries, limits: Limits) -> Chain | None:
+    frame = _with_occupancy(series)
     occupancy = weighted.values(frame, "occupancy")
     is_inferred = _is_inferred(frame)
     enough = np.full(len(frame), LEAVE * limits.occupancy)
@@ -315,6 +323,14 @@ def _is_inferred(frame: pd.DataFrame) -> bool:
     return bool(np.isnan(weighted.values(frame, "flushes_per_s")).all())
 
 
+def _with_occupancy(series: DeviceSeries) -> pd.DataFrame:
+    """A device's samples with the flushes in flight as `occupancy`."""
+    if "occupancy" not in series.memo:
+        series.memo["occupancy"] = series.frame.assign(occupancy=_occupancies(series.frame))
+    frame: pd.DataFrame = series.memo["occupancy"]
+    return frame
+
+
 def _occupancies(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(frame):
@@ -327,10 +343,12 @@ def _occupancies(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
 
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
-    frame = series.frame.assign(occupancy=_occupancies(series.frame))
-    rows = frame[weighted.values(frame, "write_kb_per_s") > 0]
-    mean = weighted.mean(rows, "occupancy")
-    return 0.0 if np.isnan(mean) else mean
+    if "mean occupancy" not in series.memo:
+        frame = _with_occupancy(series)
+        rows = frame[weighted.values(frame, "write_kb_per_s") > 0]
+        series.memo["mean occupancy"] = float(np.nan_to_num(weighted.mean(rows, "occupancy")))
+    mean: float = series.memo["mean occupancy"]
+    return mean
 
 
 def _tells_flushes(view: View, series: DeviceSeries) -> bool:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive.parity import Geometry, small_share
+from iodiag.derive.ranks import together
 
 Floats = npt.NDArray[np.float64]
 
@@ -144,8 +144,7 @@ def _is_in_step(grid: Floats, found: Law) -> bool:
     wanted, seen = _sides(grid, found)
     if np.median(_residuals(grid, found)) <= EXACT_MANY:
         return True
-    ranks = pd.DataFrame({"wanted": wanted, "seen": seen}).rank()
-    return bool(np.ptp(wanted) and np.ptp(seen) and ranks["wanted"].corr(ranks["seen"]) >= 0.9)
+    return together(wanted, seen) >= 0.9
 
 
 def _residuals(grid: Floats, found: Law) -> Floats:

@@ -84,6 +84,8 @@ def _is_sure(load: Load) -> bool:
 
 
 def _beside_commits(view: View, limits: Limits) -> Side | None:
+    if cpu_all(view) is None:
+        return None
     judgement = commits.judge(view, _defaults(commits.THRESHOLDS))
     cpu = judgement.witnesses.cpu
     if judgement.confidence is None or cpu is None or cpu.iowait > limits.low or cpu.idle < limits.idle:

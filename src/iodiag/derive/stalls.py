@@ -105,22 +105,24 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     that outlive the sample can do.
     """
     frame = series.frame
-    streams, lengths = frame["stream"].to_numpy(dtype=np.int64), weighted.lengths(frame)
-    typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")
     done, util = weighted.values(frame, "ios_per_s"), weighted.values(frame, "util")
     busy = util >= ALWAYS_BUSY
     outlived = util > 1.1 * (weighted.values(frame, "depth") + HALF_DIGIT)
-    nothing = (done == 0) | ((done <= 0.25 * usual) & busy & outlived)
+    may_be_silent = (done == 0) | (busy & outlived)
+    if not may_be_silent.any():
+        return
+    streams, lengths = frame["stream"].to_numpy(dtype=np.int64), weighted.lengths(frame)
+    typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")
+    nothing = may_be_silent & ((done == 0) | (done <= 0.25 * usual))
     missing = lengths * (1 - done / max(usual, 1e-9)).clip(0, 1)
-    edges = np.flatnonzero((np.diff(nothing.astype(np.int8)) != 0) | (np.diff(streams) != 0)) + 1
+    edges = np.flatnonzero((nothing[1:] != nothing[:-1]) | (streams[1:] != streams[:-1])) + 1
     begins = np.concatenate([np.zeros(1, dtype=np.int64), edges])
     ends = np.concatenate([edges, np.full(1, len(frame))])
-    if not nothing.any():
-        return
     # silent all along, and busy throughout, or idle with busy time booked in the sample after
     after = np.append(util, 0.0)[ends]
-    is_idle = ~np.logical_or.reduceat(busy, begins)
-    is_run = nothing[begins] & (np.logical_and.reduceat(busy, begins) | (is_idle & (after > 1)))
+    busy_before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(busy)])
+    busy_samples = busy_before[ends] - busy_before[begins]
+    is_run = nothing[begins] & ((busy_samples == ends - begins) | ((busy_samples == 0) & (after > 1)))
     for begin, end in zip(begins[is_run].tolist(), ends[is_run].tolist(), strict=True):
         run = slice(begin, end)
         is_released = end < len(frame) and streams[end] == streams[begin]

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.parity import Geometry, Share, small_share
+from iodiag.derive.ranks import together
 from iodiag.derive.siblings import is_physical, without_parts
 from iodiag.derive.view import View
 
@@ -51,15 +53,16 @@ def page_traffic(rows: Sequence[pd.DataFrame]) -> PageTraffic | None:
     if len(rows) < 3 or not len(rows[0]):
         return None
     counts = np.array([[_bios(frame, "read"), _bios(frame, "write")] for frame in rows])
-    kb = np.array([[weighted.mean(frame, f"{d}_kb_per_s") for d in ("read", "write")] for frame in rows])
     if np.isnan(counts).any() or not (counts > 0).all():
         return None
     reads, writes = counts.mean(axis=0)
-    sizes = kb.sum(axis=0) / counts.sum(axis=0)
     is_alike = (np.ptp(counts, axis=0) <= MOST_APART * counts.mean(axis=0)).all()
+    if not (is_alike and READS_PER_WRITE[0] <= reads / writes <= READS_PER_WRITE[1]):
+        return None
+    kb = np.array([[weighted.mean(frame, f"{d}_kb_per_s") for d in ("read", "write")] for frame in rows])
+    sizes = kb.sum(axis=0) / counts.sum(axis=0)
     are_pages = ((sizes >= PAGE_KB[0]) & (sizes <= PAGE_KB[1])).all()
-    is_paired = READS_PER_WRITE[0] <= reads / writes <= READS_PER_WRITE[1]
-    if not (is_alike and are_pages and is_paired and _in_step(rows)):
+    if not (are_pages and _in_step(rows)):
         return None
     return PageTraffic(float(reads), float(writes), float(sizes[0]), float(sizes[1]))
 
@@ -71,16 +74,17 @@ def _bios(frame: pd.DataFrame, direction: str) -> float:
 
 def _in_step(rows: Sequence[pd.DataFrame]) -> bool:
     """Whether reads rise and fall with writes, where there are samples enough and they do."""
-    totals = pd.DataFrame(
-        {
-            name: sum(weighted.values(frame, f"{name}_kb_per_s") for frame in rows)
-            for name in ("read", "write")
-        }
+    read, write = (
+        np.sum([weighted.values(frame, f"{name}_kb_per_s") for frame in rows], axis=0)
+        for name in ("read", "write")
     )
-    if len(totals) < 5 or (totals.std() <= 0.05 * totals.mean()).any():
+    if len(read) < 5 or any(_is_steady(total) for total in (read, write)):
         return True
-    ranks = totals.rank()
-    return bool(ranks["read"].corr(ranks["write"]) >= IN_STEP)
+    return together(read, write) >= IN_STEP
+
+
+def _is_steady(total: npt.NDArray[np.float64]) -> bool:
+    return bool(np.nanstd(total, ddof=1) <= 0.05 * np.nanmean(total))
 
 
 @dataclass(frozen=True)

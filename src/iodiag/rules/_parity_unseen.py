@@ -36,13 +36,15 @@ def unseen(view: View, known: Sequence[Array], bounds: Bounds) -> Iterator[dict[
     account = host_account(view, bounds.least_kb)
     told = account is not None and _tells(account, bounds)
     count = 0
+    is_plain = account is not None and account.is_plain
     for devices, array in _candidates(view, known):
+        if array is None and is_plain:
+            continue
         rows = aligned(devices)
         writes = np.sum([weighted.values(frame, "write_kb_per_s") for frame in rows], axis=0)
         rows = [frame.iloc[np.flatnonzero(writes >= bounds.least_kb)] for frame in rows]
         found = page_traffic(rows)
-        is_excluded = array is None and account is not None and account.is_plain
-        if found is not None and not is_excluded:
+        if found is not None:
             count += 1
             yield _members(devices, array, rows, found, account if told else None)
     if not count and told and account is not None and not any(array.is_seen for array in known):

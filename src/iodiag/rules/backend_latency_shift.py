@@ -27,7 +27,7 @@ from iodiag.derive.changepoints import split
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
-from iodiag.derive.queueing import Level, level_of, prepared
+from iodiag.derive.queueing import Level, level_of, levels, prepared
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -57,7 +57,9 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     frame = prepared(series)
     if not len(frame):
         return None
-    rows = frame[frame["kind"] == frame["kind"].mode().iloc[0]]
+    kinds = {kind[0].kind: np.concatenate([level.places for level in kind]) for kind in levels(series)}
+    commonest = max(kinds, key=lambda kind: (len(kinds[kind]), -kind))
+    rows = frame.iloc[np.sort(kinds[commonest])]
     length = float(np.median(weighted.lengths(rows)))
     least = max(int(limits.samples), math.ceil(limits.seconds / length))
     if len(rows) < 2 * least:
@@ -65,11 +67,12 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     costs = np.log(weighted.values(rows, "cost_ms"))
     at = split(costs, least)
     earlier, later = costs[:at], costs[at:]
-    rise = float(np.median(later) - np.median(earlier))
-    spread = 1.4826 * float(
-        np.median(np.abs(np.concatenate([earlier - np.median(earlier), later - np.median(later)])))
-    )
-    if rise < math.log(limits.ratio) or rise < 3 * spread:
+    before, after = np.median(earlier), np.median(later)
+    rise = float(after - before)
+    if rise < math.log(limits.ratio):
+        return None
+    spread = 1.4826 * float(np.median(np.abs(np.concatenate([earlier - before, later - after]))))
+    if rise < 3 * spread:
         return None
     step = Step(level_of(rows.iloc[:at]), level_of(rows.iloc[at:]))
     is_no_more = step.after.rate <= limits.growth * step.before.rate

@@ -64,14 +64,13 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
 
 def _is_step(step: Step, limits: Limits) -> bool:
     """Whether the rate fell to a flat level while demand, size and mix stayed and latency rose."""
-    size = step.ratio("size_kb")
     return (
         step.ratio(step.quantity) <= 1 / limits.falls
         and step.drop >= 3 * max(step.noise_before, step.noise_after)
         and step.noise_after <= limits.flat / 100 * step.after_rate
         and step.ratio("at_once") >= limits.demand / 100
         and step.ratio("cost_ms") >= limits.slower
-        and 1 / limits.same_size <= size <= limits.same_size
+        and 1 / limits.same_size <= step.ratio("size_kb") <= limits.same_size
         and step.keeps_mix
         and is_sustained(step.before)
         and is_sustained(step.after)

@@ -17,15 +17,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.queueing import baseline, levels, prepared
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+Floats = npt.NDArray[np.float64]
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -55,23 +59,27 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _bursts(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
     """The samples that hold a burst, worst kind of request first."""
     frame = prepared(series)
-    if not len(frame):
+    at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
+    mask = (at_once >= limits.flood) | (at_once >= limits.queue)
+    mask &= (weighted.values(frame, "util") <= limits.most_util / 100) & ~(length <= limits.shortest)
+    mask &= weighted.values(frame, "is_util_trusted") > 0
+    if not mask.any():
         return None
+    mask &= (at_once >= limits.flood) | (_inflation(series, frame, mask) >= limits.inflation)
+    # in short samples a load that begins or ends within one looks alike: that is no pattern
+    is_long = ~(length < limits.longest)
+    enough = np.count_nonzero(mask) >= limits.least_samples or bool((mask & is_long).any())
+    return frame[mask] if enough and mask.any() else None
+
+
+def _inflation(series: DeviceSeries, frame: pd.DataFrame, wanted: Mask) -> Floats:
+    """Latency over that of a request alone, of the kinds of request that `wanted` samples have; else NaN."""
     inflation = np.full(len(frame), np.nan)
     for kind in levels(series):
-        unloaded = baseline(kind)
-        if unloaded is not None:
-            places = np.concatenate([level.places for level in kind])
+        places = np.concatenate([level.places for level in kind])
+        if wanted[places].any() and (unloaded := baseline(kind)) is not None:
             inflation[places] = weighted.values(frame, "cost_ms")[places] / unloaded.latency_ms
-    at_once = weighted.values(frame, "at_once")
-    is_short = weighted.values(frame, "interval_s") <= limits.shortest
-    is_deep = (at_once >= limits.flood) | ((at_once >= limits.queue) & (inflation >= limits.inflation))
-    mask = is_deep & (weighted.values(frame, "util") <= limits.most_util / 100) & ~is_short
-    mask &= weighted.values(frame, "is_util_trusted") > 0
-    # in short samples a load that begins or ends within one looks alike: that is no pattern
-    is_long = ~(weighted.values(frame, "interval_s") < limits.longest)
-    enough = mask.sum() >= limits.least_samples or bool((mask & is_long).any())
-    return frame[mask] if enough and mask.any() else None
+    return inflation
 
 
 def _finding(view: View, bursts: dict[str, pd.DataFrame], limits: Limits) -> Finding:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import is_sustained
+from iodiag.derive.episodes import Mask, is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, spread
@@ -46,29 +46,28 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
-    frame = prepared(series)
+    frame, least = prepared(series), int(limits.least_samples)
     busy = weighted.values(frame, "busy")
     part = (busy <= limits.most_busy / 100) & (weighted.values(frame, "at_once") >= limits.least_depth)
-    part &= _waits(series, frame, limits)
-    top = plateau(
-        frame,
-        "ios_per_s",
-        part,
-        width=limits.flat / 100,
-        least=int(limits.least_samples),
-        while_busy=True,
-    )
+    if part.any():
+        part &= _waits(series, frame, part, limits)
+    # most of a plateau's samples lie on it
+    if 2 * np.count_nonzero(part) < least:
+        return None
+    top = plateau(frame, "ios_per_s", part, width=limits.flat / 100, least=least, while_busy=True)
     return top if top is not None and spread(top.rows, "ios_per_s") >= limits.varies else None
 
 
-def _waits(series: DeviceSeries, frame: pd.DataFrame, limits: Limits) -> np.ndarray:
-    """Samples whose requests take several times as long as alone, measured or as the class has it."""
+def _waits(series: DeviceSeries, frame: pd.DataFrame, part: Mask, limits: Limits) -> Mask:
+    """Samples whose requests take several times as long as alone, measured or as the class has it.
+
+    Looked up for the kinds of request that some sample of `part` has.
+    """
     alone = np.full(len(frame), SOLID_MS * PLAUSIBLE / limits.inflation)
     for kind in levels(series):
-        found = baseline(kind)
-        if found is not None and found.is_measured:
-            for level in kind:
-                alone[level.places] = found.latency_ms
+        places = np.concatenate([level.places for level in kind])
+        if part[places].any() and (found := baseline(kind)) is not None and found.is_measured:
+            alone[places] = found.latency_ms
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
 
 
