@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1] / "src"), str(HERE.parent)]
 
-from fuzz.limits import TooExpensive, measured  # noqa: E402
+from fuzz.limits import TooExpensive, measured, unpacked  # noqa: E402
 from fuzz.mutate import mutated  # noqa: E402
 
 _CHUNKS = 50
@@ -151,7 +151,7 @@ class _Account:
         if data and self._done % _LARGE_EVERY == _LARGE_EVERY - 1:
             data = (data + b"\n") * (_LARGE_BYTES // (len(data) + 1))
         try:
-            measured(self.family.run, data)
+            measured(self.family.run, data, unpacked(data))
         except Exception as error:
             self.keep(data, error)
         self._done += 1

@@ -117,8 +117,7 @@ def _part(
 
 def _rename(name: str, words: pd.Series[str]) -> pd.Categorical[str]:
     """The names that sar's text uses: `all` CPUs, the `sum` of interrupts."""
-    column = categories(words)
-    return column.rename_categories(_NAMES[name]) if name in _NAMES else column
+    return categories(words, _NAMES.get(name, {}))
 
 
 def _wide_parts(lines: Lines, plans: Sequence[Plan], below: Ints) -> Iterator[Part]:

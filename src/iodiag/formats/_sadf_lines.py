@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -152,11 +153,14 @@ def number(word: str, decimal_comma: bool) -> float | None:
     return float(word.replace(",", "."))
 
 
-def categories(words: pd.Series[str]) -> pd.Categorical[str]:
-    """A column of words without the blanks around them, as categories."""
+def categories(
+    words: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})
+) -> pd.Categorical[str]:
+    """A column of words without the blanks around them, as categories; some are called otherwise."""
     codes, distinct = pd.factorize(words)
+    stripped = [word.strip() for word in distinct]
     names, places = np.unique(
-        np.array([word.strip() for word in distinct], dtype=object), return_inverse=True
+        np.array([called.get(word, word) for word in stripped], dtype=object), return_inverse=True
     )
     return pd.Categorical.from_codes(
         places[codes] if len(codes) else codes, categories=pd.Index(names, dtype="str")

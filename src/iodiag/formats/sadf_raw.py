@@ -17,7 +17,7 @@ import pandas as pd
 from iodiag.formats import _clock
 from iodiag.formats._clock import Floats
 from iodiag.formats._sadf_counters import EXTRA, rates
-from iodiag.formats._sadf_lines import number
+from iodiag.formats._sadf_lines import categories, number
 from iodiag.formats._sadf_tables import Export, Part, tables
 from iodiag.formats._samples import CLASS, Classes, Ints, account, alike, line_starts, undress, unseen
 from iodiag.formats._sar_columns import SECTIONS, find_section
@@ -208,8 +208,7 @@ def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list
 
 
 def _categories(name: str, words: Sequence[str]) -> pd.Categorical[str]:
-    column = pd.Categorical(list(words))
-    return column.rename_categories(_NAMES[name]) if name in _NAMES else column
+    return categories(pd.Series(list(words), dtype="str"), _NAMES.get(name, {}))
 
 
 FORMAT = FileFormat(
