@@ -70,7 +70,7 @@ def hourly(disk: pd.DataFrame) -> pd.DataFrame:
 
 def by_hour(enriched: pd.DataFrame) -> pd.DataFrame:
     """`hourly` of samples that have the derived columns of `requests.enrich` already."""
-    is_sound = enriched["time"].notna() & ~enriched["is_idle"] & (anomalies(enriched) == "")
+    is_sound = enriched["time"].notna() & ~enriched["is_idle"] & (anomalies(enriched) == 0)
     frame = enriched[is_sound.to_numpy(dtype=np.bool_)]
     window = _windows(frame)
     parts = [_of_direction(frame, window, direction) for direction in _DIRECTIONS]

@@ -21,6 +21,7 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite
+from iodiag.derive.samples import Samples
 from iodiag.derive.shifts import LEADS, LIKE_MIX, shift
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.comparison import Shift
@@ -83,12 +84,12 @@ def changepoints(series: DeviceSeries) -> tuple[Changepoint, ...]:
 def onset(series: DeviceSeries, first: int, within: int = 2) -> Iterator[Evidence]:
     """What changed when a finding began: at its sample `first`, or within some samples of it."""
     rows = series.loaded
-    place = int(np.searchsorted(rows["sample"].to_numpy(), first))
+    place = int(np.searchsorted(rows["sample"], first))
     found = [change for change in changepoints(series) if abs(change.at - place) <= within]
     if not found:
         return
     change = min(found, key=lambda one: abs(one.at - place))
-    values: dict[str, float | str] = {"device": series.name, "when": _moment(rows.iloc[change.at])}
+    values: dict[str, float | str] = {"device": series.name, "when": _moment(rows["time"][change.at])}
     parts = []
     for name, text in _TEXTS.items():
         if change.moved[name] or (name == "rate" and change.kind != "workload"):
@@ -97,7 +98,7 @@ def onset(series: DeviceSeries, first: int, within: int = 2) -> Iterator[Evidenc
     text = "it began{when}: " + LEADS[change.kind] + ": " + ", ".join(parts)
     if change.kind == "slower" and change.moved["depth"] > 0:
         text += "; it became slower, or it was full and got more requests at once"
-    around = rows.iloc[max(0, change.at - LEAST_SAMPLES) : change.at + LEAST_SAMPLES]
+    around = rows[max(0, change.at - LEAST_SAMPLES) : change.at + LEAST_SAMPLES]
     yield cite(around, text, values, weighs="context")
 
 
@@ -109,11 +110,11 @@ _TEXTS = {
 }
 
 
-def _moment(row: pd.Series) -> str:
-    return "" if pd.isna(row["time"]) else f" at {row['time']:%H:%M:%S}"
+def _moment(time: pd.Timestamp) -> str:
+    return "" if pd.isna(time) else f" at {time:%H:%M:%S}"
 
 
-def _changepoints(rows: pd.DataFrame) -> tuple[Changepoint, ...]:
+def _changepoints(rows: Samples) -> tuple[Changepoint, ...]:
     logs = {name: _logs(weighted.values(rows, column)) for name, column in QUANTITIES.items()}
     known = [logs[name] for name in SEARCHED if np.isfinite(logs[name]).all()]
     length = float(np.median(weighted.lengths(rows))) if len(rows) else 1.0

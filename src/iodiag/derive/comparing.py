@@ -165,7 +165,7 @@ def _either(before: str, after: str) -> str:
 
 def _loaded(series: DeviceSeries) -> pd.DataFrame:
     """The samples with load; all of them where the device had none."""
-    return series.loaded if len(series.loaded) else series.frame
+    return series.loaded.frame if len(series.loaded) else series.frame
 
 
 def _window(series: DeviceSeries) -> pd.DataFrame:
@@ -371,7 +371,7 @@ def _cpu_rows(view: View, devices: Iterable[DeviceSeries]) -> pd.DataFrame | Non
     if cpu is None:
         return None
     cpu = cpu.assign(available_pct=weighted.values(cpu, "idle_pct") + weighted.values(cpu, "iowait_pct"))
-    loaded = [series.loaded for series in devices if len(series.loaded)]
+    loaded = [series.loaded.frame for series in devices if len(series.loaded)]
     if not loaded:
         return cpu
     keys = ["source", "segment"]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from iodiag.derive.samples import Samples
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
 
@@ -51,7 +52,7 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
 
 
 def cite(
-    rows: pd.DataFrame | None,
+    rows: Samples | pd.DataFrame | None,
     template: str,
     values: Mapping[str, float | str] | None = None,
     *,
@@ -70,19 +71,20 @@ def cite(
         source, lines = _stated_at(values)
         quotes = tuple(Quote(source, line, "") for line in lines)
         return Evidence(text, values, source, lines, len(lines), quotes, weighs)
-    sources = rows["source"]
-    source = str(sources.iloc[0])
-    own = rows["line"].to_numpy()[(sources == source).to_numpy()]
+    samples = Samples.of(rows)
+    sources, lines = samples["source"], samples["line"]
+    source = str(sources[0])
+    own = lines[np.asarray(sources == sources[0])]
     picked = [0, len(rows) - 1]
-    if worst is not None and worst in rows and rows[worst].notna().any():
-        picked.insert(0, int(rows[worst].fillna(-math.inf).to_numpy(dtype=float).argmax()))
-    places = dict.fromkeys((str(sources.iloc[i]), int(rows["line"].iloc[i])) for i in picked)
+    if worst is not None and not np.isnan(data := samples.floats(worst)).all():
+        picked.insert(0, int(np.where(np.isnan(data), -math.inf, data).argmax()))
+    places = dict.fromkeys((str(sources[place]), int(lines[place])) for place in picked)
     quotes = tuple(Quote(name, line, "") for name, line in places)
-    if len(np.unique(own)) > MOST_LINES:
-        lines = tuple(sorted({line for name, line in places if name == source}))
+    if len(own) > MOST_LINES and len(np.unique(own)) > MOST_LINES:
+        cited = tuple(sorted({line for name, line in places if name == source}))
     else:
-        lines = tuple(dict.fromkeys(int(line) for line in own))
-    return Evidence(text, values, source, lines, len(rows), quotes, weighs)
+        cited = tuple(dict.fromkeys(own.tolist()))
+    return Evidence(text, values, source, cited, len(rows), quotes, weighs)
 
 
 _ADDRESS = re.compile(r"[\w-]+ (.+):(\d{1,9})")

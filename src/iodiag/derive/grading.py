@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from iodiag.derive.samples import Samples
 from iodiag.model.finding import CONFIDENCES, Confidence
 
 MEDIUM_FROM, HIGH_FROM = 3, 5
@@ -22,12 +23,14 @@ def confidence(points: float, *, at_most: Confidence = "high") -> Confidence:
     return min(earned, at_most, key=CONFIDENCES.index)
 
 
-def when(rows: pd.DataFrame) -> dict[str, Any]:
+def when(rows: Samples | pd.DataFrame) -> dict[str, Any]:
     """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known."""
+    samples = Samples.of(rows)
     fields: dict[str, Any] = {}
-    if "sample" in rows and len(rows):
-        fields["samples"] = (int(rows["sample"].min()), int(rows["sample"].max()))
-    times = rows["time"].dropna()
-    if len(times):
-        fields |= {"start": times.min().isoformat(), "end": times.max().isoformat()}
+    if "sample" in samples and len(samples):
+        numbers = samples["sample"]
+        fields["samples"] = (int(numbers.min()), int(numbers.max()))
+    start, end = samples["time"].min(), samples["time"].max()
+    if not pd.isna(start):
+        fields |= {"start": start.isoformat(), "end": end.isoformat()}
     return fields

@@ -19,7 +19,7 @@ class CpuShares:
     as what it is: idle time.
     """
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: weighted.Rows = field(repr=False)
     idle: float
     iowait: float
     busy: float
@@ -55,14 +55,10 @@ class CpuShares:
 
 def cpu_all(view: View) -> pd.DataFrame | None:
     """The rows of the CPU `all`, or None."""
-    cpu = view.table("cpu")
-    if cpu is None:
-        return None
-    rows = cpu[cpu["cpu"].astype(str) == "all"]
-    return rows if len(rows) else None
+    return None if view.cpu_all is None else view.cpu_all.frame
 
 
-def cpu_shares(rows: pd.DataFrame | None) -> CpuShares | None:
+def cpu_shares(rows: weighted.Rows | None) -> CpuShares | None:
     """The shares over some CPU rows; None without rows or without idle and iowait in them."""
     if rows is None or not len(rows):
         return None

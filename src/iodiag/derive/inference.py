@@ -20,6 +20,7 @@ import pandas as pd
 from iodiag.derive import weighted
 from iodiag.derive.conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
 from iodiag.derive.joins import least_writes
+from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.siblings import MOST_DEVICES, clusters, is_md, is_part, is_physical
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
@@ -52,19 +53,21 @@ class Traffic:
         return np.asarray(self.read + self.write)
 
 
-def infer(disk: pd.DataFrame, topology: DeviceTopology) -> tuple[Device, ...]:
+def infer(disk: Samples | pd.DataFrame, topology: DeviceTopology) -> tuple[Device, ...]:
     """Devices with the members that `disk` (the table, with `stream`) shows and `topology` lacks.
 
     The `device` column holds canonical names. Arrays first, by stream; then what disks their legs
     lie on; then that dev253-89 is dm-89, where both namings show the same array.
     """
-    if not {"read_kb_per_s", "write_kb_per_s"} <= set(disk.columns):
+    samples = Samples.of(disk)
+    if "read_kb_per_s" not in samples or "write_kb_per_s" not in samples:
         return ()
-    names = [str(name) for name in pd.unique(disk["device"])]
+    names = numbered(samples["device"])[1]
     if not any(_may_be_array(name, topology) for name in names):
         return ()
     arrays: list[Device] = list(_named(names, topology))
-    streams = [(part, _traffic(part)) for _, part in disk.groupby("stream", sort=True)]
+    stream = samples["stream"]
+    streams = [(part, _traffic(part)) for part in (samples[stream == one] for one in np.unique(stream))]
     for _, traffic in streams:
         arrays += _arrays(traffic, topology)
     below = [leg for part, traffic in streams for leg in _disks_below(part, traffic, arrays, topology)]
@@ -91,33 +94,32 @@ def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
             yield Device(parent, members=tuple(found), provenance={"members": why})
 
 
-def _traffic(part: pd.DataFrame) -> Traffic:
+def _traffic(part: Samples) -> Traffic:
     """What the busiest devices of a stream moved; one that a report leaves out moved nothing in it."""
-    device = part["device"].astype(str)
-    moved = part["read_kb_per_s"].fillna(0) + part["write_kb_per_s"].fillna(0)
-    totals = moved.groupby(device, sort=False).sum().sort_values(ascending=False, kind="stable")
-    known = {str(name) for name in totals.index}
-    names = [str(name) for name in totals.index if totals[name] > 0 and not is_part(str(name), known)]
-    names = names[:MOST_DEVICES]
-    reports = np.unique(part["report"].to_numpy())
+    codes, shown = numbered(part["device"])
+    read, written = (np.nan_to_num(part.floats(f"{name}_kb_per_s")) for name in ("read", "write"))
+    totals = np.bincount(codes, read + written, len(shown))
+    known = set(shown)
+    busiest = [
+        n for n in np.argsort(-totals, kind="stable") if totals[n] > 0 and not is_part(shown[n], known)
+    ]
+    busiest = busiest[:MOST_DEVICES]
+    place = np.full(len(shown), -1)
+    place[busiest] = np.arange(len(busiest))
+    report = part["report"]
+    reports = np.unique(report)
     if len(reports) > MOST_REPORTS:
         reports = reports[np.linspace(0, len(reports) - 1, MOST_REPORTS).astype(int)]
-    rows = part[(device.isin(names) & part["report"].isin(reports)).to_numpy()]
-    places = {name: place for place, name in enumerate(names)}
-    at = rows["device"].astype(str).map(places).to_numpy(dtype=np.int64)
-    when = np.searchsorted(reports, rows["report"].to_numpy())
-    written = np.nan_to_num(weighted.values(rows, "write_kb_per_s"))
-    pages = np.nan_to_num(least_writes(rows)) * KB_PER_PAGE
+    rows = np.flatnonzero((place[codes] >= 0) & np.isin(report, reports))
+    at, when = place[codes[rows]], np.searchsorted(reports, report[rows])
+    written = written[rows]
+    pages = np.nan_to_num(least_writes(part[rows])) * KB_PER_PAGE
     grids = []
-    for values in (
-        np.nan_to_num(weighted.values(rows, "read_kb_per_s")),
-        written,
-        np.where(written > 0, np.maximum(written, pages), written),
-    ):
-        grid = np.zeros((len(names), len(reports)))
+    for values in (read[rows], written, np.where(written > 0, np.maximum(written, pages), written)):
+        grid = np.zeros((len(busiest), len(reports)))
         grid[at, when] = values
         grids.append(grid)
-    return Traffic(tuple(names), *grids)
+    return Traffic(tuple(shown[n] for n in busiest), *grids)
 
 
 def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
@@ -226,7 +228,7 @@ def _aliases(arrays: Sequence[Device], topology: DeviceTopology) -> Iterator[Dev
 
 
 def _disks_below(
-    part: pd.DataFrame, traffic: Traffic, arrays: Sequence[Device], topology: DeviceTopology
+    part: Samples, traffic: Traffic, arrays: Sequence[Device], topology: DeviceTopology
 ) -> Iterator[Device]:
     """The disk that each leg lies on: disks move what all legs on them do, and answer in the same order."""
     known = {name: place for place, name in enumerate(traffic.names)}
@@ -279,11 +281,11 @@ def _carries(traffic: Traffic, disks: Sequence[int], legs: Sequence[int]) -> boo
     return True
 
 
-def _in_order(part: pd.DataFrame, legs: Sequence[str], disks: Sequence[str]) -> Iterator[Device]:
+def _in_order(part: Samples, legs: Sequence[str], disks: Sequence[str]) -> Iterator[Device]:
     """Legs paired with disks by how long they take; nothing where all take the same."""
-    rows = {name: part[(part["device"] == name).to_numpy()] for name in (*legs, *disks)}
-    common = set.intersection(*(set(frame["report"]) for frame in rows.values()))
-    rows = {name: frame[frame["report"].isin(common).to_numpy()] for name, frame in rows.items()}
+    rows = {name: part[np.asarray(part["device"] == name)] for name in (*legs, *disks)}
+    common = np.array(sorted(set.intersection(*(set(own["report"].tolist()) for own in rows.values()))))
+    rows = {name: own[np.isin(own["report"], common)] for name, own in rows.items()}
     reads = sum(weighted.mean(rows[leg], "read_kb_per_s") for leg in legs)
     writes = sum(weighted.mean(rows[leg], "write_kb_per_s") for leg in legs)
     column = "read_await_ms" if reads >= writes else "write_await_ms"
@@ -307,7 +309,7 @@ def _in_order(part: pd.DataFrame, legs: Sequence[str], disks: Sequence[str]) -> 
         yield Device(leg, members=(disk,), provenance={"members": why})
 
 
-def _wait(rows: pd.DataFrame, column: str) -> float:
+def _wait(rows: Samples, column: str) -> float:
     wait = weighted.mean(rows, column)
     return weighted.mean(rows, "await_ms") if np.isnan(wait) else wait
 

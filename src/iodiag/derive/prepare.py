@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive.inference import infer
-from iodiag.derive.requests import anomalies, enrich
-from iodiag.derive.view import View
+from iodiag.derive.requests import ANOMALIES, enriched
+from iodiag.derive.samples import Column, Mask, Places, Samples, numbered
+from iodiag.derive.view import SEGMENTS, View
 from iodiag.model.capture import Capture
 from iodiag.model.topology import DeviceTopology, merge
-
-_WORDS = ("source", "printed", "device")
 
 _RICH = (
     "reads_per_s",
@@ -55,30 +54,30 @@ def views(capture: Capture, selection: Selection) -> list[View]:
 
 
 def _view(capture: Capture, host: str | None, is_only: bool, selection: Selection) -> View:
-    tables: dict[str, pd.DataFrame] = {}
+    tables: dict[str, Samples] = {}
     fallback: set[str] = set()
     since_boot: dict[str, pd.DataFrame] = {}
     for family in dict.fromkeys([*capture.tables, *capture.averages]):
-        frame = _of_host(capture.tables.get(family), host, is_only)
+        samples = _of_host(capture.tables.get(family), host, is_only)
         averages = _of_host(capture.averages.get(family), host, is_only)
-        frame = _select(frame, selection)
-        if frame is not None and "since_boot" in frame:
-            since_boot[family] = frame[frame["since_boot"].to_numpy(dtype=bool)]
-            frame = frame[~frame["since_boot"].to_numpy(dtype=bool)]
-        if frame is None or not len(frame):
-            frame = since_boot.get(family)
-            if frame is None or not len(frame):
-                frame = averages
+        samples = _select(samples, selection)
+        old = None
+        if samples is not None and "since_boot" in samples:
+            is_old = np.asarray(samples["since_boot"], dtype=bool)
+            old, samples = samples[is_old], samples[~is_old]
+            since_boot[family] = old.frame
+        if samples is None or not len(samples):
+            samples = old if old is not None and len(old) else averages
             fallback.add(family)
-        if frame is not None and len(frame):
-            tables[family] = _with_streams(frame)
-    tables = {family: _one_stream(frame, family) for family, frame in tables.items()}
+        if samples is not None and len(samples):
+            tables[family] = _one_stream(_with_streams(samples), family)
     left_out = None
+    parts: Mapping[str, Samples] = {}
     topology = capture.topology if is_only else capture.topologies.get(host, DeviceTopology())
     if "disk" in tables:
-        topology = _with_inferred(tables["disk"], topology)
-        tables["disk"], left_out = _disk(tables["disk"], topology, selection)
-    tables = {family: _compact(frame) for family, frame in tables.items()}
+        disk = _without_groups(tables["disk"])
+        topology = _with_inferred(disk, topology)
+        tables["disk"], parts, left_out = _disk(disk, topology, selection)
     banner = [s for s in capture.sections if (s.host == host or is_only) and not s.is_context]
     return View(
         host=host,
@@ -90,37 +89,30 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
         fallback=frozenset(fallback & set(tables)),
         left_out=left_out,
         since_boot=since_boot,
+        parts=parts,
     )
 
 
-def _compact(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same rows with names as categories, and a copy, which pandas lays out by type.
-
-    Rules take many small parts of a frame, and a part costs by its blocks more than by its rows.
-    """
-    words = {name: frame[name].astype("category") for name in _WORDS if name in frame}
-    return frame.assign(**words).copy()
-
-
-def _of_host(frame: pd.DataFrame | None, host: str | None, is_only: bool) -> pd.DataFrame | None:
-    if frame is None or is_only:
-        return frame
-    return frame[(frame["host"].astype(str) == (host or "")).to_numpy()]
-
-
-def _select(frame: pd.DataFrame | None, selection: Selection) -> pd.DataFrame | None:
-    """The rows within --since and --until, with the stated sample length where it is unknown."""
+def _of_host(frame: pd.DataFrame | None, host: str | None, is_only: bool) -> Samples | None:
     if frame is None:
         return None
+    samples = Samples.of(frame)
+    return samples if is_only else samples[np.asarray(frame["host"].astype(str) == (host or ""))]
+
+
+def _select(samples: Samples | None, selection: Selection) -> Samples | None:
+    """The rows within --since and --until, with the stated sample length where it is unknown."""
+    if samples is None:
+        return None
     if selection.interval_s is not None:
-        frame = frame.assign(interval_s=frame["interval_s"].fillna(selection.interval_s))
-    times = frame["time"]
+        lengths = samples.floats("interval_s")
+        lengths = np.where(np.isnan(lengths), selection.interval_s, lengths)
+        samples = samples.with_columns(interval_s=lengths)
     if selection.since is not None:
-        frame = frame[_compare(times, selection.since) >= 0]
-        times = frame["time"]
+        samples = samples[_compare(pd.Series(samples["time"]), selection.since) >= 0]
     if selection.until is not None:
-        frame = frame[_compare(times, selection.until) <= 0]
-    return frame
+        samples = samples[_compare(pd.Series(samples["time"]), selection.until) <= 0]
+    return samples
 
 
 def _compare(times: pd.Series, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
@@ -139,16 +131,12 @@ def _compare(times: pd.Series, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
     return np.asarray(np.sign(difference.fillna(-np.inf).to_numpy(dtype=np.float64)))
 
 
-def _with_streams(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_streams(samples: Samples) -> Samples:
     """Rows in order, with the number of their stream: one per source and segment."""
-    source = frame["source"].astype("category")
-    order = {name: number for number, name in enumerate(pd.unique(source))}
-    number = source.map(order).astype(np.int64)
-    frame = frame.assign(source=source, stream=number * 100_000 + frame["segment"])
-    keys = [frame[name].to_numpy(dtype=np.int64) for name in ("stream", "report", "line")]
-    if _are_sorted(keys):
-        return frame.reset_index(drop=True)
-    return frame.sort_values(["stream", "report", "line"], kind="stable", ignore_index=True)
+    stream = numbered(samples["source"])[0] * SEGMENTS + samples["segment"]
+    samples = samples.with_columns(stream=stream)
+    keys = [np.asarray(samples[name], dtype=np.int64) for name in ("stream", "report", "line")]
+    return samples if _are_sorted(keys) else samples[np.lexsort(keys[::-1])]
 
 
 def _are_sorted(keys: list[npt.NDArray[np.int64]]) -> bool:
@@ -161,16 +149,17 @@ def _are_sorted(keys: list[npt.NDArray[np.int64]]) -> bool:
     return True
 
 
-def _one_stream(frame: pd.DataFrame, family: str) -> pd.DataFrame:
+def _one_stream(samples: Samples, family: str) -> Samples:
     """Rows of one source where several inputs show the same time.
 
     iostat and sar of the same minutes would count every load twice. Inputs whose spans do not meet
     (the days of an archive) stay together; of those that do, or that have no clock, the one
     with the most telling columns, then the most rows, is kept.
     """
+    if len(numbered(samples["source"])[1]) < 2:
+        return samples
+    frame = samples.frame
     sources = list(pd.unique(frame["source"]))
-    if len(sources) < 2:
-        return frame
     parts = {name: frame[frame["source"] == name] for name in sources}
     # of an archive as sa files (UTC) and as sar text (local), whose times cannot be compared, the fuller one
     clocks = frame["clock"].fillna("") if "clock" in frame else frame["stream"] * 0
@@ -182,7 +171,7 @@ def _one_stream(frame: pd.DataFrame, family: str) -> pd.DataFrame:
     for name in ranked:
         if not any(_meets(parts[name], parts[other], family) for other in kept):
             kept.append(name)
-    return frame[frame["source"].isin(kept)].reset_index(drop=True)
+    return samples[frame["source"].isin(kept).to_numpy()]
 
 
 def _richness(part: pd.DataFrame, family: str) -> int:
@@ -211,50 +200,92 @@ def _meets(a: pd.DataFrame, b: pd.DataFrame, family: str) -> bool:
     return bool(times[0].min() <= times[1].max() and times[1].min() <= times[0].max())
 
 
-def _with_inferred(frame: pd.DataFrame, topology: DeviceTopology) -> DeviceTopology:
+def _without_groups(disk: Samples) -> Samples:
+    if "is_group" not in disk:
+        return disk
+    return disk[~np.asarray(pd.Series(disk["is_group"]).fillna(value=False), dtype=bool)]
+
+
+def _with_inferred(disk: Samples, topology: DeviceTopology) -> DeviceTopology:
     """The topology with what the samples themselves show of arrays that no input describes."""
-    if "is_group" in frame:
-        frame = frame[~frame["is_group"].fillna(value=False).to_numpy(dtype=bool)]
-    printed = frame["device"].astype("category")
-    names = {name: topology.canonical(name) for name in pd.unique(printed)}
-    found = infer(frame.assign(device=printed.map(names)), topology)
+    found = infer(_with_canonical(disk, topology), topology)
     return merge([*topology, *found]) if found else topology
 
 
+def _with_canonical(disk: Samples, topology: DeviceTopology) -> Samples:
+    """Disk rows with the canonical names of their devices; `printed` is what the source calls them."""
+    codes, names = numbered(disk["device"])
+    canonical = [topology.canonical(name) for name in names]
+    return disk.with_columns(printed=_words(names, codes), device=_words(canonical, codes))
+
+
+def _words(words: Sequence[str], codes: Places) -> Column:
+    """The words that codes stand for, some of them perhaps for the same."""
+    known = sorted(set(words))
+    place = {word: number for number, word in enumerate(known)}
+    number = np.array([place[word] for word in words], dtype=np.int32)
+    return pd.Categorical.from_codes(number[codes], categories=pd.Index(known))
+
+
 def _disk(
-    frame: pd.DataFrame, topology: DeviceTopology, selection: Selection
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    if "is_group" in frame:
-        is_group = frame["is_group"].fillna(value=False).to_numpy(dtype=bool)
-        frame = frame[~is_group]
-    printed = frame["device"].astype("category")
-    names = {name: topology.canonical(name) for name in pd.unique(printed)}
-    frame = frame.assign(printed=printed, device=printed.map(names))
+    disk: Samples, topology: DeviceTopology, selection: Selection
+) -> tuple[Samples, dict[str, Samples], pd.DataFrame]:
+    """The sound samples with derived columns; those of each device; the others."""
+    disk = _with_canonical(disk, topology)
     if selection.devices:
-        wanted = _wanted(frame, topology, selection.devices)
-        frame = frame[frame["device"].isin(wanted)]
-    frame = enrich(_without_repeats(frame))
-    reasons = anomalies(frame)
-    bad = (reasons != "").to_numpy()
-    left_out = frame[bad].assign(anomaly=reasons[bad])
-    frame = frame[~bad].reset_index(drop=True)
-    frame["sample"] = frame.groupby("device", sort=False).cumcount()
-    return frame, left_out
+        wanted = _wanted(set(disk["device"]), topology, selection.devices)
+        disk = disk[np.asarray(pd.Series(disk["device"]).isin(wanted))]
+    disk = _without_repeats(disk)
+    codes, names = numbered(disk["device"])
+    order = np.argsort(codes.astype(np.int16) if len(names) < 1 << 15 else codes, kind="stable")
+    disk, reasons = enriched(disk[order])
+    is_sound = reasons == 0
+    edges = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    disk = disk.with_columns(sample=_numbers(is_sound, edges))
+    parts = dict(_parts(disk, is_sound, edges, names, order))
+    in_order = np.empty(len(order), dtype=np.intp)
+    in_order[order] = np.arange(len(order))
+    bad = in_order[~is_sound[in_order]]
+    left_out = disk[bad].frame.drop(columns="sample")
+    anomaly = pd.Series([ANOMALIES[reason] for reason in reasons[bad]], dtype=object)
+    return disk[in_order[is_sound[in_order]]], parts, left_out.assign(anomaly=anomaly)
 
 
-def _without_repeats(frame: pd.DataFrame) -> pd.DataFrame:
+def _numbers(is_sound: Mask, edges: Places) -> Places:
+    """The number of each sound sample among those of its device."""
+    count = np.cumsum(is_sound)
+    before = np.append(0, count)[edges[:-1]]
+    return np.asarray(count - 1 - np.repeat(before, np.diff(edges)))
+
+
+def _parts(
+    disk: Samples, is_sound: Mask, edges: Places, names: Sequence[str], order: Places
+) -> Iterator[tuple[str, Samples]]:
+    """Each device's sound samples, in the order in which the first of them appear in the source."""
+    found = []
+    for name, begin, end in zip(names, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        own = slice(begin, end)
+        places = begin + np.flatnonzero(is_sound[own])
+        if len(places):
+            found.append((order[places[0]], name, disk[own] if len(places) == end - begin else disk[places]))
+    yield from ((name, part) for _, name, part in sorted(found, key=lambda one: one[0]))
+
+
+def _without_repeats(disk: Samples) -> Samples:
     """Rows without those that a document quotes again: all numbers equal, in a text without clocks."""
-    if frame["time"].notna().all():
-        return frame
+    has_clock = ~pd.isna(disk["time"])
+    if has_clock.all():
+        return disk
+    frame = disk.frame
     numbers = frame.select_dtypes("number").columns.difference(["line", "segment", "report", "stream"])
-    is_repeat = frame.duplicated(["source", "device", *numbers]) & frame["time"].isna()
-    return frame[~(is_repeat & (frame[numbers] > 0).sum(axis=1).ge(_LEAST_ALIKE))]
+    is_repeat = frame.duplicated(["source", "device", *numbers]).to_numpy() & ~has_clock
+    return disk[~(is_repeat & ((frame[numbers] > 0).sum(axis=1) >= _LEAST_ALIKE).to_numpy())]
 
 
 _LEAST_ALIKE = 6  # so many non-zero numbers equal by chance is out of the question
 
 
-def _wanted(frame: pd.DataFrame, topology: DeviceTopology, devices: Iterable[str]) -> set[str]:
+def _wanted(shown: set[str], topology: DeviceTopology, devices: Iterable[str]) -> set[str]:
     """Canonical names of the devices asked for; a device brings the ones below it along."""
     wanted: set[str] = set()
     for name in devices:
@@ -265,4 +296,4 @@ def _wanted(frame: pd.DataFrame, topology: DeviceTopology, devices: Iterable[str
             if current not in wanted:
                 wanted.add(current)
                 todo += [member.name for member in topology.members(current)]
-    return wanted & set(frame["device"]) or wanted
+    return wanted & shown or wanted

@@ -197,7 +197,7 @@ def _is_about(view: View, series: DeviceSeries, device: str) -> bool:
 
 def mixes_directions(series: DeviceSeries, *, most_kb: float, busy: float) -> bool:
     """Whether the device may read in small pieces, but its source counts both directions together."""
-    rows = series.loaded[series.loaded["reads_per_s"].isna()]
+    rows = series.loaded[np.isnan(weighted.values(series.loaded, "reads_per_s"))]
     return (
         len(rows) > len(series.loaded) / 2
         and weighted.ratio(rows, "kb_per_s", "ios_per_s") <= most_kb

@@ -10,13 +10,24 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from iodiag.derive.samples import Column, Floats, Samples
 from iodiag.derive.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
-from iodiag.derive.weighted import values
 
-Floats = npt.NDArray[np.float64]
+Columns = dict[str, Column]
+
+STRETCH = 1 << 14
+"""Samples whose derived columns are computed at a time: as many as stay in a processor's cache."""
+
+ANOMALIES = (
+    "",
+    "a value beyond any device: a counter ran backwards",
+    "a latency without a request",
+)
+"""Why a sample's numbers cannot all be true, by the number that `anomalies` gives."""
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
+_PLACES = ("line", "segment", "report", "interval_s")
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
@@ -26,99 +37,158 @@ def enrich(disk: pd.DataFrame) -> pd.DataFrame:
 
     Columns that the source lacks are computed where others determine them, and NaN elsewhere.
     """
-    frame = disk.copy()
-    _totals(frame)
-    _merges(frame)
-    _sizes(frame)
-    _waits_per_completed(frame)
-    _latencies(frame)
-    frame["util"] = values(frame, "util_pct") / 100
-    frame["depth"] = values(frame, "queue_depth")
-    ios, depth, util = values(frame, "ios_per_s"), values(frame, "depth"), values(frame, "util")
-    frame["is_util_trusted"] = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
-    busy = np.where((util >= 0.05) & frame["is_util_trusted"].to_numpy(), util, np.nan)
-    frame["busy_depth"] = depth / busy
-    frame["busy_ios_per_s"] = ios / busy
-    rounding_await = HALF_DIGIT / np.maximum(values(frame, "await_ms"), 1e-9)
-    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
-    little = np.where(ios > 0, 1000 * depth / np.maximum(ios, 1e-9), np.nan)
-    use_little = (rounding_little < rounding_await) | np.isnan(values(frame, "await_ms"))
-    frame["latency_ms"] = np.where(use_little & ~np.isnan(little), little, values(frame, "await_ms"))
-    kb = values(frame, "kb_per_s")
-    frame["is_idle"] = ~((np.nan_to_num(ios) >= IDLE_IOS_PER_S) | (np.nan_to_num(kb) >= IDLE_KB_PER_S))
-    return frame
+    return disk.assign(**_derived(Samples.of(disk)))
 
 
-def _totals(frame: pd.DataFrame) -> None:
-    rates = [values(frame, f"{d}s_per_s") for d in _DIRECTIONS]
-    summed = np.where(
-        np.isnan(rates[0]) | np.isnan(rates[1]), np.nan, rates[0] + rates[1] + np.nan_to_num(rates[2])
-    )
-    frame["ios_per_s"] = _first_known(values(frame, "ios_per_s"), summed)
-    moved = [values(frame, f"{d}_kb_per_s") for d in _DIRECTIONS]
-    summed = np.where(
-        np.isnan(moved[0]) | np.isnan(moved[1]), np.nan, moved[0] + moved[1] + np.nan_to_num(moved[2])
-    )
-    frame["kb_per_s"] = _first_known(values(frame, "kb_per_s"), summed)
-    # with bytes in one direction alone, all requests are of that direction
-    reads, writes = values(frame, "reads_per_s"), values(frame, "writes_per_s")
-    ios = values(frame, "ios_per_s")
-    only_reads = (moved[1] == 0) & (np.nan_to_num(moved[2]) == 0) & (moved[0] > 0)
-    only_writes = (moved[0] == 0) & (np.nan_to_num(moved[2]) == 0) & (moved[1] > 0)
-    frame["reads_per_s"] = _first_known(reads, np.where(only_reads, ios, np.where(only_writes, 0.0, np.nan)))
-    frame["writes_per_s"] = _first_known(
-        writes, np.where(only_writes, ios, np.where(only_reads, 0.0, np.nan))
-    )
+def enriched(disk: Samples) -> tuple[Samples, npt.NDArray[np.int8]]:
+    """The samples with the columns of `enrich`, and what `anomalies` says of each."""
+    columns: Columns = {}
+    strange = np.zeros(len(disk), dtype=np.int8)
+    for first in range(0, len(disk), STRETCH):
+        stretch = slice(first, first + STRETCH)
+        part = disk[stretch]
+        found = _derived(part)
+        for name, column in found.items():
+            if name not in columns:
+                is_filled = name in disk and column.dtype == np.float64
+                columns[name] = disk.floats(name).copy() if is_filled else np.empty(len(disk), column.dtype)
+            columns[name][stretch] = column
+        strange[stretch] = anomalies(part.with_columns(**found))
+    return disk.with_columns(**columns), strange
 
 
-def _merges(frame: pd.DataFrame) -> None:
+def _derived(disk: Samples) -> Columns:
+    """The derived columns, and those of its own that others complete."""
+    found: Columns = {}
+    for step in (
+        _totals,
+        _directions,
+        _merges,
+        _sizes,
+        _waits_per_completed,
+        _mixed,
+        _latencies,
+        _while_busy,
+    ):
+        columns = step(disk)
+        disk = disk.with_columns(**columns)
+        found |= columns
+    return found
+
+
+def _totals(disk: Samples) -> Columns:
+    columns: Columns = {}
+    for total, ending in (("ios_per_s", "s_per_s"), ("kb_per_s", "_kb_per_s")):
+        if _is_partly_unknown(disk, total):
+            reads, writes, discards = (disk.floats(f"{name}{ending}") for name in _DIRECTIONS)
+            columns[total] = _first_known(disk.floats(total), reads + writes + np.nan_to_num(discards))
+    return columns
+
+
+def _directions(disk: Samples) -> Columns:
+    """Requests of either direction; with bytes in one alone, all requests are of that direction."""
+    columns: Columns = {}
+    moved = {name: disk.floats(f"{name}_kb_per_s") for name in _DIRECTIONS}
+    for own, other in (("read", "write"), ("write", "read")):
+        name = f"{own}s_per_s"
+        if _is_partly_unknown(disk, name):
+            discards_nothing = np.nan_to_num(moved["discard"]) == 0
+            is_all = (moved[other] == 0) & discards_nothing & (moved[own] > 0)
+            is_none = (moved[own] == 0) & discards_nothing & (moved[other] > 0)
+            known = np.where(is_all, disk.floats("ios_per_s"), np.where(is_none, 0.0, np.nan))
+            columns[name] = _first_known(disk.floats(name), known)
+    return columns
+
+
+def _merges(disk: Samples) -> Columns:
+    columns: Columns = {}
     for direction in _DIRECTIONS[:2]:
-        rate = values(frame, f"{direction}s_per_s")
-        share = values(frame, f"{direction}_merges_pct") / 100
-        from_share = np.where(share < 1, rate * share / np.maximum(1 - share, 1e-9), np.nan)
-        frame[f"{direction}_merges_per_s"] = _first_known(
-            values(frame, f"{direction}_merges_per_s"), from_share
-        )
+        name = f"{direction}_merges_per_s"
+        if _is_partly_unknown(disk, name):
+            rate = disk.floats(f"{direction}s_per_s")
+            share = disk.floats(f"{direction}_merges_pct") / 100
+            from_share = np.where(share < 1, rate * share / np.maximum(1 - share, 1e-9), np.nan)
+            columns[name] = _first_known(disk.floats(name), from_share)
+    return columns
 
 
-def _sizes(frame: pd.DataFrame) -> None:
-    for name in ("read", "write"):
-        rate, moved = values(frame, f"{name}s_per_s"), values(frame, f"{name}_kb_per_s")
-        frame[f"{name}_size_kb"] = np.where(rate > 0, moved / np.maximum(rate, 1e-9), np.nan)
-    ios, moved = values(frame, "ios_per_s"), values(frame, "kb_per_s")
-    frame["size_kb"] = np.where(ios > 0, moved / np.maximum(ios, 1e-9), np.nan)
+def _sizes(disk: Samples) -> Columns:
+    columns: Columns = {}
+    for size, rate, moved in (
+        ("read_size_kb", "reads_per_s", "read_kb_per_s"),
+        ("write_size_kb", "writes_per_s", "write_kb_per_s"),
+        ("size_kb", "ios_per_s", "kb_per_s"),
+    ):
+        requests = disk.floats(rate)
+        columns[size] = np.where(requests > 0, disk.floats(moved) / np.maximum(requests, 1e-9), np.nan)
+    return columns
 
 
-def _waits_per_completed(frame: pd.DataFrame) -> None:
+def _waits_per_completed(disk: Samples) -> Columns:
     """Response times of pt-diskstats as all others count them: per completed request.
 
     Alone in telling the concurrency of a direction, it divides by merged requests, too; where these
     are nearly all, its whole per cents leave no time.
     """
+    columns: Columns = {}
     for name in ("read", "write"):
-        merged = values(frame, f"{name}_merges_pct")
-        is_diluted = ~np.isnan(values(frame, f"{name}_queue_depth")) & (merged > 0)
+        if f"{name}_queue_depth" not in disk:
+            continue
+        merged = disk.floats(f"{name}_merges_pct")
+        is_diluted = ~np.isnan(disk.floats(f"{name}_queue_depth")) & (merged > 0)
         if is_diluted.any():
             completed = np.where(merged <= _MOST_MERGED_PCT, 1 - merged / 100, np.nan)
-            frame[f"{name}_await_ms"] = values(frame, f"{name}_await_ms") / np.where(
-                is_diluted, completed, 1.0
-            )
+            wait = disk.floats(f"{name}_await_ms")
+            columns[f"{name}_await_ms"] = wait / np.where(is_diluted, completed, 1.0)
+    return columns
 
 
-def _latencies(frame: pd.DataFrame) -> None:
-    """Per-direction and mixed latency, each from the other where one direction is all there is."""
-    ios, mixed = values(frame, "ios_per_s"), values(frame, "await_ms")
-    reads, writes = values(frame, "reads_per_s"), values(frame, "writes_per_s")
-    read_await, write_await = values(frame, "read_await_ms"), values(frame, "write_await_ms")
+def _mixed(disk: Samples) -> Columns:
+    """The latency of all requests, from those of the directions."""
+    if not _is_partly_unknown(disk, "await_ms"):
+        return {}
+    ios, reads, writes = (disk.floats(name) for name in ("ios_per_s", "reads_per_s", "writes_per_s"))
+    read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
     known = ~np.isnan(read_await) & ~np.isnan(write_await) & (ios > 0)
-    discards = np.nan_to_num(values(frame, "discards_per_s")) * np.nan_to_num(
-        values(frame, "discard_await_ms")
-    )
+    discards = np.nan_to_num(disk.floats("discards_per_s")) * np.nan_to_num(disk.floats("discard_await_ms"))
     summed = reads * read_await + writes * write_await + discards
-    frame["await_ms"] = _first_known(mixed, np.where(known, summed / np.maximum(ios, 1e-9), np.nan))
-    mixed = values(frame, "await_ms")
-    frame["read_await_ms"] = _first_known(read_await, np.where(reads >= 0.95 * ios, mixed, np.nan))
-    frame["write_await_ms"] = _first_known(write_await, np.where(writes >= 0.95 * ios, mixed, np.nan))
+    mean = np.where(known, summed / np.maximum(ios, 1e-9), np.nan)
+    return {"await_ms": _first_known(disk.floats("await_ms"), mean)}
+
+
+def _latencies(disk: Samples) -> Columns:
+    """Latency per direction, that of all requests where one direction is all there is."""
+    columns: Columns = {}
+    for name in _DIRECTIONS[:2]:
+        if _is_partly_unknown(disk, f"{name}_await_ms"):
+            is_all = disk.floats(f"{name}s_per_s") >= 0.95 * disk.floats("ios_per_s")
+            mixed = np.where(is_all, disk.floats("await_ms"), np.nan)
+            columns[f"{name}_await_ms"] = _first_known(disk.floats(f"{name}_await_ms"), mixed)
+    return columns
+
+
+def _while_busy(disk: Samples) -> Columns:
+    ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
+    util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
+    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    busy = np.where((util >= 0.05) & is_trusted, util, np.nan)
+    rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
+    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
+    little = np.where(ios > 0, 1000 * depth / np.maximum(ios, 1e-9), np.nan)
+    use_little = (rounding_little < rounding_await) | np.isnan(wait)
+    return {
+        "util": util,
+        "depth": depth,
+        "is_util_trusted": is_trusted,
+        "busy_depth": depth / busy,
+        "busy_ios_per_s": ios / busy,
+        "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
+        "is_idle": ~((np.nan_to_num(ios) >= IDLE_IOS_PER_S) | (np.nan_to_num(kb) >= IDLE_KB_PER_S)),
+    }
+
+
+def _is_partly_unknown(disk: Samples, name: str) -> bool:
+    return name not in disk or bool(np.isnan(disk.floats(name)).any())
 
 
 def _first_known(first: Floats, second: Floats) -> Floats:
@@ -126,20 +196,17 @@ def _first_known(first: Floats, second: Floats) -> Floats:
     return result
 
 
-def anomalies(disk: pd.DataFrame) -> pd.Series:
-    """Why a sample's numbers cannot all be true; empty for sound samples.
+def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
+    """Why each sample's numbers cannot all be true, as a place in ANOMALIES: 0 is a sound sample.
 
     Values beyond any device come from counters that ran backwards: unsigned differences near
     1.8e19, or 4e9 per interval for 32-bit ones (sysstat before 12.7.3).
     """
-    numbers = disk.select_dtypes("number").drop(
-        columns=["line", "segment", "report", "interval_s"], errors="ignore"
-    )
-    absurd = (numbers.abs() > _ABSURD).any(axis=1) | (numbers < 0).any(axis=1)
-    reasons = pd.Series("", index=disk.index, dtype=object)
-    reasons[absurd] = "a value beyond any device: a counter ran backwards"
-    waits = values(disk, "await_ms")
-    rate = values(disk, "ios_per_s")
-    strange = (rate == 0) & (waits > 0) & ~absurd.to_numpy()
-    reasons[strange] = "a latency without a request"
-    return reasons
+    samples = Samples.of(disk)
+    is_absurd = np.zeros(len(samples), dtype=np.bool_)
+    for name in samples.names:
+        column = samples[name]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iuf" and name not in _PLACES:
+            is_absurd |= (column > _ABSURD) | (column < 0)
+    is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
+    return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)

@@ -38,7 +38,7 @@ _RATES = (
 )
 
 
-def stalled(frame: pd.DataFrame) -> Mask:
+def stalled(frame: weighted.Rows) -> Mask:
     """Samples of one device in which it was busy throughout and completed no request."""
     completed = weighted.values(frame, "ios_per_s")
     return np.asarray((completed == 0) & (weighted.values(frame, "util") >= ALWAYS_BUSY))
@@ -138,7 +138,7 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
         yield _stall(frame.iloc[run], seconds, release, typical)
 
 
-def _median(rows: pd.DataFrame, column: str) -> float:
+def _median(rows: weighted.Rows, column: str) -> float:
     data = weighted.values(rows, column)
     return float(np.nanmedian(data)) if np.isfinite(data).any() else 0.0
 

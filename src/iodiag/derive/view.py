@@ -8,11 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.weighted import finished
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
+
+SEGMENTS, REPORTS = 100_000, 10_000_000
+"""More than a source has segments, and a segment reports: what numbers of them are multiplied by."""
 
 IDLE_IOS_PER_S = 5.0
 IDLE_KB_PER_S = 256.0
@@ -23,22 +28,32 @@ IDLE_KB_PER_S = 256.0
 class DeviceSeries:
     """One device's samples, in order, and what the topology knows of it.
 
-    `frame` holds the disk table's columns and those that derive.requests adds: util (0..1, may
+    `samples` holds the disk table's columns and those that derive.requests adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
-    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. `memo` keeps what several
-    rules derive from it, by the name of the function and what else it depends on.
+    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample; a DataFrame is taken as
+    well. `memo` keeps what several rules derive from it, by the name of the function and what
+    else it depends on.
     """
 
     name: str
-    frame: pd.DataFrame = field(repr=False)
+    samples: Samples = field(repr=False)
     device: Device | None
     topology: DeviceTopology = field(repr=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", Samples.of(self.samples))
+
     @cached_property
-    def loaded(self) -> pd.DataFrame:
+    def frame(self) -> pd.DataFrame:
+        """All samples as a DataFrame."""
+        return finished(self.samples.frame)
+
+    @cached_property
+    def loaded(self) -> Samples:
         """The samples in which the device was not idle."""
-        return finished(self.frame[~self.frame["is_idle"]])
+        is_idle: npt.NDArray[np.bool_] = self.samples["is_idle"]
+        return self.samples[~is_idle]
 
     @cached_property
     def leaves(self) -> tuple[Device, ...]:
@@ -85,11 +100,12 @@ class View:
     `fallback` names the tables that had nothing but since-boot rows or averages, and show those:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
     `left_out` are the disk samples that cannot be true (4.2), with the reason in `anomaly`;
-    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot.
+    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot. `parts` are
+    the devices' samples.
     """
 
     host: str | None
-    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    tables: Mapping[str, Samples | pd.DataFrame] = field(repr=False)
     topology: DeviceTopology = field(repr=False)
     facts: tuple[Fact, ...] = ()
     cpus: int | None = None
@@ -97,11 +113,21 @@ class View:
     fallback: frozenset[str] = frozenset()
     left_out: pd.DataFrame | None = field(default=None, repr=False)
     since_boot: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, Samples] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _samples(self) -> dict[str, Samples]:
+        return {name: Samples.of(table) for name, table in self.tables.items()}
+
+    def samples(self, name: str) -> Samples | None:
+        """A table, or None when the capture has none of its rows."""
+        found = self._samples.get(name)
+        return found if found is not None and len(found) else None
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """A table, or None when the capture has none of its rows."""
-        frame = self.tables.get(name)
-        return frame if frame is not None and len(frame) else None
+        """The same as a DataFrame."""
+        found = self.samples(name)
+        return None if found is None else found.frame
 
     @cached_property
     def _filled(self) -> dict[tuple[str, str], bool]:
@@ -111,19 +137,17 @@ class View:
         """Whether any row of a table has a value in a column."""
         place = (table, column)
         if place not in self._filled:
-            frame = self.tables[table]
-            self._filled[place] = column in frame and bool(frame[column].notna().any())
+            # each device's rows lie together, those of the whole table would have to be gathered
+            parts = self.parts.values() if table == "disk" else (self._samples[table],)
+            self._filled[place] = any(column in part and not pd.isna(part[column]).all() for part in parts)
         return self._filled[place]
 
     @cached_property
     def devices(self) -> tuple[DeviceSeries, ...]:
         """Every device with samples, in the order of their first appearance."""
-        disk = self.table("disk")
-        if disk is None:
-            return ()
         return tuple(
-            DeviceSeries(str(name), finished(frame), self.topology.find(str(name)), self.topology)
-            for name, frame in disk.groupby("device", observed=True, sort=False)
+            DeviceSeries(name, part, self.topology.find(name), self.topology)
+            for name, part in self.parts.items()
         )
 
     @cached_property
@@ -150,18 +174,34 @@ class View:
         """Outside facts of the given kinds, in the order of the inputs."""
         return tuple(fact for fact in self.facts if fact.kind in kinds)
 
-    def cpu_at(self, rows: pd.DataFrame) -> pd.DataFrame | None:
+    def cpu_at(self, rows: Samples | pd.DataFrame) -> Samples | None:
         """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
 
         Reports are the same when source, segment and report number are; vmstat beside iostat is
         a different source, and then its whole capture stands for the window.
         """
-        cpu = self.table("cpu")
+        cpu = self.cpu_all
         if cpu is None:
             return None
-        cpu = cpu[cpu["cpu"].astype(str) == "all"]
-        keys = ["source", "segment", "report"]
-        wanted = set(map(tuple, rows[keys].astype({"source": str}).to_numpy().tolist()))
-        same = [tuple(key) in wanted for key in cpu[keys].astype({"source": str}).to_numpy().tolist()]
-        matched = cpu[np.array(same, dtype=np.bool_)]
-        return matched if len(matched) else (cpu if len(cpu) else None)
+        same = same_reports(cpu, Samples.of(rows))
+        return cpu[same] if same.any() else cpu
+
+    @cached_property
+    def cpu_all(self) -> Samples | None:
+        """The samples of the CPU `all`, or None."""
+        cpu = self.samples("cpu")
+        if cpu is None:
+            return None
+        found = cpu[np.asarray(cpu["cpu"] == "all")]
+        return found if len(found) else None
+
+
+def same_reports(samples: Samples, others: Samples) -> npt.NDArray[np.bool_]:
+    """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
+    numbers: dict[str, int] = {}
+    keys = []
+    for one in (samples, others):
+        codes, names = numbered(one["source"])
+        own = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+        keys.append((own[codes] * SEGMENTS + one["segment"]) * REPORTS + one["report"])
+    return np.isin(*keys)

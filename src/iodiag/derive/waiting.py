@@ -8,35 +8,34 @@ import numpy as np
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.view import DeviceSeries, View
+from iodiag.derive.samples import Samples
+from iodiag.derive.view import DeviceSeries, View, same_reports
 
 
-def rows_at(view: View, table: str, rows: pd.DataFrame) -> pd.DataFrame | None:
+def rows_at(view: View, table: str, rows: Samples | pd.DataFrame) -> pd.DataFrame | None:
     """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
 
     vmstat beside iostat is a source of its own; then its whole capture stands for the window.
     """
-    frame = view.table(table)
-    if frame is None:
+    frame, samples = view.table(table), view.samples(table)
+    if frame is None or samples is None:
         return None
-    keys = ["source", "segment", "report"]
-    wanted = pd.MultiIndex.from_frame(rows[keys].astype({"source": str}).drop_duplicates())
-    same = pd.MultiIndex.from_frame(frame[keys].astype({"source": str})).isin(wanted)
+    same = same_reports(samples, Samples.of(rows))
     return frame[same] if same.any() else frame
 
 
-def blocked(view: View, rows: pd.DataFrame) -> tuple[pd.DataFrame, float] | None:
+def blocked(view: View, rows: Samples | pd.DataFrame) -> tuple[pd.DataFrame, float] | None:
     """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
     return _mean(view, "queue", "blocked", rows)
 
 
-def pressure(view: View, rows: pd.DataFrame, state: str) -> tuple[pd.DataFrame, float] | None:
+def pressure(view: View, rows: Samples | pd.DataFrame, state: str) -> tuple[pd.DataFrame, float] | None:
     """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
     return _mean(view, "pressure", f"io_{state}_pct", rows)
 
 
 def is_any_busy(
-    view: View, devices: Iterable[DeviceSeries], rows: pd.DataFrame, util_pct: float, depth: float
+    view: View, devices: Iterable[DeviceSeries], rows: Samples | pd.DataFrame, util_pct: float, depth: float
 ) -> bool:
     """Whether one of some devices was that busy, or held that many requests, during `rows`."""
     meanwhile = rows_at(view, "disk", rows)
@@ -49,7 +48,9 @@ def is_any_busy(
     return False
 
 
-def _mean(view: View, table: str, column: str, rows: pd.DataFrame) -> tuple[pd.DataFrame, float] | None:
+def _mean(
+    view: View, table: str, column: str, rows: Samples | pd.DataFrame
+) -> tuple[pd.DataFrame, float] | None:
     found = rows_at(view, table, rows)
     if found is None or column not in found:
         return None

@@ -12,19 +12,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from iodiag.derive.samples import Samples
 from iodiag.model import columns as registry
 
 Floats = npt.NDArray[np.float64]
+Rows = Samples | pd.DataFrame
 
 
-def lengths(frame: pd.DataFrame) -> Floats:
+def lengths(rows: Rows) -> Floats:
     """Length of each sample for weighting: seconds where all are known, else 1 each."""
-    seconds = values(frame, "interval_s")
+    seconds = values(rows, "interval_s")
     is_unknown = np.isnan(seconds)
     if not is_unknown.any():
         return seconds
     if is_unknown.all():
-        return np.ones(len(frame))
+        return np.ones(len(rows))
     return np.where(is_unknown, float(np.nanmedian(seconds)), seconds)
 
 
@@ -42,13 +44,15 @@ def finished(frame: pd.DataFrame) -> pd.DataFrame:
 _FINISHED: dict[int, dict[str, Floats]] = {}
 
 
-def values(frame: pd.DataFrame, column: str) -> Floats:
-    """A column as floats; all NaN where the frame lacks it."""
-    known = _FINISHED.get(id(frame))
+def values(rows: Rows, column: str) -> Floats:
+    """A column as floats; all NaN where the rows lack it."""
+    if isinstance(rows, Samples):
+        return rows.floats(column)
+    known = _FINISHED.get(id(rows))
     if known is None:
-        return _looked_up(frame, column)
+        return _looked_up(rows, column)
     if column not in known:
-        known[column] = _looked_up(frame, column)
+        known[column] = _looked_up(rows, column)
         known[column].flags.writeable = False
     return known[column]
 
@@ -59,13 +63,13 @@ def _looked_up(frame: pd.DataFrame, column: str) -> Floats:
     return frame[column].to_numpy(dtype=np.float64)
 
 
-def mean(frame: pd.DataFrame, column: str, family: str = "disk") -> float:
+def mean(rows: Rows, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
-    data = values(frame, column)
-    weights = lengths(frame)
+    data = values(rows, column)
+    weights = lengths(rows)
     entry = registry.find(family, column)
     if entry is not None and entry.kind == "mean" and entry.weight:
-        weights = weights * np.nan_to_num(values(frame, entry.weight))
+        weights = weights * np.nan_to_num(values(rows, entry.weight))
     known = ~np.isnan(data) & ~np.isnan(weights)
     total = float(weights[known].sum())
     if total <= 0:
@@ -73,23 +77,23 @@ def mean(frame: pd.DataFrame, column: str, family: str = "disk") -> float:
     return float((data[known] * weights[known]).sum() / total)
 
 
-def ratio(frame: pd.DataFrame, above: str, below: str) -> float:
+def ratio(rows: Rows, above: str, below: str) -> float:
     """Ratio of two rates over the whole window: the ratio of their sums, never a mean of ratios."""
-    top, bottom = mean(frame, above), mean(frame, below)
+    top, bottom = mean(rows, above), mean(rows, below)
     return top / bottom if bottom > 0 else float("nan")
 
 
-def total(frame: pd.DataFrame, column: str) -> float:
+def total(rows: Rows, column: str) -> float:
     """How many events (or kB) a rate makes over the window; NaN where no sample length is known."""
-    seconds = frame["interval_s"].to_numpy(dtype=np.float64)
-    data = values(frame, column)
+    seconds = values(rows, "interval_s")
+    data = values(rows, column)
     known = ~np.isnan(data) & ~np.isnan(seconds)
     return float((data[known] * seconds[known]).sum()) if known.any() else float("nan")
 
 
-def variation(frame: pd.DataFrame, column: str) -> float:
+def variation(rows: Rows, column: str) -> float:
     """Coefficient of variation of a column over the samples; NaN with fewer than two."""
-    data = values(frame, column)
+    data = values(rows, column)
     data = data[~np.isnan(data)]
     if len(data) < 2 or data.mean() == 0:
         return float("nan")

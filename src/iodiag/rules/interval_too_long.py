@@ -25,6 +25,7 @@ from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.queueing import baseline, levels, prepared
+from iodiag.derive.samples import stacked
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -139,7 +140,7 @@ def _is_long(series: DeviceSeries, limits: Limits) -> bool:
 
 
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
-    rows = pd.concat([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
+    rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
     values: dict[str, float | str] = {
         "length": float(np.nanmedian(weighted.values(rows, "interval_s"))),
         "count": len(rows),

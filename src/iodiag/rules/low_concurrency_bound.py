@@ -27,6 +27,7 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.queueing import ALONE, Level, level_of, prepared
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked
@@ -121,8 +122,8 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
 
 
-def _is_same_time(cpu: pd.DataFrame, rows: pd.DataFrame) -> bool:
-    return bool(cpu["source"].iloc[0] == rows["source"].iloc[0])
+def _is_same_time(cpu: Samples, rows: pd.DataFrame) -> bool:
+    return bool(cpu["source"][0] == Samples.of(rows)["source"][0])
 
 
 RULE = Rule(

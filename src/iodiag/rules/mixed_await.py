@@ -70,9 +70,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _mix(series: DeviceSeries) -> _Mix:
     rows = series.loaded
-    is_split = "read_await_ms" in rows and bool(
-        rows["read_await_ms"].notna().any() and rows["write_await_ms"].notna().any()
-    )
+    waits = (weighted.values(rows, f"{name}_await_ms") for name in ("read", "write"))
+    is_split = all(bool(np.isfinite(wait).any()) for wait in waits)
     missing = float("nan")
     return _Mix(
         series,

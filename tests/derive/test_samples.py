@@ -1,0 +1,111 @@
+"""Samples are what a frame of the same columns is, whatever part of a part is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodiag.derive import weighted
+from iodiag.derive.samples import Samples, numbered, stacked
+
+WORDS = ("sda", "dm-0", "md0")
+
+
+def frame_of(count: int, zone: str | None = None) -> pd.DataFrame:
+    rng = np.random.default_rng(count)
+    times = pd.date_range("2026-03-02 13:00:00", periods=count, freq="s", tz=zone)
+    return pd.DataFrame(
+        {
+            "device": pd.Categorical(rng.choice(WORDS, count), categories=WORDS),
+            "time": times.where(np.arange(count) % 5 != 4),
+            "line": np.arange(count) + 7,
+            "await_ms": np.where(rng.random(count) < 0.2, np.nan, rng.random(count)),
+            "is_idle": rng.random(count) < 0.5,
+        }
+    )
+
+
+def parts(count: int) -> st.SearchStrategy[object]:
+    masks = st.lists(st.booleans(), min_size=count, max_size=count).map(lambda m: np.array(m, dtype=np.bool_))
+    places = st.lists(st.integers(0, max(count - 1, 0)), max_size=count).map(lambda p: np.array(p, np.intp))
+    ends = st.integers(-count - 1, count + 1) | st.none()
+    return st.one_of(masks, places, st.builds(slice, ends, ends))
+
+
+@given(st.data(), st.integers(0, 12), st.sampled_from([None, "Europe/Berlin"]))
+def test_a_part_of_a_part_is_what_pandas_takes(data, count, zone):
+    frame = frame_of(count, zone)
+    samples = Samples.of(frame)
+    for _ in range(data.draw(st.integers(1, 4))):
+        if data.draw(st.booleans()):
+            extra = np.arange(len(frame), dtype=np.float64)
+            frame, samples = frame.assign(await_ms=extra), samples.with_columns(await_ms=extra)
+        wanted = data.draw(parts(len(frame)))
+        frame = frame.iloc[wanted].reset_index(drop=True)
+        samples = samples[wanted]
+        assert len(samples) == len(frame)
+    for name in samples.names:
+        pd.testing.assert_series_equal(pd.Series(samples[name], name=name), frame[name])
+    pd.testing.assert_frame_equal(samples.frame, frame)
+
+
+@given(st.integers(0, 6), st.integers(0, 6))
+def test_stacked_samples_are_frames_one_below_the_other(first, second):
+    frames = frame_of(first), frame_of(second).assign(busy=1.0)
+    below = stacked([Samples.of(frame) for frame in frames])
+    expected = pd.concat([frames[0], frames[1].drop(columns="busy")], ignore_index=True)
+    pd.testing.assert_frame_equal(below.frame, expected)
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=12), st.booleans())
+def test_words_are_numbered_as_they_appear(words, is_category):
+    column = (
+        pd.Categorical(words, categories=list("dcbax")) if is_category else pd.Series(words, dtype=str).array
+    )
+    codes, names = numbered(column)
+    assert names == list(dict.fromkeys(words))
+    assert [names[code] for code in codes] == words
+
+
+def test_a_column_is_looked_up_once_and_nobody_changes_it():
+    samples = Samples.of(frame_of(6))[1:5]
+    assert samples["await_ms"] is samples["await_ms"]
+    assert samples.floats("line") is samples.floats("line")
+    for column in (samples["await_ms"], samples.floats("line"), samples.floats("absent")):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+
+
+def test_what_is_absent_is_unknown_as_numbers_and_an_error_as_a_column():
+    samples = Samples.of(frame_of(3))
+    assert np.isnan(weighted.values(samples, "svctm_ms")).all()
+    assert "svctm_ms" not in samples
+    with pytest.raises(KeyError):
+        samples["svctm_ms"]
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_masks_and_columns_of_another_length_are_refused(length):
+    samples = Samples.of(frame_of(3))
+    with pytest.raises(IndexError):
+        samples[np.ones(length, dtype=np.bool_)]
+    with pytest.raises(ValueError, match="values for 3 samples"):
+        samples.with_columns(busy=np.ones(length))
+
+
+def test_only_what_is_asked_for_is_copied():
+    asked = []
+
+    def look_up(name):
+        asked.append(name)
+        return np.arange(5.0)
+
+    samples = Samples({"a": None, "b": None}, 5, look_up)
+    part = samples[np.array([0, 2, 4])][np.array([True, False, True])]
+    assert asked == []
+    assert part["b"].tolist() == [0.0, 4.0]
+    assert asked == ["b"]
+    assert np.shares_memory(samples[1:3]["b"], samples["b"])
