@@ -12,11 +12,14 @@ slower. Bins are half powers of two wide, so that load within one explains 1.41 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive.requests import HALF_DIGIT, anomalies, enrich
+from iodiag.derive.samples import Samples
 from iodiag.derive.weighted import values
 
 Floats = npt.NDArray[np.float64]
@@ -132,6 +135,8 @@ def _windows(frame: pd.DataFrame) -> pd.DataFrame:
 def _lengths(frame: pd.DataFrame) -> pd.Series:
     """Seconds of each sample, the usual ones of its device where unknown."""
     interval = frame["interval_s"].astype(np.float64)
+    if not interval.isna().any():
+        return interval
     usual = interval.groupby([frame["host"], frame["device"]], observed=True).transform("median")
     return interval.fillna(usual)
 
@@ -140,6 +145,28 @@ def middle_of(frame: pd.DataFrame) -> pd.Series:
     """The middle of each sample, on the clock that its time shows: that of 01:00 is of the hour before."""
     times = frame["time"] if frame["time"].dt.tz is None else frame["time"].dt.tz_localize(None)
     return times - pd.to_timedelta(_lengths(frame).fillna(0.0) / 2, unit="s")
+
+
+def days_of(devices: Iterable[Samples]) -> int:
+    """On how many days of their clock the middles of some devices' samples lie."""
+    days: set[np.datetime64] = set()
+    latest: tuple[npt.NDArray[np.int64], Floats] | None = None
+    for samples in devices:
+        clock = samples["time"] if samples["time"].tz is None else samples["time"].tz_localize(None)
+        times, length = np.asarray(clock, dtype="datetime64[ns]"), samples.floats("interval_s")
+        is_known = latest is not None and np.array_equal(latest[0], times.view(np.int64))
+        if latest is not None and is_known and np.array_equal(latest[1], length, equal_nan=True):
+            continue  # samples of the same reports
+        latest = times.view(np.int64), length
+        half = np.nan_to_num(np.where(np.isnan(length), _median(length), length)) / 2
+        middle = times - np.round(1e9 * half).astype("timedelta64[ns]")
+        days.update(np.unique(middle[~np.isnat(middle)].astype("datetime64[D]")))
+    return len(days)
+
+
+def _median(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else 0.0
 
 
 def _of_direction(frame: pd.DataFrame, window: pd.DataFrame, direction: str) -> pd.DataFrame:

@@ -15,13 +15,13 @@ from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import MOST_WINDOWS, episodes, is_sustained, longest
 from iodiag.derive.facts import number, word
 from iodiag.derive.grading import confidence
 from iodiag.derive.host import Convoy, CpuShares, convoy, cpu_all, cpu_shares
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
@@ -93,7 +93,7 @@ class Chain:
     """
 
     series: DeviceSeries = field(repr=False)
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     occupancy: float
     is_inferred: bool
     flushes_per_s: float
@@ -234,7 +234,7 @@ def _convoy(view: View, limits: Limits) -> Convoy | None:
 
 def _writes_only(view: View) -> bool:
     """Whether the host writes and hardly reads; true where it is not known."""
-    paging = view.table("paging")
+    paging = view.samples("paging")
     if paging is None or "pgpgout_kb_per_s" not in paging:
         return True
     read, written = weighted.mean(paging, "pgpgin_kb_per_s"), weighted.mean(paging, "pgpgout_kb_per_s")
@@ -251,50 +251,47 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
 
 
 def _busy_chain(series: DeviceSeries, limits: Limits) -> Chain | None:
-    frame = _with_occupancy(series)
-    occupancy = weighted.values(frame, "occupancy")
-    is_inferred = _is_inferred(frame)
-    enough = np.full(len(frame), LEAVE * limits.occupancy)
-    if is_inferred:
-        enough = np.maximum(enough, LEAST_SHARE_OF_DEPTH * np.nan_to_num(weighted.values(frame, "depth")))
-    for rows in islice(episodes(frame, np.asarray(occupancy >= enough)), MOST_WINDOWS):
+    samples = _with_occupancy(series)
+    is_busy = weighted.values(samples, "occupancy") >= LEAVE * limits.occupancy
+    is_inferred = _is_inferred(samples)
+    if is_inferred and is_busy.any():
+        depth = np.nan_to_num(weighted.values(samples, "depth"))
+        is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
+    for rows in islice(episodes(samples, is_busy), MOST_WINDOWS):
+        if not limits.occupancy <= weighted.mean(rows, "occupancy") <= MOST_OCCUPANCY:
+            continue
         chain = _measured(series, rows, is_inferred)
-        is_full = limits.occupancy <= chain.occupancy <= MOST_OCCUPANCY
-        if is_full and _is_log(chain, limits) and _lasts(rows, frame):
+        if _is_log(chain, limits) and _lasts(rows, samples):
             return chain
     return None
 
 
-def _lasts(rows: pd.DataFrame, frame: pd.DataFrame) -> bool:
+def _lasts(rows: Samples, samples: Samples) -> bool:
     """Whether a window is long, or most of what a short capture shows of the device's writing."""
-    writing = frame[weighted.values(frame, "write_kb_per_s") > 0]
-    return is_sustained(rows) or 2 * len(rows) > len(writing)
+    writing = int(np.count_nonzero(weighted.values(samples, "write_kb_per_s") > 0))
+    return is_sustained(rows) or 2 * len(rows) > writing
 
 
 def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
     """Small unmerged writes one at a time: what a log looks like where flushes cannot be told."""
-    frame = series.frame.assign(
-        occupancy=weighted.values(series.frame, "writes_per_s")
-        * weighted.values(series.frame, "write_await_ms")
-        / 1000
-    )
-    writes, merges = weighted.values(frame, "writes_per_s"), weighted.values(frame, "write_merges_per_s")
-    in_flight = weighted.values(frame, "occupancy")
+    samples = series.samples
+    writes, merges = weighted.values(samples, "writes_per_s"), weighted.values(samples, "write_merges_per_s")
+    in_flight = writes * weighted.values(samples, "write_await_ms") / 1000
     mask = (
-        (writes >= limits.write_share / 100 * weighted.values(frame, "ios_per_s"))
-        & (weighted.values(frame, "write_size_kb") <= limits.write_kb)
+        (writes >= limits.write_share / 100 * weighted.values(samples, "ios_per_s"))
+        & (weighted.values(samples, "write_size_kb") <= limits.write_kb)
         & (np.nan_to_num(merges) <= 0.5 * writes)
         & (in_flight >= limits.occupancy)
         & (in_flight <= MOST_SERIAL)
-        & ~frame["is_idle"].to_numpy(dtype=bool)
+        & ~samples["is_idle"]
     )
-    rows = longest(frame, mask)
-    if rows is None or not _lasts(rows, frame):
+    rows = longest(samples.with_columns(occupancy=in_flight), mask)
+    if rows is None or not _lasts(rows, samples):
         return None
     return replace(_measured(series, rows, True), is_signature=True)
 
 
-def _measured(series: DeviceSeries, rows: pd.DataFrame, is_inferred: bool) -> Chain:
+def _measured(series: DeviceSeries, rows: Samples, is_inferred: bool) -> Chain:
     unknown = float("nan")
     return Chain(
         series=series,
@@ -319,33 +316,33 @@ def _is_log(chain: Chain, limits: Limits) -> bool:
     )
 
 
-def _is_inferred(frame: pd.DataFrame) -> bool:
-    return bool(np.isnan(weighted.values(frame, "flushes_per_s")).all())
+def _is_inferred(samples: Samples) -> bool:
+    return bool(np.isnan(weighted.values(samples, "flushes_per_s")).all())
 
 
-def _with_occupancy(series: DeviceSeries) -> pd.DataFrame:
+def _with_occupancy(series: DeviceSeries) -> Samples:
     """A device's samples with the flushes in flight as `occupancy`."""
     if "occupancy" not in series.memo:
-        series.memo["occupancy"] = series.frame.assign(occupancy=_occupancies(series.frame))
-    frame: pd.DataFrame = series.memo["occupancy"]
-    return frame
+        series.memo["occupancy"] = series.samples.with_columns(occupancy=_occupancies(series.samples))
+    samples: Samples = series.memo["occupancy"]
+    return samples
 
 
-def _occupancies(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+def _occupancies(samples: Samples) -> npt.NDArray[np.float64]:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
-    if not _is_inferred(frame):
-        rate, wait = weighted.values(frame, "flushes_per_s"), weighted.values(frame, "flush_await_ms")
+    if not _is_inferred(samples):
+        rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
         return np.asarray(np.where(rate > 0, rate * wait / 1000, np.where(np.isnan(rate), np.nan, 0.0)))
-    ios, wait = weighted.values(frame, "ios_per_s"), weighted.values(frame, "await_ms")
+    ios, wait = weighted.values(samples, "ios_per_s"), weighted.values(samples, "await_ms")
     known = np.where(ios > 0, ios * (wait + 0.005) / 1000, np.where(np.isnan(ios), np.nan, 0.0))
-    return np.asarray(weighted.values(frame, "depth") - 0.005 - known)
+    return np.asarray(weighted.values(samples, "depth") - 0.005 - known)
 
 
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
     if "mean occupancy" not in series.memo:
-        frame = _with_occupancy(series)
-        rows = frame[weighted.values(frame, "write_kb_per_s") > 0]
+        samples = _with_occupancy(series)
+        rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
         series.memo["mean occupancy"] = float(np.nan_to_num(weighted.mean(rows, "occupancy")))
     mean: float = series.memo["mean occupancy"]
     return mean
@@ -353,10 +350,10 @@ def _occupancy(series: DeviceSeries) -> float:
 
 def _tells_flushes(view: View, series: DeviceSeries) -> bool:
     """Whether an absent flush of a disk would mean that there was none: not so on old kernels."""
-    if not _is_inferred(series.frame):
+    if not _is_inferred(series.samples):
         return True
     version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
-    has_depth = not np.isnan(weighted.values(series.frame, "depth")).all()
+    has_depth = not np.isnan(weighted.values(series.samples, "depth")).all()
     return bool(version and (int(version[1]), int(version[2])) >= (5, 5) and has_depth)
 
 

@@ -43,7 +43,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 
 def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     """Printed sizes against bytes per request; far apart, not by rounding."""
-    frame = series.frame
+    frame = series.samples
     printed, derived = weighted.values(frame, "request_size_kb"), weighted.values(frame, "size_kb")
     apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
     if np.count_nonzero(apart) < limits.least_samples:

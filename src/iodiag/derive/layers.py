@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
-from iodiag.derive import weighted
 from iodiag.derive.joins import arrays
+from iodiag.derive.reports import once, report_keys, total_of
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.view import DeviceSeries, View
 
-_KEYS = ["stream", "report"]
 _SUMMED = (
     "ios_per_s",
     "read_kb_per_s",
@@ -26,17 +25,18 @@ _SUMMED = (
 class Layers:
     """Devices and those they stand on; `rows` has a row per report, with sums as `upper_…` and `lower_…`.
 
-    `cited` are the samples of both layers.
+    `parts` are the samples of each device of both layers, a report's first each.
     """
 
     upper: tuple[str, ...]
     lower: tuple[str, ...]
-    rows: pd.DataFrame = field(repr=False)
-    cited: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
+    parts: tuple[Samples, ...] = field(repr=False)
 
-    def samples(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def samples(self, rows: Samples) -> Samples:
         """The samples of both layers in some of the `rows`."""
-        return self.cited.merge(rows[_KEYS], on=_KEYS)
+        wanted = report_keys(rows)
+        return stacked([part[np.isin(report_keys(part), wanted)] for part in self.parts])
 
 
 def layers(view: View) -> Iterator[Layers]:
@@ -75,20 +75,25 @@ def _stacks(view: View) -> Iterator[tuple[list[DeviceSeries], list[DeviceSeries]
 
 def _joined(upper: Sequence[DeviceSeries], lower: Sequence[DeviceSeries]) -> Layers:
     """Sums per report; a report needs all of the lower devices, and one of the upper."""
-    sums = {}
-    for name, devices in (("upper", upper), ("lower", lower)):
-        samples = pd.concat([series.frame.drop_duplicates(_KEYS) for series in devices], ignore_index=True)
-        for column in _SUMMED:
-            samples[column] = weighted.values(samples, column)
-        grouped = samples.groupby(_KEYS)
-        total = grouped[list(_SUMMED)].sum(min_count=1).add_prefix(f"{name}_")
-        total["count"] = grouped.size()
-        sums[name] = (total, samples)
-    below = sums["lower"][0]
-    below = below[(below["count"] == len(lower)).to_numpy()].drop(columns="count")
-    rows = sums["upper"][0].drop(columns="count").join(below, how="inner").reset_index()
-    lengths = sums["lower"][1].drop_duplicates(_KEYS)[[*_KEYS, "interval_s", "time", "source", "line"]]
-    rows = rows.merge(lengths, on=_KEYS)
-    rows["ratio"] = rows["lower_ios_per_s"] / np.maximum(rows["upper_ios_per_s"], 1e-9)
-    cited = pd.concat([sums["upper"][1], sums["lower"][1]], ignore_index=True)
-    return Layers(tuple(s.name for s in upper), tuple(s.name for s in lower), rows, cited)
+    above, below = [once(series) for series in upper], [once(series) for series in lower]
+    rows = below[0]
+    for part in below[1:]:
+        rows = _shared(rows, [part])
+    rows = _shared(rows, above)
+    reports = report_keys(rows)
+    sums = {
+        f"{layer}_{column}": total_of(parts, column, reports)
+        for layer, parts in (("upper", above), ("lower", below))
+        for column in _SUMMED
+    }
+    ratio = sums["lower_ios_per_s"] / np.maximum(sums["upper_ios_per_s"], 1e-9)
+    names = tuple(s.name for s in upper), tuple(s.name for s in lower)
+    return Layers(*names, rows.with_columns(**sums, ratio=ratio), (*above, *below))
+
+
+def _shared(rows: Samples, parts: Sequence[Samples]) -> Samples:
+    """The rows of reports that any of the parts has."""
+    keys, others = report_keys(rows), [report_keys(part) for part in parts]
+    if any(np.array_equal(keys, other) for other in others):
+        return rows
+    return rows[np.isin(keys, np.concatenate(others))]

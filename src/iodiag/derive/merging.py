@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
 
 LEAST_SAMPLES = 5
@@ -19,7 +19,7 @@ LEAST_ARRIVING = 50.0
 class Merging:
     """One direction on one disk over some rows; `arriving` counts requests before merging."""
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     direction: str
     requests: float
     merges: float
@@ -46,7 +46,7 @@ class Merging:
         return self.kb / self.requests if self.requests > 0 else float("nan")
 
 
-def merging(rows: pd.DataFrame, direction: str) -> Merging:
+def merging(rows: Samples, direction: str) -> Merging:
     """How one direction (`read`, `write`) merged over the rows."""
     return Merging(
         rows=rows,
@@ -62,16 +62,16 @@ def parts(series: DeviceSeries, direction: str) -> tuple[Merging, Merging] | Non
 
     Samples with hardly a request of that direction are left out. None with too few of them.
     """
-    frame = series.frame
-    requests = weighted.values(frame, f"{direction}s_per_s")
-    merges = weighted.values(frame, f"{direction}_merges_per_s")
+    samples = series.samples
+    requests = weighted.values(samples, f"{direction}s_per_s")
+    merges = weighted.values(samples, f"{direction}_merges_per_s")
     used = requests + merges >= LEAST_ARRIVING
-    frame = frame.iloc[np.flatnonzero(used)]
-    if len(frame) < 2 * LEAST_SAMPLES:
+    rows = samples[used]
+    if len(rows) < 2 * LEAST_SAMPLES:
         return None
     merged, arrived = np.cumsum(merges[used]), np.cumsum((requests + merges)[used])
-    cuts = np.arange(LEAST_SAMPLES, len(frame) - LEAST_SAMPLES + 1)
+    cuts = np.arange(LEAST_SAMPLES, len(rows) - LEAST_SAMPLES + 1)
     before = merged[cuts - 1] / arrived[cuts - 1]
     after = (merged[-1] - merged[cuts - 1]) / (arrived[-1] - arrived[cuts - 1])
     cut = int(cuts[np.argmax(before - after)])
-    return merging(frame.iloc[:cut], direction), merging(frame.iloc[cut:], direction)
+    return merging(rows[:cut], direction), merging(rows[cut:], direction)

@@ -43,18 +43,28 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
     """Groups of two and more devices with samples in the same streams that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}
     for series in devices:
-        if weighted.mean(series.frame, "kb_per_s") >= IDLE_KB_PER_S or len(series.loaded):
-            streams.setdefault(tuple(sorted(series.frame["stream"].unique())), []).append(series)
+        if len(series.loaded) or mean_rate(series, "kb_per_s") >= IDLE_KB_PER_S:
+            numbers = series.samples["stream"]
+            # one after the other: each begins where the number changes
+            firsts = np.append(numbers[:1], numbers[1:][numbers[1:] != numbers[:-1]])
+            streams.setdefault(tuple(np.unique(firsts).tolist()), []).append(series)
     groups = []
     for together in streams.values():
-        busiest = sorted(together, key=lambda s: -np.nan_to_num(weighted.mean(s.frame, "kb_per_s")))
+        busiest = sorted(together, key=lambda s: -np.nan_to_num(mean_rate(s, "kb_per_s")))
         busiest = without_parts(busiest[:MOST_DEVICES])
-        rates = np.array(
-            [[weighted.mean(s.frame, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest]
-        )
+        rates = np.array([[mean_rate(s, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest])
         for places in clusters(rates.reshape(-1, 2), gap):
             groups.append(tuple(busiest[place] for place in sorted(places)))
     return groups
+
+
+def mean_rate(series: DeviceSeries, column: str) -> float:
+    """The mean of a rate over all samples of a device, which several rules ask for."""
+    key = ("mean_rate", column)
+    if key not in series.memo:
+        series.memo[key] = weighted.mean(series.samples, column)
+    found: float = series.memo[key]
+    return found
 
 
 def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
 
 Mask = npt.NDArray[np.bool_]
@@ -84,9 +85,9 @@ class Stall:
     typical sample, `flushing_s` the time of flushes that it shows; NaN without a release.
     """
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     seconds: float
-    release: pd.DataFrame | None = field(repr=False)
+    release: Samples | None = field(repr=False)
     booked_s: float
     flushing_s: float
 
@@ -104,20 +105,20 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     completes a quarter of the usual at most, and its util exceeds its depth, which only requests
     that outlive the sample can do.
     """
-    frame = series.frame
-    done, util = weighted.values(frame, "ios_per_s"), weighted.values(frame, "util")
+    samples = series.samples
+    done, util = weighted.values(samples, "ios_per_s"), weighted.values(samples, "util")
     busy = util >= ALWAYS_BUSY
-    outlived = util > 1.1 * (weighted.values(frame, "depth") + HALF_DIGIT)
+    outlived = util > 1.1 * (weighted.values(samples, "depth") + HALF_DIGIT)
     may_be_silent = (done == 0) | (busy & outlived)
     if not may_be_silent.any():
         return
-    streams, lengths = frame["stream"].to_numpy(dtype=np.int64), weighted.lengths(frame)
+    streams, lengths = samples["stream"], weighted.lengths(samples)
     typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")
     nothing = may_be_silent & ((done == 0) | (done <= 0.25 * usual))
     missing = lengths * (1 - done / max(usual, 1e-9)).clip(0, 1)
     edges = np.flatnonzero((nothing[1:] != nothing[:-1]) | (streams[1:] != streams[:-1])) + 1
     begins = np.concatenate([np.zeros(1, dtype=np.int64), edges])
-    ends = np.concatenate([edges, np.full(1, len(frame))])
+    ends = np.concatenate([edges, np.full(1, len(samples))])
     # silent all along, and busy throughout, or idle with busy time booked in the sample after
     after = np.append(util, 0.0)[ends]
     busy_before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(busy)])
@@ -125,7 +126,7 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     is_run = nothing[begins] & ((busy_samples == ends - begins) | ((busy_samples == 0) & (after > 1)))
     for begin, end in zip(begins[is_run].tolist(), ends[is_run].tolist(), strict=True):
         run = slice(begin, end)
-        is_released = end < len(frame) and streams[end] == streams[begin]
+        is_released = end < len(samples) and streams[end] == streams[begin]
         silent = float(missing[run].sum()) if usual > 0 else float(lengths[run].sum())
         added = float((util[end] - 1) * lengths[end]) if is_released else 0.0
         if busy[run].all():
@@ -134,8 +135,8 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
             seconds = added
         else:
             continue
-        release = frame.iloc[end : end + 1] if is_released else None
-        yield _stall(frame.iloc[run], seconds, release, typical)
+        release = samples[end : end + 1] if is_released else None
+        yield _stall(samples[run], seconds, release, typical)
 
 
 def _median(rows: weighted.Rows, column: str) -> float:
@@ -143,7 +144,7 @@ def _median(rows: weighted.Rows, column: str) -> float:
     return float(np.nanmedian(data)) if np.isfinite(data).any() else 0.0
 
 
-def _stall(rows: pd.DataFrame, seconds: float, release: pd.DataFrame | None, typical: float) -> Stall:
+def _stall(rows: Samples, seconds: float, release: Samples | None, typical: float) -> Stall:
     if release is None:
         return Stall(rows, seconds, None, float("nan"), float("nan"))
     length = float(weighted.lengths(release)[0])

@@ -10,6 +10,7 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask, longest
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.derive.waiting import rows_at
 
@@ -32,8 +33,8 @@ class Floods:
     """
 
     series: DeviceSeries = field(repr=False)
-    inside: pd.DataFrame = field(repr=False)
-    outside: pd.DataFrame = field(repr=False)
+    inside: Samples = field(repr=False)
+    outside: Samples = field(repr=False)
     count: int
     period_s: float
     read_harm: float
@@ -51,8 +52,8 @@ class Blocked:
 
 def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
     """The bursts that exceed the median rate and depth so many times; None without any."""
-    frame = series.frame
-    rate, depth = weighted.values(frame, "write_kb_per_s"), weighted.values(frame, "depth")
+    samples = series.samples
+    rate, depth = weighted.values(samples, "write_kb_per_s"), weighted.values(samples, "depth")
     mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
     if not mask.any():
         return None
@@ -65,12 +66,12 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
         return None
     return Floods(
         series=series,
-        inside=frame[mask],
-        outside=frame[~mask],
+        inside=samples[mask],
+        outside=samples[~mask],
         count=len(starts),
-        period_s=_period(starts, weighted.lengths(frame)),
-        read_harm=_harm(frame, mask, "read", LEAST_PER_SIDE),
-        write_harm=_harm(frame, mask, "write", 1),
+        period_s=_period(starts, weighted.lengths(samples)),
+        read_harm=_harm(samples, mask, "read", LEAST_PER_SIDE),
+        write_harm=_harm(samples, mask, "write", 1),
     )
 
 
@@ -92,12 +93,12 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
     return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
 
 
-def _harm(frame: pd.DataFrame, mask: Mask, direction: str, least: int) -> float:
-    serves = weighted.values(frame, f"{direction}s_per_s") > 0
+def _harm(samples: Samples, mask: Mask, direction: str, least: int) -> float:
+    serves = weighted.values(samples, f"{direction}s_per_s") > 0
     sides = [serves & mask, serves & ~mask]
     if min(np.count_nonzero(side) for side in sides) < least:
         return float("nan")
-    within, without = (weighted.mean(frame[side], f"{direction}_await_ms") for side in sides)
+    within, without = (weighted.mean(samples[side], f"{direction}_await_ms") for side in sides)
     return within / without if without > 0 else float("nan")
 
 

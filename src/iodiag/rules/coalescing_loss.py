@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import grading
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.merging import Merging, merging, parts
+from iodiag.derive.samples import stacked
 from iodiag.derive.siblings import is_physical
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -64,7 +64,7 @@ def _within(first: float, second: float, per_cent: float) -> bool:
 
 def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
-    both = [merging(series.frame, direction) for direction in ("read", "write")]
+    both = [merging(series.samples, direction) for direction in ("read", "write")]
     most = max(both, key=lambda one: np.nan_to_num(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
@@ -104,6 +104,7 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limi
         origin = series.device.provenance.get("scheduler", "")
         told: Values = {"origin": origin, "scheduler": series.device.scheduler}
         settings = (cite(None, "{origin} says that the scheduler is {scheduler}", told, weighs="context"),)
+    rows = stacked([before.rows, after.rows])
     return RULE.finding(
         limits,
         severity="warning" if sure != "low" and series.rotational else "notice",
@@ -112,8 +113,8 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limi
         **grading.when(after.rows),
         summary=say(_SUMMARY, values),
         evidence=(
-            cite(pd.concat([before.rows, after.rows]), _MERGES, values),
-            cite(pd.concat([before.rows, after.rows]), _SAME, values),
+            cite(rows, _MERGES, values),
+            cite(rows, _SAME, values),
             *settings,
         ),
         refutes=("a change of the work from sequential to random at that time",),

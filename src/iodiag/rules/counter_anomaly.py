@@ -70,7 +70,7 @@ def _left_out(view: View) -> dict[str, pd.DataFrame]:
 
 def _share(dropped: pd.DataFrame | None, series: DeviceSeries) -> float:
     count = 0 if dropped is None else len(dropped)
-    return count / (count + len(series.frame))
+    return count / (count + len(series.samples))
 
 
 def _finding(
@@ -83,7 +83,7 @@ def _finding(
         severity=severity,
         confidence="high",
         devices=tuple(series.name for series, _ in found),
-        **when(first.frame),
+        **when(first.samples),
         summary=f"{evidence[0].text}{more}.",
         evidence=tuple(item for _, items in found for item in items),
     )
@@ -104,22 +104,22 @@ def _unusable(name: str, rows: pd.DataFrame, limits: Limits) -> Finding:
 def _of_device(
     view: View, series: DeviceSeries, dropped: pd.DataFrame | None, limits: Limits
 ) -> Iterator[Evidence]:
-    frame = series.frame
+    samples = series.samples
     if dropped is not None:
         for reason, rows in dropped.groupby("anomaly", sort=False):
             values: dict[str, float | str] = {
                 "device": series.name,
                 "count": len(rows),
-                "all": len(dropped) + len(frame),
+                "all": len(dropped) + len(samples),
             }
             yield cite(rows, "{device}: {count} of {all} samples left out: " + str(reason), values)
-    is_over = weighted.values(frame, "util_pct") - HALF_DIGIT > limits.most_util
+    is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
     if is_over.any():
-        over = frame[is_over]
+        over = samples[is_over]
         values = {
             "device": series.name,
             "count": len(over),
-            "all": len(frame),
+            "all": len(samples),
             "most": float(over["util_pct"].max()),
         }
         text = "{device}: util beyond 100 % in {count} of {all} samples, up to {most} %: kept, as full"

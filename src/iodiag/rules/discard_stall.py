@@ -18,11 +18,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -49,22 +50,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose discards hold others up, or are slow themselves."""
     clear: list[str] = []
     for series in view.devices:
-        rows = _discarding(series.frame)
-        if len(rows):
-            yield _judge(series, rows, limits)
+        discards = _discarding(series.samples)
+        if discards.any():
+            yield _judge(series, discards, limits)
         else:
             clear.append(series.name)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "nothing was discarded")
 
 
-def _discarding(frame: pd.DataFrame) -> pd.DataFrame:
-    amount = np.fmax(weighted.values(frame, "discards_per_s"), weighted.values(frame, "discard_kb_per_s"))
-    return frame[amount > 0]
+def _discarding(samples: Samples) -> Mask:
+    amount = np.fmax(weighted.values(samples, "discards_per_s"), weighted.values(samples, "discard_kb_per_s"))
+    return np.asarray(amount > 0)
 
 
-def _judge(series: DeviceSeries, rows: pd.DataFrame, limits: Limits) -> Finding | Outcome:
-    others = series.frame.drop(rows.index)
+def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Outcome:
+    rows, others = series.samples[discards], series.samples[~discards]
     contrasts = [c for direction in ("read", "write") if (c := _contrast(rows, others, direction, limits))]
     worst = max(contrasts, key=lambda contrast: contrast.ratio, default=None)
     held_up = worst is not None and worst.ratio >= limits.ratio and worst.chance < limits.chance
@@ -80,7 +81,7 @@ def _judge(series: DeviceSeries, rows: pd.DataFrame, limits: Limits) -> Finding 
     return _finding(series, rows, worst if held_up else None, wait, limits)
 
 
-def _contrast(rows: pd.DataFrame, others: pd.DataFrame, direction: str, limits: Limits) -> Contrast | None:
+def _contrast(rows: Samples, others: Samples, direction: str, limits: Limits) -> Contrast | None:
     """The latencies of one direction, and the share of random splits of the samples that do as well."""
     rate, wait = f"{direction}s_per_s", f"{direction}_await_ms"
     sides = [
@@ -100,7 +101,7 @@ def _contrast(rows: pd.DataFrame, others: pd.DataFrame, direction: str, limits: 
 
 
 def _finding(
-    series: DeviceSeries, rows: pd.DataFrame, contrast: Contrast | None, wait: float, limits: Limits
+    series: DeviceSeries, rows: Samples, contrast: Contrast | None, wait: float, limits: Limits
 ) -> Finding:
     values: dict[str, float | str] = {
         "device": series.name,

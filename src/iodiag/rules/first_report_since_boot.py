@@ -20,14 +20,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
-from iodiag.derive.view import View
+from iodiag.derive.samples import Samples, numbered, stacked
+from iodiag.derive.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+MOST_LINES = 10**12
+"""More than an input has."""
 
 _FAMILIES = ("system", "paging", "swapping", "disk", "cpu")
 
@@ -39,7 +42,7 @@ class Contrast(NamedTuple):
     family: str
     column: str
     item: str
-    rows: pd.DataFrame
+    rows: Samples
     value: float
     least: float
     most: float
@@ -48,13 +51,14 @@ class Contrast(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host: what was left out, or that there is nothing else."""
-    found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
+    found = {family: Samples.of(rows) for family, rows in view.since_boot.items() if len(rows)}
     if not found:
         yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
         return
-    reports = pd.concat(found.values(), ignore_index=True)
-    reports["source"] = reports["source"].astype(str)
-    count = len(reports.drop_duplicates(["source", "segment", "report"]))
+    rows = stacked(list(found.values()))
+    source, _ = numbered(rows["source"])
+    count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
+    _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
     only = sorted(set(found) & view.fallback)
     values: dict[str, float | str] = {"count": count, "tables": ", ".join(only)}
     contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
@@ -65,7 +69,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         summary=say(_ONLY if only else _LEFT_OUT, values),
         evidence=(
             cite(
-                reports.drop_duplicates(["source", "line"]),
+                rows[np.sort(first)],
                 "reports that average since boot: {count}",
                 values,
             ),
@@ -79,44 +83,42 @@ _ONLY = "All there is of {tables} are averages since boot: nothing about now can
 _LEFT_OUT = "The first report averages the time since boot and is left out (reports: {count})."
 
 
-def _contrasts(view: View, found: dict[str, pd.DataFrame], limits: Limits) -> Iterator[Contrast]:
+def _contrasts(view: View, found: dict[str, Samples], limits: Limits) -> Iterator[Contrast]:
     for family in _FAMILIES:
-        later = view.table(family)
+        later = view.samples(family)
         if family not in found or later is None or family in view.fallback:
             continue
         parts = _parts(view, family, later)
         first_key = {"disk": "device", "cpu": "cpu"}.get(family)
         for number in range(len(found[family])):
-            rows = found[family].iloc[[number]]
-            item = str(rows[first_key].iloc[0]) if first_key else ""
-            same = parts.get((str(rows["source"].iloc[0]), item), later.iloc[:0])
-            yield from _of_columns(family, item, rows, same, limits)
+            rows = found[family][number : number + 1]
+            item = str(rows[first_key][0]) if first_key else ""
+            same = parts.get((str(rows["source"][0]), item))
+            if same is not None and len(same) >= limits.samples:
+                yield from _of_columns(family, item, rows, same)
 
 
-def _parts(view: View, family: str, later: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
+def _parts(view: View, family: str, later: Samples) -> dict[tuple[str, str], Samples]:
     """The rows of each source and item as it was printed, "" where a table has no items."""
-    frames = [series.frame for series in view.devices] if family == "disk" else [later]
+    together = [series.samples for series in view.devices] if family == "disk" else [later]
     key = {"disk": "printed", "cpu": "cpu"}.get(family)
     parts = {}
-    for frame in frames:
-        for source, rows in _by(frame, "source"):
+    for samples in together:
+        for source, rows in _by(samples, "source"):
             parts.update({(source, item): own for item, own in _by(rows, key)})
     return parts
 
 
-def _by(frame: pd.DataFrame, key: str | None) -> Iterator[tuple[str, pd.DataFrame]]:
-    names = pd.unique(frame[key]) if key else [""]
-    if len(names) == 1:
-        yield str(names[0]), frame
-    elif key:
-        yield from ((str(name), rows) for name, rows in frame.groupby(key, observed=True, sort=False))
-
-
-def _of_columns(
-    family: str, item: str, rows: pd.DataFrame, later: pd.DataFrame, limits: Limits
-) -> Iterator[Contrast]:
-    if len(later) < limits.samples:
+def _by(samples: Samples, key: str | None) -> Iterator[tuple[str, Samples]]:
+    if key is None:
+        yield "", samples
         return
+    number, names = numbered(samples[key])
+    for place, name in enumerate(names):
+        yield name, samples if len(names) == 1 else samples[number == place]
+
+
+def _of_columns(family: str, item: str, rows: Samples, later: Samples) -> Iterator[Contrast]:
     for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
         value = float(weighted.values(rows, entry.name)[0])
         if not value > 0:

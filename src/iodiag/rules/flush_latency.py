@@ -20,13 +20,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-import pandas as pd
-
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.host import CpuShares, cpu_shares
+from iodiag.derive.samples import Samples
 from iodiag.derive.spindles import is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -37,7 +36,7 @@ class Slow(NamedTuple):
     """The flushes of one disk: how many, how slow, and what that makes of it."""
 
     series: DeviceSeries
-    rows: pd.DataFrame
+    rows: Samples
     rate: float
     wait: float
     total: float
@@ -58,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
-    rows = series.frame[weighted.values(series.frame, "flushes_per_s") > 0]
+    rows = series.samples[weighted.values(series.samples, "flushes_per_s") > 0]
     rate, wait = weighted.mean(rows, "flushes_per_s"), weighted.mean(rows, "flush_await_ms")
     total = float((weighted.values(rows, "flushes_per_s") * weighted.lengths(rows)).sum())
     if not (rate >= limits.rate and total >= limits.flushes and wait >= limits.possible_ms):

@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
+from iodiag.derive.samples import Samples
 from iodiag.derive.stalls import Stall, stalls_of
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
@@ -124,11 +124,7 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
 
 def _witnesses(view: View, stall: Stall) -> Iterator[Evidence]:
     waiting = blocked(view, stall.rows)
-    if (
-        waiting is not None
-        and waiting[1] >= 1
-        and waiting[0]["source"].iloc[0] == stall.rows["source"].iloc[0]
-    ):
+    if waiting is not None and waiting[1] >= 1 and waiting[0]["source"].iloc[0] == stall.rows["source"][0]:
         yield cite(waiting[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": waiting[1]})
     full = pressure(view, stall.rows, "full")
     if full is not None and full[1] >= 80:
@@ -152,12 +148,12 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
         return True
     reads = np.nan_to_num(weighted.values(series.loaded, "read_kb_per_s")).sum()
     writes = np.nan_to_num(weighted.values(series.loaded, "write_kb_per_s")).sum()
-    counts_flushes = "flush_await_ms" in series.frame and series.frame["flush_await_ms"].notna().any()
+    counts_flushes = not np.isnan(weighted.values(series.samples, "flush_await_ms")).all()
     return bool(writes > reads and not counts_flushes)
 
 
-def _is_timed(rows: pd.DataFrame) -> bool:
-    return bool(rows["interval_s"].notna().all())
+def _is_timed(rows: Samples) -> bool:
+    return not np.isnan(weighted.values(rows, "interval_s")).any()
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.baselines import DAYS_BY_HOUR, LEAST_HOURS, RATIO, Z, by_hour, middle_of, unusual
+from iodiag.derive.baselines import DAYS_BY_HOUR, LEAST_HOURS, RATIO, Z, by_hour, days_of, middle_of, unusual
 from iodiag.derive.changepoints import onset
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
@@ -42,13 +42,13 @@ Run = Mapping[Any, Any]
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that departed from its baseline."""
-    disk = view.table("disk")
-    if disk is None:
-        return
-    days = 0 if "disk" in view.fallback else middle_of(disk).dt.normalize().nunique()
+    days = 0 if "disk" in view.fallback else days_of(series.samples for series in view.devices)
     if days < limits.days:
         reason = f"what is normal at an hour takes {limits.days:.0f} days of samples with a clock, not {days}"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
+        return
+    disk = view.table("disk")
+    if disk is None:
         return
     hours = by_hour(disk)
     found, normal = unusual(hours, z=limits.z, ratio=limits.ratio, least_hours=int(limits.hours))

@@ -19,19 +19,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import Weighs, cite, cite_fact, say
 from iodiag.derive.facts import number, word
 from iodiag.derive.layers import Layers, layers
+from iodiag.derive.samples import Samples, numbered, stacked
 from iodiag.derive.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
 Values = dict[str, float | str]
-Extreme = tuple[float, Layers, pd.DataFrame]
+Extreme = tuple[float, Layers, Samples]
 
 MOST_BETWEEN = 4
 WORTH_SAYING = 10.0
@@ -70,7 +70,7 @@ def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     used = weighted.values(rows, "upper_ios_per_s") >= limits.least_ios
     used &= (counted * lengths >= limits.least_requests) & (weighted.values(rows, "lower_ios_per_s") > 0)
     used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
-    rows = rows[used].reset_index(drop=True)
+    rows = rows[used]
     if not len(rows):
         return
     ratios = weighted.values(rows, "ratio")
@@ -120,15 +120,15 @@ def _once(*evidence: Evidence) -> tuple[Evidence, ...]:
     return tuple(first.values())
 
 
-def _both(low: Extreme, high: Extreme) -> pd.DataFrame:
+def _both(low: Extreme, high: Extreme) -> Samples:
     """The samples that both extremes rest on."""
-    return pd.concat([pair.samples(rows) for _, pair, rows in (low, high)], ignore_index=True)
+    return stacked([pair.samples(rows) for _, pair, rows in (low, high)])
 
 
 def _evidence(extreme: Extreme, weighs: Weighs = "for") -> Iterator[Evidence]:
     ratio, pair, rows = extreme
     samples = pair.samples(rows)
-    present = set(samples["device"].astype(str))
+    present = set(numbered(samples["device"])[1])
     merges = weighted.mean(rows, "lower_read_merges_per_s") + weighted.mean(rows, "lower_write_merges_per_s")
     below = weighted.mean(rows, "lower_ios_per_s")
     merged = 100 * merges / (merges + below)

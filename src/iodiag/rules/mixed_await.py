@@ -53,10 +53,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: list[_Mix] = []
     clear: list[str] = []
     for series in view.devices:
-        mix = _mix(series)
-        if not min(mix.reads, mix.writes) >= limits.minority / 100 * (mix.reads + mix.writes):
+        reads, writes = (weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write"))
+        if not min(reads, writes) >= limits.minority / 100 * (reads + writes):
             clear.append(series.name)
-        elif np.isnan(mix.read_ms) or np.isnan(mix.write_ms):
+            continue
+        mix = _mix(series, reads, writes)
+        if np.isnan(mix.read_ms) or np.isnan(mix.write_ms):
             yield _bounded(mix)
         elif mix.apart >= limits.latency_apart or _sizes_apart(mix) >= limits.size_apart:
             found.append(mix)
@@ -68,15 +70,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "one direction, or both alike")
 
 
-def _mix(series: DeviceSeries) -> _Mix:
+def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
     rows = series.loaded
     waits = (weighted.values(rows, f"{name}_await_ms") for name in ("read", "write"))
     is_split = all(bool(np.isfinite(wait).any()) for wait in waits)
     missing = float("nan")
     return _Mix(
         series,
-        weighted.mean(rows, "reads_per_s"),
-        weighted.mean(rows, "writes_per_s"),
+        reads,
+        writes,
         weighted.mean(rows, "read_await_ms") if is_split else missing,
         weighted.mean(rows, "write_await_ms") if is_split else missing,
         weighted.mean(rows, "await_ms"),

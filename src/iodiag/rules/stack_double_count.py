@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
+from iodiag.derive.reports import report_keys
+from iodiag.derive.samples import stacked
 from iodiag.derive.siblings import without_parts
 from iodiag.derive.unseen import HostAccount, host_account
 from iodiag.derive.view import DeviceSeries, View
@@ -73,18 +73,15 @@ def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries
 
 def _kb(devices: Sequence[DeviceSeries]) -> float:
     """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
-    return float(np.nansum(np.concatenate([weighted.values(series.frame, "kb_per_s") for series in devices])))
+    return float(
+        np.nansum(np.concatenate([weighted.values(series.samples, "kb_per_s") for series in devices]))
+    )
 
 
 def _reports(devices: Sequence[DeviceSeries]) -> int:
     """How many reports show any of the devices."""
-    first, *others = (_report_keys(series) for series in devices)
+    first, *others = (report_keys(series.samples) for series in devices)
     return len(np.unique(np.concatenate([first, *(own for own in others if not np.array_equal(own, first))])))
-
-
-def _report_keys(series: DeviceSeries) -> npt.NDArray[np.int64]:
-    stream, report = (weighted.values(series.frame, name).astype(np.int64) for name in ("stream", "report"))
-    return np.asarray(stream * 10_000_000 + report)
 
 
 def _finding(
@@ -106,7 +103,7 @@ def _finding(
     }
     is_guess = any(series.device is not None and series.device.is_inferred for series in shown)
     account = host_account(view, limits.least_kb)
-    rows = pd.concat([series.frame for series in shown], ignore_index=True)
+    rows = stacked([series.samples for series in shown])
     return RULE.finding(
         limits,
         severity="info",

@@ -20,11 +20,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -35,7 +35,7 @@ MOST_TOLD = 5
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
-    found: list[tuple[DeviceSeries, pd.DataFrame]] = []
+    found: list[tuple[DeviceSeries, Samples]] = []
     clear: list[str] = []
     for series in view.devices:
         rows = _inflated(series, limits)
@@ -49,25 +49,25 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
 
 
-def _inflated(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
+def _inflated(series: DeviceSeries, limits: Limits) -> Samples | None:
     """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
-    frame = series.frame
-    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
-    wait, length = weighted.values(frame, "await_ms"), weighted.values(frame, "interval_s")
+    samples = series.samples
+    util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
+    wait, length = weighted.values(samples, "await_ms"), weighted.values(samples, "interval_s")
     outlives = wait > 100 * np.nan_to_num(length, nan=1.0)
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
     inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
-    inflated &= (weighted.values(frame, "ios_per_s") > 0) & (util <= limits.most_util / 100)
-    rows = frame[inflated]
+    inflated &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
+    rows = samples[inflated]
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
     return rows if len(rows) >= limits.least_samples or by_far else None
 
 
-def _excess(rows: pd.DataFrame) -> npt.NDArray[np.float64]:
+def _excess(rows: Samples) -> npt.NDArray[np.float64]:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, pd.DataFrame]], limits: Limits) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, Samples]], limits: Limits) -> Finding:
     text = (
         "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
@@ -91,15 +91,15 @@ def _finding(found: list[tuple[DeviceSeries, pd.DataFrame]], limits: Limits) -> 
     )
 
 
-def _values(series: DeviceSeries, rows: pd.DataFrame) -> dict[str, float | str]:
-    worst = rows.iloc[int(_excess(rows).argmax())]
+def _values(series: DeviceSeries, rows: Samples) -> dict[str, float | str]:
+    worst = int(_excess(rows).argmax())
     return {
         "device": series.name,
-        "util": float(worst["util_pct"]),
-        "depth": float(worst["depth"]),
-        "busy": 100 * float(worst["depth"]),
+        "util": float(rows["util_pct"][worst]),
+        "depth": float(rows["depth"][worst]),
+        "busy": 100 * float(rows["depth"][worst]),
         "count": len(rows),
-        "all": len(series.frame),
+        "all": len(series.samples),
     }
 
 

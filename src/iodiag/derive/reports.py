@@ -1,0 +1,52 @@
+"""The samples of several devices side by side, report by report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.derive.samples import Samples
+from iodiag.derive.view import REPORTS, DeviceSeries
+
+Floats = npt.NDArray[np.float64]
+Keys = npt.NDArray[np.int64]
+
+
+def report_keys(samples: Samples) -> Keys:
+    """A number per sample that is the same in the samples of one report."""
+    return np.asarray(samples["stream"] * REPORTS + samples["report"], dtype=np.int64)
+
+
+def once(series: DeviceSeries) -> Samples:
+    """A device's samples, of each report the first; their keys rise."""
+    keys = report_keys(series.samples)
+    if (keys[1:] > keys[:-1]).all():
+        return series.samples
+    return series.samples[np.unique(keys, return_index=True)[1]]
+
+
+def total_of(parts: Sequence[Samples], column: str, reports: Keys) -> Floats:
+    """A column summed over devices in each report; NaN where none of them has a value.
+
+    Of samples as `once` gives them. What rounding takes off a sum is added to the next term (Kahan 1965).
+    """
+    total, excess, is_any = np.zeros(len(reports)), np.zeros(len(reports)), np.zeros(len(reports), dtype=bool)
+    for part in parts:
+        data = _at(reports, part, column)
+        known = ~np.isnan(data)
+        term = data - excess
+        summed = total + term
+        excess = np.where(known, summed - total - term, excess)
+        total = np.where(known, summed, total)
+        is_any |= known
+    return np.where(is_any, total, np.nan)
+
+
+def _at(reports: Keys, part: Samples, column: str) -> Floats:
+    keys, data = report_keys(part), part.floats(column)
+    if np.array_equal(keys, reports):
+        return data
+    places = np.minimum(np.searchsorted(keys, reports), len(keys) - 1)
+    return np.where(keys[places] == reports, data[places], np.nan)
