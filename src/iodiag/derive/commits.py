@@ -20,7 +20,7 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import MOST_WINDOWS, episodes, is_sustained, longest
 from iodiag.derive.facts import number, word
 from iodiag.derive.grading import confidence
-from iodiag.derive.host import Convoy, CpuShares, convoy, cpu_all, cpu_shares
+from iodiag.derive.host import Convoy, CpuShares, convoy, cpu_shares
 from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -368,7 +368,7 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
     settings = tuple([f for f in told if not number(f, "is_prose") > 0] or told)
     durable = [is_durable(fact) for fact in settings]
     return Witnesses(
-        cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else cpu_all(view)),
+        cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else view.cpu_all),
         convoy=_convoy(view, limits),
         sessions=sessions,
         in_commit=100 * waiting / active if active >= 4 else float("nan"),

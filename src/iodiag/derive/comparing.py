@@ -13,7 +13,6 @@ from iodiag.derive import weighted
 from iodiag.derive.applications import applications
 from iodiag.derive.changes import AFTER, BEFORE, Sums, bunched, change, is_over_time, judged
 from iodiag.derive.evidence import cite
-from iodiag.derive.host import cpu_all
 from iodiag.derive.matched import MIXED, at_matched_load
 from iodiag.derive.pairing import HARDLY, LEAST_SHARE, Pair, pair
 from iodiag.derive.queueing import LEAST_REQUESTS
@@ -367,10 +366,10 @@ def _cpu_evidence(rows: pd.DataFrame, when: str) -> Evidence:
 
 def _cpu_rows(view: View, devices: Iterable[DeviceSeries]) -> pd.DataFrame | None:
     """The CPU rows from the first to the last report in which a device had load; all where none had."""
-    cpu = cpu_all(view)
-    if cpu is None:
+    if view.cpu_all is None:
         return None
-    cpu = cpu.assign(available_pct=weighted.values(cpu, "idle_pct") + weighted.values(cpu, "iowait_pct"))
+    available = view.cpu_all.floats("idle_pct") + view.cpu_all.floats("iowait_pct")
+    cpu = view.cpu_all.with_columns(available_pct=available).frame
     loaded = [series.loaded.frame for series in devices if len(series.loaded)]
     if not loaded:
         return cpu

@@ -65,18 +65,18 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
 
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
     """CPU samples whose shares of time do not add up."""
-    cpu = view.table("cpu")
-    if cpu is None or not set(_SHARES) <= set(cpu.columns):
+    cpu = view.samples("cpu")
+    if cpu is None or not set(_SHARES) <= cpu.names.keys():
         return
-    sums = cpu[list(_SHARES)].sum(axis=1, skipna=False).to_numpy(dtype=np.float64)
-    rows = cpu[(np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)]
-    if len(rows):
-        worst = float(sums[(np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)][0])
-        yield cite(
-            rows,
-            "{count} CPU samples add up to something else, the first to {sum:.1f} %",
-            {"count": len(rows), "sum": worst},
-        )
+    sums = np.sum([cpu.floats(name) for name in _SHARES], axis=0)
+    is_off = (np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)
+    if is_off.any():
+        text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
+        values: dict[str, float | str] = {
+            "count": int(np.count_nonzero(is_off)),
+            "sum": float(sums[is_off][0]),
+        }
+        yield cite(cpu[is_off], text, values)
 
 
 def _is_from(kernel: str | None, least: tuple[int, int]) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import say
-from iodiag.derive.host import cpu_all
 from iodiag.derive.view import View
 from iodiag.model.finding import SEVERITIES, Finding, Outcome, Severity
 
@@ -98,7 +97,7 @@ def _elsewhere(findings: Sequence[Finding], views: Sequence[View]) -> str:
 
 def _of_cpu(view: View) -> str:
     """Whether the host's CPUs were taken or busy in most samples."""
-    cpu = cpu_all(view)
+    cpu = view.cpu_all
     if cpu is None:
         return ""
     shares = [weighted.values(cpu, f"{name}_pct") for name in ("user", "nice", "system")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 
 
@@ -19,7 +19,7 @@ class CpuShares:
     as what it is: idle time.
     """
 
-    rows: weighted.Rows = field(repr=False)
+    rows: Samples = field(repr=False)
     idle: float
     iowait: float
     busy: float
@@ -53,12 +53,7 @@ class CpuShares:
         }
 
 
-def cpu_all(view: View) -> pd.DataFrame | None:
-    """The rows of the CPU `all`, or None."""
-    return None if view.cpu_all is None else view.cpu_all.frame
-
-
-def cpu_shares(rows: weighted.Rows | None) -> CpuShares | None:
+def cpu_shares(rows: Samples | None) -> CpuShares | None:
     """The shares over some CPU rows; None without rows or without idle and iowait in them."""
     if rows is None or not len(rows):
         return None
@@ -78,7 +73,7 @@ class Convoy:
     `dispersion` the variance over the mean, 1 for tasks that come and go on their own.
     """
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     empty: float
     crowded: float
     crowd: float
@@ -103,10 +98,10 @@ CROWD_WITHOUT_CPU_COUNT = 8.0
 
 def convoy(view: View) -> Convoy | None:
     """The pattern of runnable tasks over the whole capture; None with fewer than eight samples."""
-    queue = view.table("queue")
+    queue = view.samples("queue")
     if queue is None or "run_queue" not in queue:
         return None
-    rows = queue[queue["run_queue"].notna()]
+    rows = queue[~np.isnan(queue.floats("run_queue"))]
     counts = weighted.values(rows, "run_queue")
     if len(counts) < LEAST_CONVOY_SAMPLES or counts.mean() == 0:
         return None

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import commits, saturation, weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite
 from iodiag.derive.grading import confidence
-from iodiag.derive.host import CpuShares, cpu_all, cpu_shares
+from iodiag.derive.host import CpuShares, cpu_shares
+from iodiag.derive.samples import Samples
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import IDLE_IOS_PER_S, View
-from iodiag.derive.waiting import blocked, rows_at
+from iodiag.derive.waiting import blocked, by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Severity
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
@@ -84,7 +84,7 @@ def _is_sure(load: Load) -> bool:
 
 
 def _beside_commits(view: View, limits: Limits) -> Side | None:
-    if cpu_all(view) is None:
+    if view.cpu_all is None:
         return None
     judgement = commits.judge(view, _defaults(commits.THRESHOLDS))
     cpu = judgement.witnesses.cpu
@@ -100,7 +100,7 @@ def _beside_commits(view: View, limits: Limits) -> Side | None:
 
 def _high(view: View, limits: Limits) -> Side | str | None:
     """High iowait: beside an idle disk, beside one request at a time, or with nothing to hold it against."""
-    cpu = cpu_all(view)
+    cpu = view.cpu_all
     if cpu is None:
         return None
     rows = longest(cpu, np.asarray(weighted.values(cpu, "iowait_pct") >= LEAVE * limits.high))
@@ -112,9 +112,10 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     at_most: Confidence = "high" if is_sustained(rows) else "low"
     if disk is not None:
         return _beside_disks(view, disk, shares, waiting, at_most, limits)
-    if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= set(paging):
+    if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
         return "iowait is high, and nothing shows what the devices did; iostat -x would settle it"
-    moved = float((paging["pgpgin_kb_per_s"] + paging["pgpgout_kb_per_s"]).median())
+    traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
+    moved = float(np.median(traffic[~np.isnan(traffic)]))
     if moved > IDLE_IOS_PER_S * KB_PER_PAGE:
         return "iowait is high beside real traffic; iostat -x would tell whether requests queue"
     evidence = cite(paging, "bytes read and written: {moved:.0f} kB/s in the median sample", {"moved": moved})
@@ -123,21 +124,22 @@ def _high(view: View, limits: Limits) -> Side | str | None:
 
 def _beside_disks(
     view: View,
-    disk: pd.DataFrame,
+    disk: Samples,
     shares: CpuShares,
-    waiting: tuple[pd.DataFrame, float] | None,
+    waiting: tuple[Samples, float] | None,
     at_most: Confidence,
     limits: Limits,
 ) -> Side | None:
+    parts = dict(by_device(disk))
     means = {
-        str(name): {column: weighted.mean(rows, column) for column in ("depth", "util", "ios_per_s")}
-        for name, rows in disk.groupby("device", observed=True)
+        name: {column: weighted.mean(rows, column) for column in ("depth", "util", "ios_per_s")}
+        for name, rows in parts.items()
     }
     if not means or any(np.isnan(mean["depth"]) for mean in means.values()):
         return None
     name = max(means, key=lambda device: means[device]["depth"])
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
-    rows = disk[disk["device"].astype(str) == name]
+    rows = parts[name]
     if depth < 0.1 and not util >= 0.05:
         text = "no device had anything to do: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})

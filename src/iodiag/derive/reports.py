@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.derive.samples import Samples
-from iodiag.derive.view import REPORTS, DeviceSeries
+from iodiag.derive.view import REPORTS, DeviceSeries, report_numbers
 
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]
+Places = npt.NDArray[np.intp]
 
 
 def report_keys(samples: Samples) -> Keys:
@@ -42,6 +43,15 @@ def total_of(parts: Sequence[Samples], column: str, reports: Keys) -> Floats:
         total = np.where(known, summed, total)
         is_any |= known
     return np.where(is_any, total, np.nan)
+
+
+def paired(samples: Samples, others: Samples) -> tuple[Places, Places]:
+    """Which samples are of a report that `others` have a sample of: their places, and the first of that."""
+    wanted, keys = report_numbers(samples, others)
+    known, first = np.unique(keys, return_index=True)
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    found = np.flatnonzero(known[places] == wanted)
+    return found, first[places[found]]
 
 
 def _at(reports: Keys, part: Samples, column: str) -> Floats:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import numpy as np
+import numpy.typing as npt
 
 from iodiag.derive import weighted
 from iodiag.derive.facts import word
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.model.units import KB_PER_PAGE
 
 
-def swapped(view: View) -> pd.DataFrame | None:
+def swapped(view: View) -> Samples | None:
     """The swapping table with `in_kb` and `out_kb` per second, and `both_kb` their sum.
 
     sar counts pages; they are taken for 4 kB, their size on all but some arm64 and POWER hosts.
     """
-    table = view.table("swapping")
+    table = view.samples("swapping")
     if table is None:
         return None
-    frame = table.copy()
-    for direction in ("in", "out"):
-        pages = weighted.values(frame, f"pages_{direction}_per_s") * KB_PER_PAGE
-        frame[f"{direction}_kb"] = pd.Series(
-            weighted.values(frame, f"swap_{direction}_kb_per_s"), index=frame.index
-        ).fillna(pd.Series(pages, index=frame.index))
-    frame["both_kb"] = frame["in_kb"] + frame["out_kb"]
-    return frame
+    came, went = (_kb(table, direction) for direction in ("in", "out"))
+    return table.with_columns(in_kb=came, out_kb=went, both_kb=came + went)
+
+
+def _kb(table: Samples, direction: str) -> npt.NDArray[np.float64]:
+    kb = weighted.values(table, f"swap_{direction}_kb_per_s")
+    pages = weighted.values(table, f"pages_{direction}_per_s")
+    return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)
 
 
 def swap_devices(view: View) -> tuple[str, ...]:

@@ -198,10 +198,16 @@ class View:
 
 def same_reports(samples: Samples, others: Samples) -> npt.NDArray[np.bool_]:
     """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
+    own, wanted = report_numbers(samples, others)
+    return np.isin(own, wanted)
+
+
+def report_numbers(*tables: Samples) -> list[npt.NDArray[np.int64]]:
+    """Per sample of each table a number that is the same in all tables for samples of one report."""
     numbers: dict[str, int] = {}
     keys = []
-    for one in (samples, others):
+    for one in tables:
         codes, names = numbered(one["source"])
         own = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
         keys.append((own[codes] * SEGMENTS + one["segment"]) * REPORTS + one["report"])
-    return np.isin(*keys)
+    return keys

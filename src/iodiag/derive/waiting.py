@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import Samples
+from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.view import DeviceSeries, View, same_reports
 
 
-def rows_at(view: View, table: str, rows: Samples | pd.DataFrame) -> pd.DataFrame | None:
+def rows_at(view: View, table: str, rows: weighted.Rows) -> Samples | None:
     """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
 
     vmstat beside iostat is a source of its own; then its whole capture stands for the window.
     """
-    frame, samples = view.table(table), view.samples(table)
-    if frame is None or samples is None:
+    samples = view.samples(table)
+    if samples is None:
         return None
     same = same_reports(samples, Samples.of(rows))
-    return frame[same] if same.any() else frame
+    return samples[same] if same.any() else samples
 
 
-def blocked(view: View, rows: Samples | pd.DataFrame) -> tuple[pd.DataFrame, float] | None:
+def by_device(disk: Samples) -> Iterator[tuple[str, Samples]]:
+    """The rows of each device, by name."""
+    number, names = numbered(disk["device"])
+    for name, place in sorted(zip(names, range(len(names)), strict=True)):
+        yield name, disk[number == place]
+
+
+def blocked(view: View, rows: weighted.Rows) -> tuple[Samples, float] | None:
     """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
     return _mean(view, "queue", "blocked", rows)
 
 
-def pressure(view: View, rows: Samples | pd.DataFrame, state: str) -> tuple[pd.DataFrame, float] | None:
+def pressure(view: View, rows: weighted.Rows, state: str) -> tuple[Samples, float] | None:
     """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
     return _mean(view, "pressure", f"io_{state}_pct", rows)
 
 
-def is_any_busy(
-    view: View, devices: Iterable[DeviceSeries], rows: Samples | pd.DataFrame, util_pct: float, depth: float
-) -> bool:
-    """Whether one of some devices was that busy, or held that many requests, during `rows`."""
-    meanwhile = rows_at(view, "disk", rows)
+def is_any_busy(devices: Iterable[DeviceSeries], rows: weighted.Rows, util_pct: float, depth: float) -> bool:
+    """Whether one of some devices was that busy, or held that many requests, during a device's `rows`."""
     for device in devices:
-        own = None if meanwhile is None else meanwhile[meanwhile["device"] == device.name]
-        if own is not None and len(own):
+        own = device.samples[same_reports(device.samples, Samples.of(rows))]
+        if len(own):
             is_busy = weighted.mean(own, "util_pct") >= util_pct
             if is_busy or weighted.mean(own, "queue_depth") >= depth:
                 return True
     return False
 
 
-def _mean(
-    view: View, table: str, column: str, rows: Samples | pd.DataFrame
-) -> tuple[pd.DataFrame, float] | None:
+def _mean(view: View, table: str, column: str, rows: weighted.Rows) -> tuple[Samples, float] | None:
     found = rows_at(view, table, rows)
     if found is None or column not in found:
         return None
-    found = found[found[column].notna()]
+    found = found[~np.isnan(found.floats(column))]
     mean = weighted.mean(found, column, table) if len(found) else float("nan")
     return None if np.isnan(mean) else (found, mean)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask, longest
@@ -47,7 +46,7 @@ class Blocked:
 
     inside: float
     outside: float
-    queue: pd.DataFrame | None = field(default=None, repr=False)
+    queue: Samples | None = field(default=None, repr=False)
 
 
 def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
@@ -81,7 +80,7 @@ def blocked_by(view: View, found: Floods) -> Blocked:
     return Blocked(_blocked(queue), _blocked(rows_at(view, "queue", found.outside)), queue)
 
 
-def _blocked(rows: pd.DataFrame | None) -> float:
+def _blocked(rows: Samples | None) -> float:
     return weighted.mean(rows, "blocked", "queue") if rows is not None else float("nan")
 
 
@@ -109,11 +108,11 @@ class Throttle:
     `share` is dirty memory in per cent of what can be dirtied.
     """
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     share: float
     dirty_kb: float
     blocked: float
-    queue: pd.DataFrame | None = field(default=None, repr=False)
+    queue: Samples | None = field(default=None, repr=False)
 
 
 def throttle(view: View, least_share: float) -> Throttle | None:
@@ -121,14 +120,14 @@ def throttle(view: View, least_share: float) -> Throttle | None:
 
     What can be dirtied is what is available; older sar prints free, buffers and cache instead.
     """
-    memory = view.table("memory")
+    memory = view.samples("memory")
     if memory is None or "dirty_kb" not in memory:
         return None
     parts = [weighted.values(memory, f"{name}_kb") for name in ("free", "buffers", "cached")]
     available = weighted.values(memory, "available_kb")
     base = np.where(np.isnan(available), parts[0] + parts[1] + parts[2], available)
-    frame = memory.assign(dirty_share=100 * weighted.values(memory, "dirty_kb") / np.maximum(base, 1.0))
-    rows = longest(frame, np.asarray(weighted.values(frame, "dirty_share") >= least_share))
+    share = 100 * weighted.values(memory, "dirty_kb") / np.maximum(base, 1.0)
+    rows = longest(memory.with_columns(dirty_share=share), share >= least_share)
     if rows is None:
         return None
     queue = rows_at(view, "queue", rows)

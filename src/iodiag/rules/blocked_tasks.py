@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
+from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import View
-from iodiag.derive.waiting import rows_at
+from iodiag.derive.waiting import by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
@@ -35,27 +35,26 @@ LEAVE = 0.8
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; the cause is for the other rules to say."""
-    queue = view.table("queue")
+    queue = view.samples("queue")
     if queue is None:
         return
-    is_direct = "blocked" in queue and bool(queue["blocked"].notna().any())
+    is_direct = view.has("queue", "blocked")
     least = max(limits.tasks, float(view.cpus or 0))
     counts = weighted.values(queue, "blocked") if is_direct else _beyond_runnable(queue)
-    frame = queue.assign(waiting=counts)
-    rows = longest(frame, np.asarray(counts >= LEAVE * least))
+    rows = longest(queue.with_columns(waiting=counts), np.asarray(counts >= LEAVE * least))
     mean = weighted.mean(rows, "waiting") if rows is not None else 0.0
-    is_short = rows is not None and not is_sustained(rows) and len(rows) < len(frame)
+    is_short = rows is not None and not is_sustained(rows) and len(rows) < len(queue)
     if rows is None or mean < least or len(rows) < limits.samples or is_short:
         yield Outcome(RULE.id, "clear", (), "few tasks are blocked on I/O, or for a moment only")
         return
     yield _finding(view, rows, mean, is_direct, limits)
 
 
-def _beyond_runnable(queue: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _beyond_runnable(queue: Samples) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.asarray(weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue"))
 
 
-def _finding(view: View, rows: pd.DataFrame, mean: float, is_direct: bool, limits: Limits) -> Finding:
+def _finding(view: View, rows: Samples, mean: float, is_direct: bool, limits: Limits) -> Finding:
     devices = list(_devices(view, rows, mean, limits))
     points = 1 + 2 * is_direct + (view.cpus is not None) + any(item.weighs == "for" for item in devices)
     at_most: Confidence = "high" if is_sustained(rows) and is_direct else "low"
@@ -85,14 +84,15 @@ def _finding(view: View, rows: pd.DataFrame, mean: float, is_direct: bool, limit
     )
 
 
-def _devices(view: View, rows: pd.DataFrame, mean: float, limits: Limits) -> Iterator[Evidence]:
+def _devices(view: View, rows: Samples, mean: float, limits: Limits) -> Iterator[Evidence]:
     """How the blocked tasks compare with the requests in flight at the top of the stacks."""
     disk = rows_at(view, "disk", rows)
     if disk is None or "depth" not in disk:
         return
     tops = topmost(view, {series.name: None for series in view.devices})
-    at_top = disk[disk["device"].astype(str).isin(list(tops))]
-    depths = [weighted.mean(part, "depth") for _, part in at_top.groupby("device", observed=True)]
+    number, names = numbered(disk["device"])
+    at_top = disk[np.isin(number, [place for place, name in enumerate(names) if name in tops])]
+    depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
     total = float(np.nansum(depths))
     values: dict[str, float | str] = {
         "tasks": mean,

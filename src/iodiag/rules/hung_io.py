@@ -124,7 +124,7 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
 
 def _witnesses(view: View, stall: Stall) -> Iterator[Evidence]:
     waiting = blocked(view, stall.rows)
-    if waiting is not None and waiting[1] >= 1 and waiting[0]["source"].iloc[0] == stall.rows["source"][0]:
+    if waiting is not None and waiting[1] >= 1 and waiting[0]["source"][0] == stall.rows["source"][0]:
         yield cite(waiting[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": waiting[1]})
     full = pressure(view, stall.rows, "full")
     if full is not None and full[1] >= 80:

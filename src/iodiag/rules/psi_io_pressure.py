@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
-from iodiag.derive.waiting import blocked, rows_at
+from iodiag.derive.waiting import blocked, by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
@@ -34,12 +34,10 @@ _COLUMNS = ("", "_10s", "_60s")
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; what makes the tasks wait is for the other rules to say."""
-    table = view.table("pressure")
+    table = view.samples("pressure")
     if table is None:
         return
-    kind = next(
-        (k for k in _COLUMNS if table.get(f"io_some{k}_pct", pd.Series(dtype=float)).notna().any()), ""
-    )
+    kind = next((kind for kind in _COLUMNS if view.has("pressure", f"io_some{kind}_pct")), "")
     some = weighted.values(table, f"io_some{kind}_pct")
     full = weighted.values(table, f"io_full{kind}_pct")
     rows = longest(table, np.asarray((some >= LEAVE * limits.some) | (full >= LEAVE * limits.full)))
@@ -57,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, rows, kind, shares[0], shares[1], limits)
 
 
-def _finding(view: View, rows: pd.DataFrame, kind: str, some: float, full: float, limits: Limits) -> Finding:
+def _finding(view: View, rows: Samples, kind: str, some: float, full: float, limits: Limits) -> Finding:
     waiting = blocked(view, rows)
     severity: Severity = "notice"
     if waiting is not None and waiting[1] < limits.waiters:
@@ -93,7 +91,7 @@ def _finding(view: View, rows: pd.DataFrame, kind: str, some: float, full: float
     )
 
 
-def _waiters(waiting: tuple[pd.DataFrame, float] | None, limits: Limits) -> Iterator[Evidence]:
+def _waiters(waiting: tuple[Samples, float] | None, limits: Limits) -> Iterator[Evidence]:
     if waiting is None:
         return
     values: dict[str, float | str] = {"tasks": waiting[1]}
@@ -104,12 +102,12 @@ def _waiters(waiting: tuple[pd.DataFrame, float] | None, limits: Limits) -> Iter
         yield cite(waiting[0], text, values, weighs="against", worst="blocked")
 
 
-def _devices(view: View, rows: pd.DataFrame) -> Iterator[Evidence]:
+def _devices(view: View, rows: Samples) -> Iterator[Evidence]:
     """Said when the disks cannot be it: nothing in flight while tasks wait."""
     disk = rows_at(view, "disk", rows)
     if disk is None or "depth" not in disk:
         return
-    depths = {name: weighted.mean(part, "depth") for name, part in disk.groupby("device", observed=True)}
+    depths = {name: weighted.mean(part, "depth") for name, part in by_device(disk)}
     deepest = max(depths, key=lambda name: np.nan_to_num(depths[name]))
     if depths[deepest] < 0.1:
         text = "no device had more than {depth} requests in flight: NFS, a limit above them, or a stuck one"

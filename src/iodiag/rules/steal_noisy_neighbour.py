@@ -17,15 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.host import cpu_all
+from iodiag.derive.ranks import together
+from iodiag.derive.reports import paired
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
-from iodiag.derive.waiting import rows_at
+from iodiag.derive.waiting import by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
@@ -35,7 +36,7 @@ LEAST_PAIRS = 8
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host."""
-    cpu = cpu_all(view)
+    cpu = view.cpu_all
     steal = weighted.values(cpu, "steal_pct") if cpu is not None else np.array([])
     rows = longest(cpu, np.asarray(steal >= LEAVE * limits.possible)) if cpu is not None else None
     mean = weighted.mean(rows, "steal_pct", "cpu") if rows is not None else 0.0
@@ -49,7 +50,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, rows, mean, limits)
 
 
-def _finding(view: View, rows: pd.DataFrame, mean: float, limits: Limits) -> Finding:
+def _finding(view: View, rows: Samples, mean: float, limits: Limits) -> Finding:
     slowed = list(_slowed(view, rows, limits))
     points = 1 + 2 * (mean >= limits.likely) + len(slowed)
     long_enough = len(rows) >= limits.samples and is_sustained(rows, samples=3, least_seconds=3)
@@ -80,26 +81,28 @@ def _finding(view: View, rows: pd.DataFrame, mean: float, limits: Limits) -> Fin
     )
 
 
-def _slowed(view: View, rows: pd.DataFrame, limits: Limits) -> Iterator[Evidence]:
+def _slowed(view: View, rows: Samples, limits: Limits) -> Iterator[Evidence]:
     """The busiest device, where its latency rises and falls with steal."""
-    cpu, keys = cpu_all(view), ["source", "segment", "report"]
-    disk = rows_at(view, "disk", rows)
+    cpu, disk = view.cpu_all, rows_at(view, "disk", rows)
     if cpu is None or disk is None or "await_ms" not in disk:
         return
-    name = disk.groupby("device", observed=True)["ios_per_s"].mean().idxmax()
-    whole = view.series(str(name))
+    rates = {name: float(np.nanmean(part.floats("ios_per_s"))) for name, part in by_device(disk)}
+    whole = view.series(max(rates, key=lambda name: np.nan_to_num(rates[name], nan=-1.0)))
     if whole is None:
         return
-    pairs = whole.frame.astype({"source": str}).merge(
-        cpu[[*keys, "steal_pct"]].astype({"source": str}), on=keys
-    )
-    pairs = pairs[pairs["await_ms"] > 0]
-    if len(pairs) < LEAST_PAIRS or pairs["steal_pct"].nunique() < 3:
+    own, other = paired(whole.samples, cpu)
+    pairs = whole.samples[own].with_columns(steal_pct=cpu.floats("steal_pct")[other])
+    pairs = pairs[pairs.floats("await_ms") > 0]
+    steal = pairs.floats("steal_pct")
+    if len(pairs) < LEAST_PAIRS or len(np.unique(steal[~np.isnan(steal)])) < 3:
         return
-    # Spearman's coefficient is Pearson's of the ranks
-    together = float(np.corrcoef(pairs["steal_pct"].rank(), pairs["await_ms"].rank())[0, 1])
-    if together >= limits.correlation:
-        values: dict[str, float | str] = {"device": str(name), "together": together, "pairs": len(pairs)}
+    correlation = together(steal, pairs.floats("await_ms"))
+    if correlation >= limits.correlation:
+        values: dict[str, float | str] = {
+            "device": whole.name,
+            "together": correlation,
+            "pairs": len(pairs),
+        }
         text = "latency of {device} goes with steal: rank correlation {together:.2f} over {pairs} samples"
         yield cite(pairs, text, values, worst="await_ms")
 

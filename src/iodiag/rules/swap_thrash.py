@@ -17,12 +17,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import episodes, is_sustained
 from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.grading import confidence, when
+from iodiag.derive.reports import paired
+from iodiag.derive.samples import Samples
 from iodiag.derive.swapping import swap_devices, swapped
 from iodiag.derive.view import IDLE_KB_PER_S, View
 from iodiag.derive.waiting import rows_at
@@ -44,28 +45,19 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Outcome(RULE.id, "clear", (), _quiet(frame, limits))
 
 
-def _thrashes(view: View, frame: pd.DataFrame, limits: Limits) -> npt.NDArray[np.bool_]:
-    amount, moved = weighted.values(frame, "both_kb"), view.table("paging")
+def _thrashes(view: View, frame: Samples, limits: Limits) -> npt.NDArray[np.bool_]:
+    amount, moved = weighted.values(frame, "both_kb"), view.samples("paging")
     enough = amount >= LEAVE * limits.swapped_kb
-    if moved is not None and {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= set(moved):
-        per_report = moved.assign(all_kb=moved["pgpgin_kb_per_s"] + moved["pgpgout_kb_per_s"])
-        joined = _keyed(frame).merge(
-            _keyed(per_report, "all_kb").drop_duplicates(_KEYS), on=_KEYS, how="left"
-        )
-        all_kb = joined["all_kb"].to_numpy(dtype=np.float64)
+    if moved is not None:
+        own, other = paired(frame, moved)
+        all_kb = np.full(len(frame), np.nan)
+        all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
     both = (weighted.values(frame, "in_kb") > 0) & (weighted.values(frame, "out_kb") > 0)
     return np.asarray(enough & both)
 
 
-_KEYS = ["source", "segment", "report"]
-
-
-def _keyed(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    return frame[[*_KEYS, *columns]].astype({"source": str})
-
-
-def _quiet(frame: pd.DataFrame, limits: Limits) -> str:
+def _quiet(frame: Samples, limits: Limits) -> str:
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
         return "next to nothing is swapped"
@@ -76,13 +68,14 @@ def _quiet(frame: pd.DataFrame, limits: Limits) -> str:
     return "swapping both ways at once never lasts"
 
 
-def _finding(view: View, rows: pd.DataFrame, limits: Limits) -> Finding:
+def _finding(view: View, rows: Samples, limits: Limits) -> Finding:
     witnesses = list(_witnesses(view, rows, limits))
     amount = weighted.mean(rows, "both_kb")
     points = 1 + (amount >= limits.swapped_kb) + sum(weight for weight, _ in witnesses)
     at_most: Confidence = "high" if amount >= limits.swapped_kb else "low"
     sure = confidence(points, at_most=at_most)
-    stalled = weighted.mean(_or_empty(rows_at(view, "pressure", rows)), "memory_full_pct", "pressure")
+    pressed = rows_at(view, "pressure", rows)
+    stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
     severity: Severity = "critical" if stalled >= limits.stand_still else "warning"
     values: dict[str, float | str] = {
         "in_kb": weighted.mean(rows, "in_kb"),
@@ -113,11 +106,7 @@ def _finding(view: View, rows: pd.DataFrame, limits: Limits) -> Finding:
     )
 
 
-def _or_empty(rows: pd.DataFrame | None) -> pd.DataFrame:
-    return rows if rows is not None else pd.DataFrame({"interval_s": []})
-
-
-def _witnesses(view: View, rows: pd.DataFrame, limits: Limits) -> Iterator[tuple[int, Evidence]]:
+def _witnesses(view: View, rows: Samples, limits: Limits) -> Iterator[tuple[int, Evidence]]:
     paging, queue = rows_at(view, "paging", rows), rows_at(view, "queue", rows)
     pressure = rows_at(view, "pressure", rows)
     if paging is not None:

@@ -89,7 +89,7 @@ def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -
                 if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
                     yield cite_fact(fact)
     others = [other for other in view.devices if not are_related(view, series.name, other.name)]
-    if not is_any_busy(view, others, level.rows, limits.most_util, level.depth):
+    if not is_any_busy(others, level.rows, limits.most_util, level.depth):
         yield from _waiters(view, level, limits)
     yield from _applications(view, series, level, limits)
 
