@@ -9,15 +9,15 @@ over samples of the same reports only, and a ratio is one of sums.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive import weighted
+from iodiag.derive.reports import side_by_side
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
@@ -194,9 +194,9 @@ def array_of(view: View, device: Device) -> Array | None:
 def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
     """The array with its samples and those of its legs, report by report."""
     if series is not None:
-        rows, *leg_rows = aligned((series, *array.legs))
+        rows, *leg_rows = (own.frame for own in side_by_side((series, *array.legs)))
     else:
-        leg_rows = aligned(array.legs)
+        leg_rows = [own.frame for own in side_by_side(array.legs)]
         rows = leg_rows[0][[name for name in _PLACE if name in leg_rows[0]]]
     array = replace(array, rows=rows, leg_rows=tuple(leg_rows), missing=())
     return replace(array, rows=_with_sums(array))
@@ -234,22 +234,6 @@ _ACCOUNTED = (
     "legs_ios_per_s",
     "excess_read_kb_per_s",
 )
-
-
-def aligned(devices: Sequence[DeviceSeries]) -> list[pd.DataFrame]:
-    """The samples of several devices in the reports that all of them have, row by row."""
-    keys = [_report_keys(series.frame) for series in devices]
-    common = reduce(np.intersect1d, keys)
-    result = []
-    for series, own in zip(devices, keys, strict=True):
-        places, first = np.unique(own, return_index=True)
-        result.append(series.frame.iloc[first[np.searchsorted(places, common)]].reset_index(drop=True))
-    return result
-
-
-def _report_keys(frame: pd.DataFrame) -> npt.NDArray[np.int64]:
-    stream, report = frame["stream"].to_numpy(dtype=np.int64), frame["report"].to_numpy(dtype=np.int64)
-    return np.asarray(stream * 10_000_000 + report)
 
 
 def _leg(view: View, member: str) -> DeviceSeries | None:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import episodes, seconds
-from iodiag.derive.joins import Array, aligned, arrays
+from iodiag.derive.episodes import longest_stretch, seconds
+from iodiag.derive.joins import Array, arrays
+from iodiag.derive.reports import side_by_side
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.siblings import equal_rates
 from iodiag.derive.view import DeviceSeries, View
 
@@ -54,7 +55,7 @@ class Comparison:
 
     peers: Peers
     slow: int
-    rows: tuple[pd.DataFrame, ...] = field(repr=False)
+    rows: tuple[Samples, ...] = field(repr=False)
     latency: str
     rate: str
     ratios: Floats = field(repr=False)
@@ -63,7 +64,7 @@ class Comparison:
     is_equal_load: bool
 
     @property
-    def window(self) -> pd.DataFrame:
+    def window(self) -> Samples:
         """The samples of the slow one."""
         return self.rows[self.slow]
 
@@ -84,7 +85,7 @@ class Comparison:
     @property
     def captures(self) -> int:
         """From how many captures the samples are."""
-        return int(self.window["stream"].nunique())
+        return len(np.unique(self.window["stream"]))
 
 
 def peer_groups(view: View) -> Iterator[Peers]:
@@ -118,18 +119,18 @@ def _bottom(view: View, leg: DeviceSeries) -> DeviceSeries | None:
 
 def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comparison]:
     """The slowest peer over all samples under load, then by capture, then over the longest slow stretch."""
-    rows = aligned(peers.devices)
+    rows = side_by_side(peers.devices)
     columns = _comparable(rows)
     if columns is None:
         return
     latency, rate = columns
-    waits = np.array([weighted.values(frame, latency) for frame in rows])
-    rates = np.array([weighted.values(frame, rate) for frame in rows])
+    waits = np.array([weighted.values(own, latency) for own in rows])
+    rates = np.array([weighted.values(own, rate) for own in rows])
     lengths = np.nan_to_num(weighted.values(rows[0], "interval_s"), nan=1.0)
-    loaded = (rates * lengths >= 1).all(axis=0) & (waits > 0).all(axis=0)
+    loaded = np.asarray((rates * lengths >= 1).all(axis=0) & (waits > 0).all(axis=0))
     if not loaded.any():
         return
-    rows = [frame.iloc[np.flatnonzero(loaded)] for frame in rows]
+    rows = [own[loaded] for own in rows]
     ratios = _ratios(waits[:, loaded])
     slow = int(np.argmax(np.median(ratios, axis=1)))
     whole = _comparison(peers, slow, rows, (latency, rate))
@@ -139,24 +140,23 @@ def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comp
     yield from _by_capture(peers, rows, (latency, rate))
     for number in range(len(rows)):
         mask = (ratios[number] >= ratio) & (ratios[number] == ratios.max(axis=0))
-        stretch = next(episodes(rows[number], mask), None)
-        if stretch is None or len(stretch) < _LONG_SAMPLES or not seconds(stretch) >= _LONG_SECONDS:
+        stretch = longest_stretch(rows[number], mask)
+        if stretch is None or stretch.stop - stretch.start < _LONG_SAMPLES:
             continue
-        yield _comparison(peers, number, [frame.loc[stretch.index] for frame in rows], (latency, rate))
+        if seconds(rows[number][stretch]) >= _LONG_SECONDS:
+            yield _comparison(peers, number, [own[stretch] for own in rows], (latency, rate))
 
 
-def _by_capture(peers: Peers, rows: Sequence[pd.DataFrame], columns: tuple[str, str]) -> Iterator[Comparison]:
+def _by_capture(peers: Peers, rows: Sequence[Samples], columns: tuple[str, str]) -> Iterator[Comparison]:
     """Each capture by itself, where there are several: their loads may have been others."""
-    streams = rows[0]["stream"].unique()
+    streams = np.unique(rows[0]["stream"])
     for stream in streams if len(streams) > 1 else ():
-        own = [frame[(frame["stream"] == stream).to_numpy()] for frame in rows]
-        ratios = _ratios(np.array([weighted.values(frame, columns[0]) for frame in own]))
+        own = [one[one["stream"] == stream] for one in rows]
+        ratios = _ratios(np.array([weighted.values(one, columns[0]) for one in own]))
         yield _comparison(peers, int(np.argmax(np.median(ratios, axis=1))), own, columns)
 
 
-def _comparison(
-    peers: Peers, slow: int, rows: Sequence[pd.DataFrame], columns: tuple[str, str]
-) -> Comparison:
+def _comparison(peers: Peers, slow: int, rows: Sequence[Samples], columns: tuple[str, str]) -> Comparison:
     latency, rate = columns
     ratios = _ratios(np.array([weighted.values(frame, latency) for frame in rows]))
     found = Comparison(
@@ -180,7 +180,7 @@ def _ratios(waits: Floats) -> Floats:
     return np.asarray((waits - HALF_DIGIT) / (others + HALF_DIGIT))
 
 
-def _comparable(rows: Sequence[pd.DataFrame]) -> tuple[str, str] | None:
+def _comparable(rows: Sequence[Samples]) -> tuple[str, str] | None:
     """The latency and rate columns in which the peers can be compared, or None.
 
     The mixed latency will do where all have the same mix of directions; else one direction's own.
@@ -200,7 +200,7 @@ def _comparable(rows: Sequence[pd.DataFrame]) -> tuple[str, str] | None:
     return f"{name}_await_ms", f"{name}s_per_s"
 
 
-def _read_share(frame: pd.DataFrame) -> float:
+def _read_share(frame: Samples) -> float:
     """Share of reads in the requests; in the bytes, where requests are not told apart."""
     reads, writes = weighted.mean(frame, "reads_per_s"), weighted.mean(frame, "writes_per_s")
     if not _splits_requests(frame):
@@ -208,12 +208,12 @@ def _read_share(frame: pd.DataFrame) -> float:
     return reads / (reads + writes) if reads + writes > 0 else 0.0
 
 
-def _splits_requests(frame: pd.DataFrame) -> bool:
+def _splits_requests(frame: Samples) -> bool:
     """Whether every sample tells reads from writes: sar does only where all go one way."""
     return not np.isnan(weighted.values(frame, "reads_per_s")).any()
 
 
-def _load_spread(rows: Sequence[pd.DataFrame]) -> float:
+def _load_spread(rows: Sequence[Samples]) -> float:
     """How far the loads are apart: bytes, and requests as they were before merging."""
     loads = [[weighted.mean(frame, "kb_per_s") for frame in rows]]
     merges = [

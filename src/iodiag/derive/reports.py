@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,16 @@ def once(series: DeviceSeries) -> Samples:
     if (keys[1:] > keys[:-1]).all():
         return series.samples
     return series.samples[np.unique(keys, return_index=True)[1]]
+
+
+def side_by_side(devices: Sequence[DeviceSeries]) -> list[Samples]:
+    """The samples of several devices in the reports that all of them have, row by row."""
+    parts = [once(series) for series in devices]
+    keys = [report_keys(part) for part in parts]
+    if all(np.array_equal(own, keys[0]) for own in keys[1:]):
+        return parts
+    common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), keys)
+    return [part[np.searchsorted(own, common)] for part, own in zip(parts, keys, strict=True)]
 
 
 def total_of(parts: Sequence[Samples], column: str, reports: Keys) -> Floats:

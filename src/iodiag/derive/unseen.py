@@ -19,6 +19,7 @@ import pandas as pd
 from iodiag.derive import weighted
 from iodiag.derive.parity import Geometry, Share, small_share
 from iodiag.derive.ranks import together
+from iodiag.derive.samples import Samples
 from iodiag.derive.siblings import is_physical, without_parts
 from iodiag.derive.view import View
 
@@ -45,7 +46,7 @@ class PageTraffic:
     write_size_kb: float
 
 
-def page_traffic(rows: Sequence[pd.DataFrame]) -> PageTraffic | None:
+def page_traffic(rows: Sequence[Samples]) -> PageTraffic | None:
     """What three and more devices have in common if they are members under small writes, or None.
 
     `rows` are their samples, row by row the same reports.
@@ -67,12 +68,12 @@ def page_traffic(rows: Sequence[pd.DataFrame]) -> PageTraffic | None:
     return PageTraffic(float(reads), float(writes), float(sizes[0]), float(sizes[1]))
 
 
-def _bios(frame: pd.DataFrame, direction: str) -> float:
+def _bios(frame: Samples, direction: str) -> float:
     """Requests per second before merging: those that were completed and those merged into them."""
     return weighted.mean(frame, f"{direction}s_per_s") + weighted.mean(frame, f"{direction}_merges_per_s")
 
 
-def _in_step(rows: Sequence[pd.DataFrame]) -> bool:
+def _in_step(rows: Sequence[Samples]) -> bool:
     """Whether reads rise and fall with writes, where there are samples enough and they do."""
     read, write = (
         np.sum([weighted.values(frame, f"{name}_kb_per_s") for frame in rows], axis=0)

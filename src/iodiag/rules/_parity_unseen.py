@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
-from iodiag.derive.joins import Array, aligned
+from iodiag.derive.joins import Array
 from iodiag.derive.parity import geometries
 from iodiag.derive.peers import peer_groups
+from iodiag.derive.reports import side_by_side
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.unseen import HostAccount, PageTraffic, host_account, page_traffic
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence
@@ -40,9 +41,9 @@ def unseen(view: View, known: Sequence[Array], bounds: Bounds) -> Iterator[dict[
     for devices, array in _candidates(view, known):
         if array is None and is_plain:
             continue
-        rows = aligned(devices)
-        writes = np.sum([weighted.values(frame, "write_kb_per_s") for frame in rows], axis=0)
-        rows = [frame.iloc[np.flatnonzero(writes >= bounds.least_kb)] for frame in rows]
+        rows = side_by_side(devices)
+        writes = np.sum([weighted.values(own, "write_kb_per_s") for own in rows], axis=0)
+        rows = [own[writes >= bounds.least_kb] for own in rows]
         found = page_traffic(rows)
         if found is not None:
             count += 1
@@ -73,7 +74,7 @@ def _candidates(
 def _members(
     devices: Sequence[DeviceSeries],
     array: Array | None,
-    rows: Sequence[pd.DataFrame],
+    rows: Sequence[Samples],
     found: PageTraffic,
     account: HostAccount | None,
 ) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _members(
         "write_size": found.write_size_kb,
         "pairs": found.reads / found.writes,
     }
-    evidence = [cite(pd.concat(rows, ignore_index=True), _PAGES, values, worst="write_kb_per_s")]
+    evidence = [cite(stacked(rows), _PAGES, values, worst="write_kb_per_s")]
     points, at_most = 1 + is_sustained(rows[0]), "low"
     if array is not None:
         origin: Values = {"origin": array.device.provenance.get("level", "the topology"), "array": array.name}

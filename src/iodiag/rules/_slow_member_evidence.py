@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite
 from iodiag.derive.peers import Comparison
+from iodiag.derive.reports import report_keys
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.spindles import is_spinning
 from iodiag.model.finding import Confidence, Evidence
 
@@ -30,7 +31,7 @@ class Case:
     found: Comparison
     points: float
     at_most: Confidence
-    gate: pd.DataFrame | None = field(repr=False)
+    gate: Samples | None = field(repr=False)
     is_busier: bool
     in_resync: float
 
@@ -40,13 +41,13 @@ class Case:
         return self.found.peers.devices[self.found.slow].name
 
 
-def gate(found: Comparison) -> pd.DataFrame | None:
+def gate(found: Comparison) -> Samples | None:
     """The array's samples of the window, where its latency is that of its slowest leg; else None."""
     array = found.peers.array
     if array is None or not found.peers.are_legs or not array.is_seen:
         return None
-    keys = ["stream", "report"]
-    rows = array.rows.merge(found.window[keys], on=keys)
+    rows = Samples.of(array.rows)
+    rows = rows[np.isin(report_keys(rows), report_keys(found.window))]
     own, legs = weighted.mean(rows, found.latency), sorted(found.latencies)
     is_slowest = abs(own - legs[-1]) <= GATE_WITHIN * legs[-1]
     return rows if is_slowest and legs[-1] >= GATE_AHEAD * legs[-2] else None
@@ -96,7 +97,7 @@ def numbers(found: Comparison) -> Values:
 def evidence(case: Case, disk: str) -> Iterator[Evidence]:
     """All that a comparison shows; `disk` is the disk at the bottom of the slow one."""
     found, said = case.found, numbers(case.found)
-    rows = pd.concat(found.rows, ignore_index=True)
+    rows = stacked(found.rows)
     yield from shown(case, disk)
     yield cite(
         rows,
@@ -125,12 +126,12 @@ def evidence(case: Case, disk: str) -> Iterator[Evidence]:
 def shown(case: Case, disk: str) -> Iterator[Evidence]:
     """By how much it is slower, which array waits for it, and which disk it is."""
     found, said = case.found, numbers(case.found)
-    rows = pd.concat(found.rows, ignore_index=True)
+    rows = stacked(found.rows)
     yield cite(rows, _ONE if len(found.window) == 1 else _RATIO, said, worst=found.latency)
     array = found.peers.array
     if case.gate is not None and array is not None:
         gated: Values = {**said, "array": array.name, "own": weighted.mean(case.gate, found.latency)}
-        yield cite(pd.concat([case.gate, rows], ignore_index=True), _GATE, gated, worst=found.latency)
+        yield cite(stacked([case.gate, rows]), _GATE, gated, worst=found.latency)
     if disk != case.slow:
         device = found.peers.devices[found.slow].topology.find(case.slow)
         origin = device.provenance.get("members", "the topology") if device else ""

@@ -26,7 +26,9 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.joins import arrays
 from iodiag.derive.peers import Comparison, Peers, comparisons, peer_groups
+from iodiag.derive.reports import Keys, report_keys
 from iodiag.derive.resync import resyncing
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -59,17 +61,17 @@ def _disk(view: View, name: str) -> str:
     return leaves[0].name if len(leaves) == 1 else name
 
 
-def _resync_reports(view: View) -> set[tuple[int, int]]:
+def _resync_reports(view: View) -> Keys:
     """Reports in which some array of the host is resyncing: its disks may carry legs of others."""
-    reports: set[tuple[int, int]] = set()
+    found = [np.zeros(0, dtype=np.int64)]
     for array in arrays(view):
-        rows = array.rows[resyncing(array)]
+        rows = Samples.of(array.rows[resyncing(array)])
         if len(rows):
-            reports |= set(zip(rows["stream"].tolist(), rows["report"].tolist(), strict=True))
-    return reports
+            found.append(report_keys(rows))
+    return np.unique(np.concatenate(found))
 
 
-def _judge(peers: Peers, limits: Limits, busy_reports: set[tuple[int, int]]) -> Case | Outcome:
+def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
     names = tuple(device.name for device in peers.devices)
     reason = "no samples in which all of them served requests of the same kind"
     for found in comparisons(peers, limits.ratio, limits.persistence / 100):
@@ -98,10 +100,9 @@ def _is_spared(found: Comparison, peers: Peers) -> bool:
     return peers.is_stated and same_size and loads[found.slow] <= min(loads)
 
 
-def _case(peers: Peers, found: Comparison, busy_reports: set[tuple[int, int]]) -> Case:
+def _case(peers: Peers, found: Comparison, busy_reports: Keys) -> Case:
     window = found.window
-    reports = list(zip(window["stream"].tolist(), window["report"].tolist(), strict=True))
-    in_resync = sum(report in busy_reports for report in reports) / len(reports)
+    in_resync = float(np.isin(report_keys(window), busy_reports).mean())
     is_long = len(window) >= 3 and (found.captures >= 2 or (is_sustained(window) and len(window) >= 5))
     waits, busier = gate(found), is_busier(found)
     points = 1 + is_long + 2 * (waits is not None) + (1 if peers.is_stated else -1) + busier
