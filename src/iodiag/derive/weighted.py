@@ -6,6 +6,7 @@ length count alike: within one capture they are the same length.
 
 from __future__ import annotations
 
+import math
 import weakref
 
 import numpy as np
@@ -65,16 +66,15 @@ def _looked_up(frame: pd.DataFrame, column: str) -> Floats:
 
 def mean(rows: Rows, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
-    data = values(rows, column)
-    weights = lengths(rows)
+    data, weights = values(rows, column), lengths(rows)
     entry = registry.find(family, column)
     if entry is not None and entry.kind == "mean" and entry.weight:
-        weights = weights * np.nan_to_num(values(rows, entry.weight))
-    known = ~np.isnan(data) & ~np.isnan(weights)
-    total = float(weights[known].sum())
-    if total <= 0:
-        return float("nan")
-    return float((data[known] * weights[known]).sum() / total)
+        weights = weights * values(rows, entry.weight)
+    total, above = float(weights.sum()), float((data * weights).sum())
+    if math.isnan(total + above):
+        known, weights = ~np.isnan(data), np.nan_to_num(weights)
+        total, above = float(weights[known].sum()), float((data[known] * weights[known]).sum())
+    return above / total if total > 0 else float("nan")
 
 
 def ratio(rows: Rows, above: str, below: str) -> float:
