@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -17,13 +18,25 @@ LEAST_ARRIVING = 50.0
 
 @dataclass(frozen=True)
 class Merging:
-    """One direction on one disk over some rows; `arriving` counts requests before merging."""
+    """One direction (`read`, `write`) on one disk over some rows; what arrives is counted before merging."""
 
     rows: Samples = field(repr=False)
     direction: str
-    requests: float
-    merges: float
-    kb: float
+
+    @cached_property
+    def requests(self) -> float:
+        """Requests per second after merging."""
+        return weighted.mean(self.rows, f"{self.direction}s_per_s")
+
+    @cached_property
+    def merges(self) -> float:
+        """Requests per second that merged into others."""
+        return weighted.mean(self.rows, f"{self.direction}_merges_per_s")
+
+    @cached_property
+    def kb(self) -> float:
+        """What they move, in kB/s."""
+        return weighted.mean(self.rows, f"{self.direction}_kb_per_s")
 
     @property
     def arriving(self) -> float:
@@ -46,32 +59,24 @@ class Merging:
         return self.kb / self.requests if self.requests > 0 else float("nan")
 
 
-def merging(rows: Samples, direction: str) -> Merging:
-    """How one direction (`read`, `write`) merged over the rows."""
-    return Merging(
-        rows=rows,
-        direction=direction,
-        requests=weighted.mean(rows, f"{direction}s_per_s"),
-        merges=weighted.mean(rows, f"{direction}_merges_per_s"),
-        kb=weighted.mean(rows, f"{direction}_kb_per_s"),
-    )
-
-
 def parts(series: DeviceSeries, direction: str) -> tuple[Merging, Merging] | None:
     """Before and after the place where the share of merges drops most, each of five samples and more.
 
-    Samples with hardly a request of that direction are left out. None with too few of them.
+    Samples with hardly a request of that direction are left out. None with too few of them, and where
+    none merges.
     """
     samples = series.samples
     requests = weighted.values(samples, f"{direction}s_per_s")
     merges = weighted.values(samples, f"{direction}_merges_per_s")
+    if not merges.any():
+        return None
     used = requests + merges >= LEAST_ARRIVING
     rows = samples[used]
     if len(rows) < 2 * LEAST_SAMPLES:
         return None
     merged, arrived = np.cumsum(merges[used]), np.cumsum((requests + merges)[used])
-    cuts = np.arange(LEAST_SAMPLES, len(rows) - LEAST_SAMPLES + 1)
-    before = merged[cuts - 1] / arrived[cuts - 1]
-    after = (merged[-1] - merged[cuts - 1]) / (arrived[-1] - arrived[cuts - 1])
-    cut = int(cuts[np.argmax(before - after)])
-    return merging(rows[:cut], direction), merging(rows[cut:], direction)
+    inner = slice(LEAST_SAMPLES - 1, len(rows) - LEAST_SAMPLES)
+    before = merged[inner] / arrived[inner]
+    after = (merged[-1] - merged[inner]) / (arrived[-1] - arrived[inner])
+    cut = LEAST_SAMPLES + int(np.argmax(before - after))
+    return Merging(rows[:cut], direction), Merging(rows[cut:], direction)

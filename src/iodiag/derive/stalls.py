@@ -110,7 +110,8 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     busy = util >= ALWAYS_BUSY
     outlived = util > 1.1 * (weighted.values(samples, "depth") + HALF_DIGIT)
     may_be_silent = (done == 0) | (busy & outlived)
-    if not may_be_silent.any():
+    # a stall is busy throughout, or its end is busy for longer than it lasts
+    if not (may_be_silent & (busy | (util > 1).any())).any():
         return
     streams, lengths = samples["stream"], weighted.lengths(samples)
     typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")

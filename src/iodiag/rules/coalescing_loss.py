@@ -22,7 +22,7 @@ import numpy as np
 from iodiag.derive import grading
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
-from iodiag.derive.merging import Merging, merging, parts
+from iodiag.derive.merging import Merging, parts
 from iodiag.derive.samples import stacked
 from iodiag.derive.siblings import is_physical
 from iodiag.derive.view import DeviceSeries, View
@@ -45,14 +45,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _is_lost(before: Merging, after: Merging, limits: Limits) -> bool:
-    small = max(before.arriving_kb, after.arriving_kb) <= limits.most_kb
-    same_size = _within(before.arriving_kb, after.arriving_kb, limits.same_size)
-    same_work = _within(before.kb, after.kb, limits.same_work)
     return bool(
         100 * (before.share - after.share) >= limits.least_drop
-        and small
-        and same_size
-        and same_work
+        and max(before.arriving_kb, after.arriving_kb) <= limits.most_kb
+        and _within(before.arriving_kb, after.arriving_kb, limits.same_size)
+        and _within(before.kb, after.kb, limits.same_work)
         and before.size_kb >= limits.least_fall * after.size_kb
         and after.requests >= limits.least_rise * before.requests
     )
@@ -64,7 +61,7 @@ def _within(first: float, second: float, per_cent: float) -> bool:
 
 def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
-    both = [merging(series.samples, direction) for direction in ("read", "write")]
+    both = [Merging(series.samples, direction) for direction in ("read", "write")]
     most = max(both, key=lambda one: np.nan_to_num(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
