@@ -84,7 +84,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
     loose = np.array(found.loose, dtype=np.int64)
-    is_row = np.array([len(text.line(n).split()) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
+    is_row = np.array([len(text.words(n)) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
     classes[loose] = CLASS["unread"]
     is_loose = set(loose.tolist())

@@ -10,10 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.formats._headers import is_number, numeric_share
-from iodiag.formats._lines import Bools, Ints, Text
+from iodiag.formats._lines import LONGEST_LINE, Bools, Ints, Text
 
 _FEW_LINES = 20_000
-_LONGEST_LINE = 10_000
 _LONGEST_CLOCK = 40
 _TAIL = 10
 _STRETCH = 1 << 19
@@ -52,7 +51,7 @@ def candidates(text: Text) -> Ints:
 
 def _is_row_like(line: str) -> bool:
     """Whether numbers follow a line's first word."""
-    words = line[:_LONGEST_LINE].split()
+    words = line[:LONGEST_LINE].split()
     return len(words) > 2 and numeric_share(words[1:]) >= 0.8
 
 
@@ -69,7 +68,7 @@ def _needs_look(text: Text, lines: Ints) -> Bools:
     short = np.flatnonzero(~result & (sizes <= _LONGEST_CLOCK))
     result[short] = _lacks(text, lines[short], _THREE_WORDS)
     for place in np.flatnonzero(~result & (text.bytes[ends - 1] <= 32)).tolist():
-        words = text.line(int(lines[place]))[:_LONGEST_LINE].split()
+        words = text.words(int(lines[place]))
         result[place] = len(words) < 3 or not is_number(words[-1])
     return result
 

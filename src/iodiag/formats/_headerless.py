@@ -123,7 +123,7 @@ def _runs(found: Walk) -> Iterator[_Run]:
     cells: list[tuple[str, ...]] = []
     shape = (0, 0)
     for index in found.loose:
-        words = found.text.line(index).split()
+        words = found.text.words(index)
         this = (_clock.leading_time(words)[1], len(words))
         if lines and (this != shape or index - lines[-1] > _MOST_LINES_APART):
             yield _Run(tuple(lines), tuple(cells), shape[0])
@@ -171,7 +171,7 @@ def _below(found: Walk, run: _Run) -> Layout | None:
         return None
     at = block.clock_tokens if block.layout.key_at == "first" else -1
     lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))
-    items = {words[at] for line in lines if len(words := found.text.line(line).split()) > max(at, 0)}
+    items = {words[at] for line in lines if len(words := found.text.words(line)) > max(at, 0)}
     keys = {_parts(block.layout, row)[0] for row in run.cells}
     is_obeyed = all(obeys(_names(block.layout), _parts(block.layout, row)[1]) for row in run.cells)
     return block.layout if is_obeyed and not keys.isdisjoint(items) else None

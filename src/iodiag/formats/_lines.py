@@ -62,6 +62,9 @@ _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
 _NOTHING = dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
 _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c\r", " ")
 _ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
+LONGEST_LINE = 10_000
+"""In characters: no tool prints more into one line of text, but a single line may be all of an input."""
+
 _LONGEST_JOINED = 1000
 _HEAD = 1 << 20
 _HEAD_LINES = 50_000
@@ -176,6 +179,10 @@ class Text:
     def line(self, index: int) -> str:
         """The cleaned text of a line, by its index."""
         return self.data[self.starts[index] : self.ends[index]].decode("utf-8", "replace")
+
+    def words(self, index: int) -> list[str]:
+        """The words of a line; of one that is longer than any tool's, those that it begins with."""
+        return self.line(index)[:LONGEST_LINE].split()
 
     def numbered(self, index: int) -> Line:
         """A cleaned line with its original number, as context formats take it."""

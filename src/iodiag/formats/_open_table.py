@@ -110,7 +110,7 @@ def _assembled(
     used = known = 1
     joined = words
     while used < 4 and index + used < len(text):
-        more = tuple(text.line(index + used).split())
+        more = tuple(text.words(index + used))
         if not more or len(more) > _MOST_HEADER_WORDS or numeric_share(more):
             break
         joined, used = (*joined, *more), used + 1
@@ -156,7 +156,7 @@ def _unknown_section(found: Walk, state: State, index: int, words: tuple[str, ..
     following = next_line(found.text, index)
     if not 0 < taken < len(words) or following < 0:
         return None
-    row = found.text.line(following).split()
+    row = found.text.words(following)
     layout = unknown_section(words[taken:], row[taken:]) if _clock.leading_time(row)[1] == taken else None
     if layout is None:
         return None
@@ -187,7 +187,7 @@ def _keys_above(text: Text, state: State, index: int) -> frozenset[str]:
     if state.table is None or state.table.layout.key is None:
         return frozenset()
     place = state.table.lead_tokens if state.table.layout.key_at == "first" else -1
-    rows = (text.line(n).split() for n in range(max(state.open_from, index - _MOST_KEYS), index))
+    rows = (text.words(n) for n in range(max(state.open_from, index - _MOST_KEYS), index))
     return frozenset(words[place] for words in rows if len(words) > max(place, 0))
 
 
@@ -263,7 +263,7 @@ def is_row_like(found: Walk, state: State, index: int, words: Sequence[str], sha
     if len(words) > 1 or state.table.layout.key is None:
         return parse_row(state.table, found.text.line(index), found.text.line(state.at)) is not None
     following = next_line(found.text, index)
-    return following >= 0 and numeric_share(found.text.line(following).split()) >= 0.9
+    return following >= 0 and numeric_share(found.text.words(following)) >= 0.9
 
 
 def next_line(text: Text, index: int) -> int:

@@ -59,13 +59,13 @@ def repaired(found: Walk, lines: Sequence[int], blocks: Sequence[int], order: st
         row = _read(found, block, [*desk.pieces, line]) if len(text) <= _LONGEST_LINE else None
         if row is None and desk.pieces:
             row = _read(found, block, [line]) if len(text) <= _LONGEST_LINE else None
-            if row is not None or not all(map(is_value, text.split())):
+            if row is not None or not all(map(is_value, text[:_LONGEST_LINE].split())):
                 _give_up(found, desk)
         if row is not None:
             rows += _taken(found, desk, line, number, row, order)
-        elif desk.pieces or _begins(block, text.split()):
+        elif desk.pieces or _begins(block, text[:_LONGEST_LINE].split()):
             desk.pieces.append(line)
-        elif _looks_like_numbers(text.split()):
+        elif _looks_like_numbers(text[:_LONGEST_LINE].split()):
             found.classes[line] = CLASS["unread"]
     _give_up(found, desk)
     return rows
@@ -88,7 +88,7 @@ def _taken(found: Walk, desk: _Desk, line: int, number: int, row: OneRow, order:
     """Class a row's lines; the row itself, unless it is a Minimum or Maximum."""
     first = desk.pieces[0] if desk.pieces else line
     # a name alone on its line holds no values: the row stands where they do
-    where = line if len(found.text.line(first).split()) == 1 else first
+    where = line if len(found.text.words(first)) == 1 else first
     found.classes[[*desk.pieces, line]] = CLASS["summary" if row.label else "row"]
     desk.pieces = []
     if row.label and not _is_average(found, desk, number, row):
@@ -108,7 +108,7 @@ def _is_average(found: Walk, desk: _Desk, number: int, row: OneRow) -> bool:
     label = row.label.casefold()
     if not block.is_label:
         return not label.startswith(("minim", "maxim"))
-    words = found.text.line(block.header).split()[: block.clock_tokens]
+    words = found.text.words(block.header)[: block.clock_tokens]
     if label == " ".join(words).rstrip(" :：").casefold():
         return True
     nth = desk.labelled.get((number, row.key), 0)
@@ -133,7 +133,7 @@ def _begins(block: Block, words: list[str]) -> bool:
 def _give_up(found: Walk, desk: _Desk) -> None:
     """Class a beginning that never completed: unread when it holds numbers, else left for prose."""
     for line in desk.pieces:
-        if _looks_like_numbers(found.text.line(line).split()):
+        if _looks_like_numbers(found.text.words(line)):
             found.classes[line] = CLASS["unread"]
     desk.pieces = []
 

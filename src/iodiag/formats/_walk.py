@@ -18,7 +18,7 @@ from iodiag.formats._clock import Clock
 from iodiag.formats._foreign import foreign_tool
 from iodiag.formats._found import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats._headers import find_header, numeric_share
-from iodiag.formats._lines import Text
+from iodiag.formats._lines import LONGEST_LINE, Text
 from iodiag.formats._open_table import (
     State,
     begin_report,
@@ -36,7 +36,6 @@ from iodiag.formats._window import Window
 __all__ = ["CLASS", "UNSEEN", "walk"]
 
 _CONTEXT_LINES = 20_000
-_LONGEST_LINE = 10_000
 _LONGEST_DECORATION = 300
 _CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,30})\s+"
 _RESTART = re.compile(_CLOCK + r"LINUX\s{1,9}RESTART\b")
@@ -71,8 +70,10 @@ def walk(text: Text, name: str) -> Walk:
 def _visit(found: Walk, state: State, index: int) -> int:
     """Take a line for what it is; the number of lines that this settles."""
     line = found.text.line(index)
+    if len(line) > LONGEST_LINE:
+        return 1
     words = tuple(line.split())
-    if len(line) > _LONGEST_LINE or not words:
+    if not words:
         return 1
     share = numeric_share(words)
     if share < 0.5 or len(words) < 3 or _grammar.names_tool(line):
@@ -155,7 +156,7 @@ def _heads_report(found: Walk, state: State, index: int) -> bool:
     following = next_line(found.text, index)
     if following < 0:
         return False
-    words = found.text.line(following).split()
+    words = found.text.words(following)
     if find_header(words) is not None:
         return True
     has_no_clock = state.is_open and state.table is not None and state.table.layout.clock in ("line", "none")
@@ -169,7 +170,7 @@ def _clock_line(found: Walk, state: State, index: int, clock: Clock) -> None:
     found.classes[index] = CLASS["clock"]
     state.clock, state.is_new_report, state.seen = clock, True, frozenset()
     following = next_line(found.text, index)
-    if state.is_open and following >= 0 and numeric_share(found.text.line(following).split()) >= 0.5:
+    if state.is_open and following >= 0 and numeric_share(found.text.words(following)) >= 0.5:
         begin_report(state)
 
 
