@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import pandas as pd
+import numpy as np
 
 from iodiag.derive.evidence import cite, cite_fact
 from iodiag.derive.facts import number
 from iodiag.derive.queueing import Level, gain_left
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
@@ -71,9 +72,15 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     )
 
 
-def both(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+def both(one: Samples, other: Samples) -> Samples:
     """The rows of two load levels: what compares them rests on both, and both are quoted."""
-    return pd.concat([one, other], ignore_index=True)
+    return stacked([one, other])
+
+
+def in_order(loads: Iterable[Load]) -> Samples:
+    """The samples of several load levels of a device, in their order."""
+    rows = stacked([load.level.rows for load in loads])
+    return rows[np.argsort(rows["sample"], kind="stable")]
 
 
 def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
@@ -139,7 +146,7 @@ def disks_below(load: Load) -> Iterator[Evidence]:
             "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
             "most: {most:.0f} %"
         )
-        yield cite(pd.concat([disk.rows for disk in load.below]), text, values, weighs="context")
+        yield cite(stacked([disk.rows for disk in load.below]), text, values, weighs="context")
 
 
 def waiters(view: View, load: Load) -> Iterator[Evidence]:

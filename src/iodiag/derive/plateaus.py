@@ -11,9 +11,10 @@ import pandas as pd
 
 from iodiag.derive import caps, weighted
 from iodiag.derive.changepoints import split
-from iodiag.derive.episodes import Mask, longest
+from iodiag.derive.episodes import Mask, longest_stretch
 from iodiag.derive.evidence import cite
 from iodiag.derive.queueing import levels
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
@@ -32,7 +33,7 @@ class Plateau:
     the round number that it is near, in the same quantity.
     """
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     quantity: caps.Quantity
     rate: float
     variation: float
@@ -55,7 +56,7 @@ class Plateau:
 
 
 def plateau(
-    frame: pd.DataFrame,
+    samples: Samples,
     quantity: caps.Quantity,
     demand: Mask,
     *,
@@ -68,23 +69,23 @@ def plateau(
     `while_busy` takes the rates per busy time, which evens out idle moments and samples whose
     length was mistaken: both show in util as well.
     """
-    rates = weighted.values(frame, quantity)
+    rates = samples.floats(quantity)
     if while_busy:
-        rates = rates / np.maximum(weighted.values(frame, "util"), 1e-9)
+        rates = rates / np.maximum(samples.floats("util"), 1e-9)
     usable = demand & (rates > 0)
     if not usable.any():
         return None
     is_on_it = usable & (np.abs(rates / densest(rates[usable], width) - 1) <= width)
     # a wider band may bridge a sample far outside it: then what lies between such samples counts
     for gap in (1, 0):
-        rows = longest(frame, is_on_it, gap)
-        if rows is None or len(rows) < least:
+        window = longest_stretch(samples, is_on_it, gap)
+        if window is None or window.stop - window.start < least:
             return None
-        on_it = rates[frame.index.get_indexer(rows.index)]
+        on_it = rates[window]
         rate, variation = float(np.median(on_it)), float(np.std(on_it) / np.mean(on_it))
         if variation <= width:
             cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
-            return Plateau(rows, quantity, rate, variation, cap, round_rate)
+            return Plateau(samples[window], quantity, rate, variation, cap, round_rate)
     return None
 
 
@@ -103,7 +104,7 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
     "kind."""
     depths = list(np.percentile(weighted.values(top.rows, "at_once"), [10, 90]))
-    kinds = set(top.rows["kind"])
+    kinds = set(top.rows["kind"].tolist())
     for kind in levels(series):
         if kind[0].kind in kinds:
             for level in kind:
@@ -121,7 +122,7 @@ def densest(rates: Floats, width: float) -> float:
     return float((ordered[first] + ordered[reach[first] - 1]) / 2)
 
 
-def spread(rows: pd.DataFrame, column: str) -> float:
+def spread(rows: Samples, column: str) -> float:
     """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
     data = weighted.values(rows, column)
     data = data[np.isfinite(data) & (data > 0)]
@@ -136,8 +137,8 @@ class Step:
     """The samples before and after one step of a rate; rates are medians, noise is robust."""
 
     quantity: caps.Quantity
-    before: pd.DataFrame = field(repr=False)
-    after: pd.DataFrame = field(repr=False)
+    before: Samples = field(repr=False)
+    after: Samples = field(repr=False)
 
     @property
     def before_rate(self) -> float:
@@ -175,23 +176,24 @@ class Step:
         return _median(self.after, column) / before if before > 0 else float("nan")
 
 
-def step_of(frame: pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
+def step_of(rows: Samples | pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
     """The one step that splits a rate's samples best, at least `least` of them to each side.
 
     Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
     """
-    rates = weighted.values(frame, quantity)
+    samples = Samples.of(rows)
+    rates = samples.floats(quantity)
     if len(rates) < 2 * least or not (rates > 0).all():
         return None
     place = split(np.log(rates), least)
-    return Step(quantity, frame.iloc[:place], frame.iloc[place:])
+    return Step(quantity, samples[:place], samples[place:])
 
 
-def _median(rows: pd.DataFrame, column: str) -> float:
+def _median(rows: Samples, column: str) -> float:
     return float(np.median(weighted.values(rows, column)))
 
 
-def _deviation(rows: pd.DataFrame, column: str) -> float:
+def _deviation(rows: Samples, column: str) -> float:
     """1.4826 times the median distance from the median: the standard deviation of normal data."""
     data = weighted.values(rows, column)
     return float(1.4826 * np.median(np.abs(data - np.median(data))))

@@ -16,10 +16,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive import weighted
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.stalls import bridged
 from iodiag.derive.view import DeviceSeries
 
@@ -49,13 +48,13 @@ Direction = Literal["reads", "writes", "mixed requests"]
 class Level:
     """Samples of one device at a like depth, of one direction and size of request.
 
-    They are the rows of `frame` (of prepared samples) at `places`. `depth`, `rate` are N and X;
+    They are those of `samples` (prepared ones) at `places`. `depth`, `rate` are N and X;
     `busy_depth`, `busy_rate` the same while the device was not empty. `latency_ms` is that of the
     dominant direction, weighted by requests. `requests` is a lower bound where the length of
     samples is unknown. `span` is their length, in seconds or samples.
     """
 
-    frame: pd.DataFrame = field(repr=False)
+    samples: Samples = field(repr=False)
     places: Places = field(repr=False)
     direction: Direction
     depth: float
@@ -70,42 +69,42 @@ class Level:
     span: float
 
     @cached_property
-    def rows(self) -> pd.DataFrame:
+    def rows(self) -> Samples:
         """Its samples."""
-        return self.frame.iloc[self.places]
+        return self.samples[self.places]
 
     @property
     def kind(self) -> float:
         """The number of its kind of request."""
-        return float(weighted.values(self.frame, "kind")[self.places[0]])
+        return float(self.samples.floats("kind")[self.places[0]])
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""
-        data = weighted.values(self.frame, column)[self.places]
-        weights = (weighted.values(self.frame, "ios_per_s") * weighted.values(self.frame, "span"))[
-            self.places
-        ]
+        data = self.samples.floats(column)[self.places]
+        weights = (self.samples.floats("ios_per_s") * self.samples.floats("span"))[self.places]
         known = ~np.isnan(data)
         total = weights[known].sum()
         return float((data * weights)[known].sum() / total) if total > 0 else float("nan")
 
     def where(self, keep: npt.NDArray[np.bool_]) -> Level | None:
-        """The level that those of its samples make for which `keep` (of the frame) holds, or None."""
+        """The level that those of its samples make for which `keep` (of all `samples`) holds, or None."""
         places = self.places[keep[self.places]]
-        return _level(self.frame, places) if len(places) else None
+        if len(places) == len(self.places):
+            return self
+        return _level(self.samples, places) if len(places) else None
 
 
 @dataclass(frozen=True)
 class Baseline:
     """What a request costs on an unloaded device: measured there, or the least seen under load.
 
-    `rows` are the samples (of the prepared frame) in which it was seen.
+    `rows` are the (prepared) samples in which it was seen.
     """
 
     latency_ms: float
     is_measured: bool
     depth: float
-    rows: pd.DataFrame = field(repr=False, compare=False)
+    rows: Samples = field(repr=False, compare=False)
 
 
 def levels(series: DeviceSeries) -> list[list[Level]]:
@@ -120,18 +119,25 @@ def levels(series: DeviceSeries) -> list[list[Level]]:
     return found
 
 
-def _levels(frame: pd.DataFrame) -> list[list[Level]]:
-    if not len(frame):
+def _levels(samples: Samples) -> list[list[Level]]:
+    if not len(samples):
         return []
-    kinds, first, number = np.unique(
-        frame["kind"].to_numpy(dtype=np.float64), return_index=True, return_inverse=True
-    )
-    order = np.argsort(number, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(number, minlength=len(kinds)))[:-1])
-    return [list(_levels_of(frame, parts[kind])) for kind in np.argsort(first)]
+    kinds = samples.floats("kind").astype(np.int16)
+    order = np.argsort(kinds, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1)
+    return [list(_levels_of(samples, part)) for part in sorted(parts, key=lambda part: int(part[0]))]
 
 
-def prepared(series: DeviceSeries) -> pd.DataFrame:
+def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
+    """What a request of one of a device's kinds costs alone (`baseline`)."""
+    key = ("unloaded", kind[0].kind)
+    if key not in series.memo:
+        series.memo[key] = baseline(kind)
+    found: Baseline | None = series.memo[key]
+    return found
+
+
+def prepared(series: DeviceSeries) -> Samples:
     """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
 
     `busy` is the share of time that the device cannot have been less than about busy (util,
@@ -139,47 +145,44 @@ def prepared(series: DeviceSeries) -> pd.DataFrame:
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
     if "prepared" not in series.memo:
-        series.memo["prepared"] = weighted.finished(_prepared(series.frame))
-    found: pd.DataFrame = series.memo["prepared"]
+        series.memo["prepared"] = _prepared(bridged(series.samples))
+    found: Samples = series.memo["prepared"]
     return found
 
 
-def _prepared(samples: pd.DataFrame) -> pd.DataFrame:
-    frame = bridged(samples)
-    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
-    ios = weighted.values(frame, "ios_per_s")
-    latency, kind = _costs(frame), _kinds(frame)
+def _prepared(samples: Samples) -> Samples:
+    util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
+    latency, kind = _costs(samples), _kinds(samples)
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
     # a little above the depth is timer skew: then exactly one request was in flight; far above it
     # util was sampled by ticks and tells nothing
     is_near = np.minimum(util, 1) <= depth * (1.1 + slack)
     busy = np.where(is_near, np.minimum(np.minimum(util, 1), np.maximum(depth, HALF_DIGIT)), np.nan)
-    kept = (busy >= 0.05) & (ios > 0) & ~frame["is_idle"].to_numpy(dtype=bool) & (latency > 0)
+    kept = np.asarray((busy >= 0.05) & (ios > 0) & ~samples["is_idle"] & (latency > 0))
     at_once = depth / np.where(busy > 0, busy, np.nan)
-    frame = frame.assign(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
-    loaded: pd.DataFrame = frame[kept & ~np.isnan(kind)]
-    return loaded
+    prepared = samples.with_columns(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
+    return prepared[kept & ~np.isnan(kind)]
 
 
-def _costs(frame: pd.DataFrame) -> Floats:
+def _costs(samples: Samples) -> Floats:
     """Latency of the dominant direction: its own column unless the mean over all is finer."""
-    ios = weighted.values(frame, "ios_per_s")
-    reads, writes = weighted.values(frame, "reads_per_s"), weighted.values(frame, "writes_per_s")
-    mixed = weighted.values(frame, "latency_ms")
+    ios = samples.floats("ios_per_s")
+    reads, writes = samples.floats("reads_per_s"), samples.floats("writes_per_s")
+    mixed = samples.floats("latency_ms")
     cost = mixed.copy()
     for own, other, column in ((reads, writes, "read_await_ms"), (writes, reads, "write_await_ms")):
-        split = weighted.values(frame, column)
+        split = samples.floats(column)
         use = (own >= 0.95 * ios) & (other > 0) & (split >= 0.5)
         cost = np.where(use, split, cost)
     return cost
 
 
-def _kinds(frame: pd.DataFrame) -> Floats:
+def _kinds(samples: Samples) -> Floats:
     """A number per sample for direction (in tenths of reads) and size (in powers of two)."""
-    ios, kb = weighted.values(frame, "ios_per_s"), weighted.values(frame, "kb_per_s")
-    reads, size = weighted.values(frame, "reads_per_s"), weighted.values(frame, "size_kb")
+    ios, kb = samples.floats("ios_per_s"), samples.floats("kb_per_s")
+    reads, size = samples.floats("reads_per_s"), samples.floats("size_kb")
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(np.isnan(reads), weighted.values(frame, "read_kb_per_s") / kb, reads / ios)
+        share = np.where(np.isnan(reads), samples.floats("read_kb_per_s") / kb, reads / ios)
         octave = np.round(np.log2(np.maximum(size, 0.25)))
     tenth = np.where(share >= 0.95, 10, np.where(share <= 0.05, 0, np.clip(np.round(share * 10), 1, 9)))
     # shares of bytes are no shares of requests: they form kinds of their own
@@ -187,9 +190,9 @@ def _kinds(frame: pd.DataFrame) -> Floats:
     return np.asarray(np.where(np.isnan(share), np.nan, tenth + 11 * by_bytes + 100 * (octave + 2)))
 
 
-def _levels_of(frame: pd.DataFrame, places: Places) -> Iterator[Level]:
+def _levels_of(samples: Samples, places: Places) -> Iterator[Level]:
     """Clusters on the logarithm of depth: cut at gaps, then into pieces of at most LEVEL_SPAN."""
-    depth = np.log(weighted.values(frame, "at_once")[places])
+    depth = np.log(samples.floats("at_once")[places])
     order = np.argsort(depth, kind="stable")
     cuts = np.flatnonzero(np.diff(depth[order]) > np.log(LEVEL_GAP)) + 1
     for cluster in np.split(order, cuts):
@@ -198,17 +201,17 @@ def _levels_of(frame: pd.DataFrame, places: Places) -> Iterator[Level]:
         edges = np.linspace(low, high, pieces + 1)[1:-1]
         for piece in np.split(cluster, np.searchsorted(depth[cluster], edges, side="right")):
             if len(piece):
-                yield _level(frame, places[np.sort(piece)])
+                yield _level(samples, places[np.sort(piece)])
 
 
-def level_of(rows: pd.DataFrame) -> Level:
+def level_of(rows: Samples) -> Level:
     """The level that some prepared rows of one kind make."""
     return _level(rows, np.arange(len(rows)))
 
 
-def _level(frame: pd.DataFrame, places: Places) -> Level:
+def _level(samples: Samples, places: Places) -> Level:
     def column(name: str) -> Floats:
-        return weighted.values(frame, name)[places]
+        return samples.floats(name)[places]
 
     span, ios, busy = column("span"), column("ios_per_s"), column("busy")
     total, busy_time = span.sum(), (span * busy).sum()
@@ -216,7 +219,7 @@ def _level(frame: pd.DataFrame, places: Places) -> Level:
     tenth = float(column("kind")[0]) % 100
     is_known = np.isfinite(column("interval_s"))
     return Level(
-        frame=frame,
+        samples=samples,
         places=places,
         direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
         depth=float(held / total),
@@ -240,24 +243,24 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     it is the tenth percentile of the sample means, weighted by requests: too high where the device
     was never unloaded, so that an inflation from it is a lower bound.
     """
-    frame, places = kind[0].frame, np.concatenate([level.places for level in kind])
-    length = weighted.values(frame, "interval_s")[places]
-    span = np.where(np.isfinite(length), weighted.values(frame, "span")[places], 1.0)
-    requests = weighted.values(frame, "ios_per_s")[places] * span
+    samples, places = kind[0].samples, np.concatenate([level.places for level in kind])
+    length = samples.floats("interval_s")[places]
+    span = np.where(np.isfinite(length), samples.floats("span")[places], 1.0)
+    requests = samples.floats("ios_per_s")[places] * span
     enough = requests >= LEAST_REQUESTS
-    alone = enough & (weighted.values(frame, "at_once")[places] <= ALONE)
+    alone = enough & (samples.floats("at_once")[places] <= ALONE)
     is_lone = bool(np.isnan(length).all())
     if alone.sum() >= 3 or requests[alone].sum() >= 500 or (alone.any() and is_lone):
-        level = _level(frame, np.sort(places[alone]))
+        level = _level(samples, np.sort(places[alone]))
         return Baseline(level.latency_ms, True, level.depth, level.rows)
     if not enough.any():
         return None
-    cost = weighted.values(frame, "cost_ms")[places]
+    cost = samples.floats("cost_ms")[places]
     order = np.flatnonzero(enough)[np.argsort(cost[enough], kind="stable")]
     reached = np.cumsum(requests[order]) >= 0.1 * requests[order].sum()
     place = order[int(np.argmax(reached))]
-    at = places[place]
-    return Baseline(float(cost[place]), False, float(weighted.values(frame, "depth")[at]), frame.iloc[[at]])
+    at = int(places[place])
+    return Baseline(float(cost[place]), False, float(samples.floats("depth")[at]), samples[at : at + 1])
 
 
 def elasticity(low: Level, high: Level) -> float:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import longest
@@ -22,15 +20,17 @@ from iodiag.derive.queueing import (
     SLOWER_THAN_ALONE,
     Baseline,
     Level,
-    baseline,
     elasticity,
     fan_out,
     level_of,
     levels,
     overlapped,
     prepared,
+    unloaded,
 )
+from iodiag.derive.reports import report_keys
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.spindles import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -132,7 +132,7 @@ class Disk(NamedTuple):
 
     name: str
     util: float
-    rows: pd.DataFrame
+    rows: Samples
 
 
 @dataclass(frozen=True)
@@ -174,33 +174,33 @@ def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
 
 
 def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
-    if not (weighted.values(series.frame, "util") >= limits.busy_util / 100).any():
+    if not (series.samples.floats("util") >= limits.busy_util / 100).any():
         return []
     found = []
-    frame = prepared(series)
-    is_busy = weighted.values(frame, "util") >= limits.busy_util / 100
-    is_steady = weighted.values(frame, "busy") >= STEADY
+    samples = prepared(series)
+    is_busy = samples.floats("util") >= limits.busy_util / 100
+    is_steady = samples.floats("busy") >= STEADY
     for kind in levels(series):
-        unloaded = baseline(kind)
-        parts = (level.where(is_steady) for level in kind)
-        steady = [part for part in parts if part is not None and part.requests >= LEAST_REQUESTS]
-        for level in kind:
-            busy = level.where(is_busy)
-            if busy is not None:
-                found.append(_judged(series, _facts(view, series, busy, steady, unloaded), limits))
+        alarming = [level for part in kind if (level := part.where(is_busy)) is not None]
+        if alarming:
+            alone = unloaded(series, kind)
+            parts = (level.where(is_steady) for level in kind)
+            steady = [part for part in parts if part is not None and part.requests >= LEAST_REQUESTS]
+            facts = (_facts(view, series, level, steady, alone) for level in alarming)
+            found += [_judged(series, load, limits) for load in facts]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
 
 
-def together(series: DeviceSeries, rows: pd.DataFrame) -> pd.DataFrame:
+def together(series: DeviceSeries, rows: Samples) -> Samples:
     """The longest window in which some of a device's samples follow each other, with stalls before them."""
-    frame = series.frame
-    mask = np.isin(frame["sample"].to_numpy(), rows["sample"].to_numpy())
-    silent = stalled(frame)
-    places = np.where(silent, len(frame) - 1, np.arange(len(frame)))
+    samples = series.samples
+    mask = np.isin(samples["sample"], rows["sample"])
+    silent = stalled(samples)
+    places = np.where(silent, len(samples) - 1, np.arange(len(samples)))
     ends = np.minimum.accumulate(places[::-1])[::-1]
-    window = longest(frame, mask | (silent & mask[ends]))
-    return rows.iloc[:0] if window is None else window
+    window = longest(samples, mask | (silent & mask[ends]))
+    return rows[:0] if window is None else window
 
 
 def _facts(
@@ -260,22 +260,16 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, 
     """The disks that a spread device stands on, with their mean util in the reports of a level."""
     if not is_spread(series):
         return ()
-    reports = _report_keys(level.rows)
+    reports = report_keys(level.rows)
     found = []
     for leaf in series.leaves:
         own = view.series(leaf.name)
         if own is not None:
-            same = own.frame[np.isin(_report_keys(own.frame), reports)]
+            same = own.samples[np.isin(report_keys(own.samples), reports)]
             util = weighted.mean(same, "util_pct")
             if not np.isnan(util):
                 found.append(Disk(own.name, util / 100, same))
     return tuple(found)
-
-
-def _report_keys(rows: pd.DataFrame) -> npt.NDArray[np.int64]:
-    """A number per sample that is equal for samples of the same report."""
-    keys = rows["stream"].to_numpy(dtype=np.int64) * 10_000_000 + rows["report"].to_numpy(dtype=np.int64)
-    return np.asarray(keys)
 
 
 def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
@@ -388,20 +382,23 @@ _TICKED = "util exceeds the {depth} in flight: it was counted in ticks"
 
 def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
     """The samples whose util cannot be true, as a level: the device was busy for at most its depth."""
-    frame = series.frame
-    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
-    wait, length = weighted.values(frame, "await_ms"), weighted.values(frame, "interval_s")
+    samples = series.samples
+    util, depth = samples.floats("util"), samples.floats("depth")
     # a request that outlives its sample is missing from the depth, not from util
-    ends_in_time = wait <= 100 * np.nan_to_num(length, nan=1.0)
+    ends_in_time = samples.floats("await_ms") <= 100 * np.nan_to_num(samples.floats("interval_s"), nan=1.0)
     mask = (util >= limits.busy_util / 100) & (depth + HALF_DIGIT < limits.busy_util / 100) & ends_in_time
-    mask &= ~frame["is_idle"].to_numpy(dtype=bool) & (weighted.values(frame, "ios_per_s") > 0)
+    mask &= ~samples["is_idle"] & (samples.floats("ios_per_s") > 0)
     # beyond 1 it is the time of an earlier request that the kernel adds at the next one's end
     mask &= (util <= MOST_UTIL) & (util > 1.1 * (depth + HALF_DIGIT))
     # a moment among others that are not so raises no alarm
     if mask.sum() < (2 if len(series.loaded) > 1 else 1):
         return None
-    rows = frame[mask]
-    latency = weighted.values(rows, "latency_ms")
-    busy = np.maximum(weighted.values(rows, "depth"), HALF_DIGIT)
-    rows = rows.assign(busy=busy, at_once=1.0, cost_ms=latency, kind=5.0, span=weighted.lengths(rows))
-    return Load(level_of(rows), "false alarm", legs=("ticks",), parallel=_TICKED)
+    rows = samples[mask]
+    columns = {
+        "busy": np.maximum(rows.floats("depth"), HALF_DIGIT),
+        "at_once": np.ones(len(rows)),
+        "cost_ms": rows.floats("latency_ms"),
+        "kind": np.full(len(rows), 5.0),
+        "span": weighted.lengths(rows),
+    }
+    return Load(level_of(rows.with_columns(**columns)), "false alarm", legs=("ticks",), parallel=_TICKED)

@@ -45,35 +45,33 @@ def stalled(frame: weighted.Rows) -> Mask:
     return np.asarray((completed == 0) & (weighted.values(frame, "util") >= ALWAYS_BUSY))
 
 
-def bridged(frame: pd.DataFrame) -> pd.DataFrame:
+def bridged(rows: Samples | pd.DataFrame) -> Samples:
     """One device's samples with each stall taken into the sample that ends it.
 
     Rates, depth and util become means over the joined span; latencies and sizes are those of the
     ending sample, where the requests completed. `span` is the joined length, in seconds or, where no
     length is known, in samples. A stall that nothing ends within its stream is left out.
     """
-    lengths = weighted.lengths(frame)
-    silent = stalled(frame)
+    samples = Samples.of(rows)
+    lengths = weighted.lengths(samples)
+    silent = stalled(samples)
     if not silent.any():
-        return frame.assign(span=lengths)
+        return samples.with_columns(span=lengths)
     ends = ~silent
-    streams = frame["stream"].to_numpy(dtype=np.int64)
     # a stream's last samples have no end of their own stream: they form a group that is dropped
     numbers: npt.NDArray[np.int64] = np.cumsum(ends) - ends
-    keys = np.unique(np.column_stack([streams, numbers]), axis=0, return_inverse=True)[1].ravel()
-    span = np.bincount(keys, lengths)
-    joined = frame[ends].copy()
-    own = keys[ends]
+    keys = np.unique(np.column_stack([samples["stream"], numbers]), axis=0, return_inverse=True)[1].ravel()
+    span, joined, own = np.bincount(keys, lengths), samples[ends], keys[ends]
+    is_joined = np.bincount(keys)[own] > 1
+    columns = {"span": span[own]}
     for column in _RATES:
-        if column in frame:
-            data = np.nan_to_num(weighted.values(frame, column))
+        if column in samples:
+            data = np.nan_to_num(samples.floats(column))
             means = np.bincount(keys, data * lengths) / span
-            is_joined = np.bincount(keys)[own] > 1
-            joined[column] = np.where(is_joined, means[own], weighted.values(joined, column))
-    joined["span"] = span[own]
-    if joined["interval_s"].notna().any():
-        joined["interval_s"] = np.where(joined["interval_s"].notna(), span[own], np.nan)
-    return joined
+            columns[column] = np.where(is_joined, means[own], joined.floats(column))
+    seconds = joined.floats("interval_s")
+    columns["interval_s"] = np.where(np.isnan(seconds), seconds, span[own])
+    return joined.with_columns(**columns)
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import pandas as pd
-
 from iodiag.derive.changepoints import onset
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.load_lines import disks_below, inflation, numbers, parallelism, state
+from iodiag.derive.load_lines import disks_below, in_order, inflation, numbers, parallelism, state
 from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -53,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
     lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
-    rows = pd.concat([load.level.rows for load in loads]).sort_values("sample")
+    rows = in_order(loads)
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
     is_compared = lead.basis == "measured" and lead.lower is not None
     longest: Confidence = (

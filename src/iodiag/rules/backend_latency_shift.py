@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.changepoints import split
@@ -28,6 +27,7 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
 from iodiag.derive.queueing import Level, level_of, levels, prepared
+from iodiag.derive.samples import stacked
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -59,7 +59,7 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
         return None
     kinds = {kind[0].kind: np.concatenate([level.places for level in kind]) for kind in levels(series)}
     commonest = max(kinds, key=lambda kind: (len(kinds[kind]), -kind))
-    rows = frame.iloc[np.sort(kinds[commonest])]
+    rows = frame[np.sort(kinds[commonest])]
     length = float(np.median(weighted.lengths(rows)))
     least = max(int(limits.samples), math.ceil(limits.seconds / length))
     if len(rows) < 2 * least:
@@ -74,7 +74,7 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     spread = 1.4826 * float(np.median(np.abs(np.concatenate([earlier - before, later - after]))))
     if rise < 3 * spread:
         return None
-    step = Step(level_of(rows.iloc[:at]), level_of(rows.iloc[at:]))
+    step = Step(level_of(rows[:at]), level_of(rows[at:]))
     is_no_more = step.after.rate <= limits.growth * step.before.rate
     is_no_deeper = step.after.busy_depth <= limits.depth * step.before.busy_depth
     return step if is_no_more and is_no_deeper else None
@@ -87,7 +87,8 @@ def _is_withheld(view: View, step: Step, limits: Limits) -> bool:
 
 def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
     before, after = step
-    times = after.rows["time"].dropna()
+    times = after.rows["time"]
+    times = times[~times.isna()]
     values: dict[str, float | str] = {
         "device": series.name,
         "before": before.latency_ms,
@@ -97,9 +98,9 @@ def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
         "rate_after": after.rate,
         "depth_before": before.busy_depth,
         "depth_after": after.busy_depth,
-        "when": f" at {times.iloc[0]:%H:%M:%S}" if len(times) else "",
+        "when": f" at {times[0]:%H:%M:%S}" if len(times) else "",
     }
-    rows = pd.concat([before.rows.tail(1), after.rows])
+    rows = stacked([before.rows[-1:], after.rows])
     return RULE.finding(
         limits,
         severity="notice",

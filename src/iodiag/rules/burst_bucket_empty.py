@@ -15,17 +15,18 @@ References: Amazon EBS on gp2 credits (5.4 million; 3000 IOPS) and st1; Azure di
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 
-from iodiag.derive import caps, weighted
+from iodiag.derive import caps
 from iodiag.derive.caps import QUANTITIES, Quantity
 from iodiag.derive.episodes import is_sustained, seconds
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Step, step_of
 from iodiag.derive.queueing import level_of, prepared
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.spindles import is_spinning
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -52,9 +53,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _step(series: DeviceSeries, limits: Limits) -> Step | None:
-    frame = prepared(series)
-    frame = frame[weighted.values(frame, "util") >= limits.least_util / 100]
-    for _, part in frame.groupby("stream", sort=False):
+    samples = prepared(series)
+    samples = samples[samples.floats("util") >= limits.least_util / 100]
+    edges = [0, *(np.flatnonzero(np.diff(samples["stream"])) + 1).tolist(), len(samples)]
+    for part in (samples[begin:end] for begin, end in pairwise(edges)):
         for quantity in QUANTITIES:
             step = step_of(part, quantity, int(limits.least_samples))
             if step is not None and _is_step(step, limits):
@@ -125,7 +127,7 @@ def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
         "from {high} to {low} {unit} with {depth_before} and then {depth_after} in flight, {fast} and then "
         "{slow} ms each, {size:.1f} kB per request"
     )
-    yield cite(pd.concat([step.before, step.after]), text, values, worst="await_ms")
+    yield cite(stacked([step.before, step.after]), text, values, worst="await_ms")
     variation = 100 * step.noise_after / low
     yield cite(step.after, "the low rate is flat: give or take {variation:.1f} %", {"variation": variation})
     steady = 100 * step.noise_before / high
@@ -136,7 +138,7 @@ def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
     yield from _gp2(step, low)
 
 
-def _known(rows: pd.DataFrame, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
+def _known(rows: Samples, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
     cap, number = caps.near(rate, quantity), caps.round_number(rate, quantity)
     values: dict[str, float | str] = {"rate": rate / unit}
     if cap is not None:

@@ -18,14 +18,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
-from iodiag.derive.queueing import baseline, levels, prepared
-from iodiag.derive.samples import stacked
+from iodiag.derive.queueing import levels, prepared, unloaded
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -40,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the devices with hidden bursts, one for those judged by long samples alone."""
     clear: list[str] = []
     long: list[DeviceSeries] = []
-    bursts: dict[str, pd.DataFrame] = {}
+    bursts: dict[str, Samples] = {}
     for series in view.devices:
         rows = _bursts(series, limits)
         if rows is not None:
@@ -57,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "no sign of bursts within a sample")
 
 
-def _bursts(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
+def _bursts(series: DeviceSeries, limits: Limits) -> Samples | None:
     """The samples that hold a burst, worst kind of request first."""
     frame = prepared(series)
     at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
@@ -73,17 +72,17 @@ def _bursts(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
     return frame[mask] if enough and mask.any() else None
 
 
-def _inflation(series: DeviceSeries, frame: pd.DataFrame, wanted: Mask) -> Floats:
+def _inflation(series: DeviceSeries, frame: Samples, wanted: Mask) -> Floats:
     """Latency over that of a request alone, of the kinds of request that `wanted` samples have; else NaN."""
     inflation = np.full(len(frame), np.nan)
     for kind in levels(series):
         places = np.concatenate([level.places for level in kind])
-        if wanted[places].any() and (unloaded := baseline(kind)) is not None:
-            inflation[places] = weighted.values(frame, "cost_ms")[places] / unloaded.latency_ms
+        if wanted[places].any() and (alone := unloaded(series, kind)) is not None:
+            inflation[places] = weighted.values(frame, "cost_ms")[places] / alone.latency_ms
     return inflation
 
 
-def _finding(view: View, bursts: dict[str, pd.DataFrame], limits: Limits) -> Finding:
+def _finding(view: View, bursts: dict[str, Samples], limits: Limits) -> Finding:
     told = sorted(bursts, key=lambda name: -float(bursts[name]["at_once"].max()))
     evidence = []
     for name in told[:MOST_TOLD]:
@@ -117,15 +116,15 @@ def _finding(view: View, bursts: dict[str, pd.DataFrame], limits: Limits) -> Fin
     )
 
 
-def _numbers(name: str, rows: pd.DataFrame) -> dict[str, float | str]:
-    worst = rows.iloc[int(np.argmax(weighted.values(rows, "at_once")))]
+def _numbers(name: str, rows: Samples) -> dict[str, float | str]:
+    worst = int(np.argmax(rows.floats("at_once")))
     return {
         "device": name,
-        "util": float(worst["util_pct"]),
-        "depth": float(worst["depth"]),
-        "at_once": float(worst["at_once"]),
-        "rate": float(worst["ios_per_s"]),
-        "busy_rate": float(worst["ios_per_s"] / worst["busy"]),
+        "util": float(rows.floats("util_pct")[worst]),
+        "depth": float(rows.floats("depth")[worst]),
+        "at_once": float(rows.floats("at_once")[worst]),
+        "rate": float(rows.floats("ios_per_s")[worst]),
+        "busy_rate": float((rows.floats("ios_per_s") / rows.floats("busy"))[worst]),
         "count": len(rows),
     }
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
@@ -122,8 +121,8 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
 
 
-def _is_same_time(cpu: Samples, rows: pd.DataFrame) -> bool:
-    return bool(cpu["source"][0] == Samples.of(rows)["source"][0])
+def _is_same_time(cpu: Samples, rows: Samples) -> bool:
+    return bool(cpu["source"][0] == rows["source"][0])
 
 
 RULE = Rule(

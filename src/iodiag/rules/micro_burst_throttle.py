@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask, is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, spread
-from iodiag.derive.queueing import baseline, levels, prepared
+from iodiag.derive.queueing import levels, prepared, unloaded
+from iodiag.derive.samples import Samples
 from iodiag.derive.spindles import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -58,7 +58,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     return top if top is not None and spread(top.rows, "ios_per_s") >= limits.varies else None
 
 
-def _waits(series: DeviceSeries, frame: pd.DataFrame, part: Mask, limits: Limits) -> Mask:
+def _waits(series: DeviceSeries, frame: Samples, part: Mask, limits: Limits) -> Mask:
     """Samples whose requests take several times as long as alone, measured or as the class has it.
 
     Looked up for the kinds of request that some sample of `part` has.
@@ -66,7 +66,7 @@ def _waits(series: DeviceSeries, frame: pd.DataFrame, part: Mask, limits: Limits
     alone = np.full(len(frame), SOLID_MS * PLAUSIBLE / limits.inflation)
     for kind in levels(series):
         places = np.concatenate([level.places for level in kind])
-        if part[places].any() and (found := baseline(kind)) is not None and found.is_measured:
+        if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:
             alone[places] = found.latency_ms
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
 

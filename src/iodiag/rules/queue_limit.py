@@ -18,12 +18,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.facts import number
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.queueing import Baseline, Level, baseline, levels
+from iodiag.derive.queueing import Baseline, Level, levels, unloaded
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -40,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if pinned is None:
             yield Outcome(RULE.id, "clear", (series.name,), "its queue is not pinned at one depth")
             continue
-        level, unloaded = pinned
+        level, alone = pinned
         client = _client(view, level, limits)
         size = _stated(series, level, limits)
         if client is not None:
@@ -49,7 +48,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             )
             yield Outcome(RULE.id, "clear", (series.name,), reason)
         elif size is not None:
-            yield _finding(series, level, unloaded, size, limits)
+            yield _finding(series, level, alone, size, limits)
         else:
             reason = say(
                 "its depth stays at {depth}, a common size of queues: /sys/block/{device}/queue/nr_requests "
@@ -64,17 +63,19 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | No
     stated = series.device.nr_requests if series.device else None
     sizes = (*COMMON, *((stated, 2 * stated) if stated else ()))
     for kind in levels(series):
-        unloaded = baseline(kind)
         for level in kind:
-            depths = weighted.values(level.frame, "depth")[level.places]
-            if len(depths) < limits.least_samples or unloaded is None:
+            depths = level.samples.floats("depth")[level.places]
+            if len(depths) < limits.least_samples:
                 continue
             usual = np.median(depths)
+            if not any(abs(usual / size - 1) <= limits.near / 100 for size in sizes):
+                continue
+            alone = unloaded(series, kind)
             is_steady = np.percentile(depths, 90) <= limits.steady * usual
-            is_known = any(abs(usual / size - 1) <= limits.near / 100 for size in sizes)
-            is_slow = unloaded.is_measured and level.latency_ms > limits.inflation * unloaded.latency_ms
-            if is_steady and is_known and is_slow:
-                return level, unloaded
+            if alone is None or not alone.is_measured or not is_steady:
+                continue
+            if level.latency_ms > limits.inflation * alone.latency_ms:
+                return level, alone
     return None
 
 
@@ -100,14 +101,14 @@ def _stated(series: DeviceSeries, level: Level, limits: Limits) -> int | None:
     return next((n for n in (stated, 2 * stated) if abs(level.depth / n - 1) <= limits.near / 100), None)
 
 
-def _finding(series: DeviceSeries, level: Level, unloaded: Baseline, size: int, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, level: Level, alone: Baseline, size: int, limits: Limits) -> Finding:
     values: dict[str, float | str] = {
         "device": series.name,
         "depth": level.depth,
         "size": size,
         "latency": level.latency_ms,
-        "alone": unloaded.latency_ms,
-        "times": level.latency_ms / unloaded.latency_ms,
+        "alone": alone.latency_ms,
+        "times": level.latency_ms / alone.latency_ms,
         "origin": series.device.provenance.get("nr_requests", "sysfs") if series.device else "sysfs",
     }
     evidence: tuple[Evidence, ...] = (

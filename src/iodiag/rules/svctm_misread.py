@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import pandas as pd
-
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.queueing import Level, levels
+from iodiag.derive.samples import stacked
 from iodiag.derive.spindles import spindles
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -125,7 +124,7 @@ def _contrast(case: _Misread) -> Evidence:
         "{device}: svctm fell from {low} to {high} ms while requests took {short} ms at {shallow} in flight "
         "and then {long} ms at {deep}"
     )
-    return cite(pd.concat([low.rows, high.rows]), text, values)
+    return cite(stacked([low.rows, high.rows]), text, values)
 
 
 def _overlap(case: _Misread) -> Evidence:

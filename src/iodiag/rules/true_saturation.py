@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.changepoints import onset
@@ -32,6 +31,7 @@ from iodiag.derive.load_lines import (
     NOBODY,
     disks_below,
     felt,
+    in_order,
     inflation,
     numbers,
     parallelism,
@@ -69,7 +69,7 @@ def _finding(
     view: View, series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits
 ) -> Finding:
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
-    rows = pd.concat([load.level.rows for load in loads]).sort_values("sample")
+    rows = in_order(loads)
     is_compared = lead.basis == "measured" and lead.lower is not None
     lasts = is_sustained(together(series, rows))
     longest: Confidence = "high" if lasts else "medium" if is_compared else "low"

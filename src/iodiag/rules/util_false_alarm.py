@@ -21,12 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import pandas as pd
-
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.load_lines import Values, both, disks_below, inflation, numbers, parallelism, state
+from iodiag.derive.load_lines import (
+    Values,
+    both,
+    disks_below,
+    in_order,
+    inflation,
+    numbers,
+    parallelism,
+    state,
+)
 from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -59,7 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
     lead = max(alarms, key=_gain)
     told = _told(alarms, lead)
-    rows = pd.concat([load.level.rows for load in alarms]).sort_values("sample")
+    rows = in_order(alarms)
     # levels that are compared stand for a window each; a lone level must last
     alone: Confidence = "medium" if any(map(_is_compared, alarms)) else "low"
     sure = confidence(

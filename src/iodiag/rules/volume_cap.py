@@ -27,7 +27,7 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, queue_range
-from iodiag.derive.queueing import baseline, level_of, levels, prepared
+from iodiag.derive.queueing import level_of, levels, prepared, unloaded
 from iodiag.derive.spindles import cloud_model, is_spinning, longest_unloaded
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -144,11 +144,10 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         yield cite(top.rows, text, {"others": top.other_range})
     if model := cloud_model(series):
         yield cite(None, "its model is {model}", {"model": model})
-    longest = float(weighted.values(top.rows, "cost_ms").max())
+    longest, kinds = float(weighted.values(top.rows, "cost_ms").max()), set(top.rows["kind"].tolist())
     for kind in levels(series):
-        alone = baseline(kind)
-        is_same = kind[0].kind in set(top.rows["kind"])
-        if alone is not None and alone.is_measured and is_same and longest >= 3 * alone.latency_ms:
+        alone = unloaded(series, kind) if kind[0].kind in kinds else None
+        if alone is not None and alone.is_measured and longest >= 3 * alone.latency_ms:
             text = "requests wait up to {longest} ms where one alone takes {alone} ms"
             yield cite(top.rows, text, {"longest": longest, "alone": alone.latency_ms})
             return
