@@ -48,7 +48,7 @@ OUTSIDE = {
     "formats": {"numpy", "pandas", "pyparsing"},
     "derive": {"numpy", "pandas"},
     "rules": {"numpy", "pandas"},
-    "report": {"jinja2", "markupsafe", "matplotlib", "rich"},
+    "report": {"PIL", "jinja2", "markupsafe", "matplotlib", "rich"},
     "pipeline": {"pandas", "numpy"},
     "comparison": set(),
     "anonymize": set(),

@@ -269,7 +269,7 @@ def test_no_two_devices_of_a_stack_stand_on_the_same_place(pairs):
     places = [(node.layer, node.place) for node in chart.nodes]
     gaps = [b - a for (layer, a), (other, b) in pairwise(sorted(places)) if layer == other]
     assert all(gap >= 1 for gap in gaps)
-    assert figures.svg(chart, "x").startswith("<svg")
+    assert figures.svg(chart).startswith("<svg")
 
 
 def test_the_cpu_left_over_is_stacked_and_shaded_where_the_finding_is():
@@ -287,7 +287,7 @@ def test_the_cpu_left_over_is_stacked_and_shaded_where_the_finding_is():
     assert [(one.label, one.y[0]) for one in available.lines] == [("idle", 40.0), ("iowait", 30.0)]
     assert [one.label for one in waiting.lines] == ["runnable", "blocked"]
     assert chart.window == over_time.window == (1.5, 5.5)
-    assert figures.svg(chart, "x").startswith("<svg")
+    assert figures.svg(chart).startswith("<svg")
 
 
 def test_without_clocks_the_cpu_is_shaded_only_where_the_samples_are_the_same():
@@ -295,6 +295,17 @@ def test_without_clocks_the_cpu_is_shaded_only_where_the_samples_are_the_same():
     cpu = series("cpu", idle_pct=(40.0,) * 10, iowait_pct=(30.0,) * 10)
     assert pictures(series(count=10), cpu, about=about)[0].window == (2.5, 6.5)
     assert pictures(series(count=20), cpu, about=about)[0].window is None
+
+
+def test_a_long_cpu_series_is_thinned_to_the_same_samples_for_both_parts():
+    idle = tuple(float(at % 50) for at in range(2000))
+    iowait = tuple(20.0 * (at % 7 == 0) for at in range(2000))
+    about = finding("sda", pictures=("cpu",))
+    (chart,) = pictures(series("cpu", idle_pct=idle, iowait_pct=iowait), about=about)
+    lower, upper = chart.panels[0].lines
+    assert lower.x == upper.x
+    assert max(a + b for a, b in zip(lower.y, upper.y, strict=True)) == 69.0
+    assert figures.svg(chart).startswith("<svg")
 
 
 def test_iowait_alone_is_no_cpu_left_over():
@@ -338,7 +349,7 @@ def test_the_ladder_is_drawn_where_a_finding_asks_for_it():
 def test_the_bounds_of_the_ladder_are_those_that_the_points_allow(values, bounds):
     chart = pictures(series(**STEPS), about=steps(**values))[0]
     assert [None if math.isnan(v) else v for v in (chart.alone_ms, chart.servers)] == list(bounds)
-    assert figures.svg(chart, "x").startswith("<svg")
+    assert figures.svg(chart).startswith("<svg")
 
 
 def test_one_load_level_makes_no_ladder():
@@ -372,7 +383,7 @@ def test_no_numbers_can_break_a_chart(rows, times, samples):
         evidence=(Evidence("", {"unloaded": throughput[0], "servers": queue[0]}),),
     )
     for picture in pictures(*odd, cpu, about=about):
-        assert figures.svg(picture, "x").startswith("<svg")
+        assert figures.svg(picture).startswith("<svg")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -393,7 +404,7 @@ def test_any_device_name_can_be_drawn(text):
     found = pictures(steps, twin, about=about, devices=described)
     assert {type(picture) for picture in found} == {Stack, Bars, Ladder, Timeline}
     for picture in found:
-        svg = figures.svg(picture, "x")
+        svg = figures.svg(picture)
         assert svg.count("<svg") == svg.count("</svg>") == 1
         assert "<script" not in svg
         assert "<img" not in svg
@@ -404,5 +415,5 @@ def test_every_kind_of_chart_is_drawn_alike_twice():
     report = raid5_report()
     for one in report.findings:
         for picture in _picture.pictures(report, one):
-            assert figures.svg(picture, "x") == figures.svg(picture, "x")
+            assert figures.svg(picture) == figures.svg(picture)
             assert figures.png(picture) == figures.png(picture)

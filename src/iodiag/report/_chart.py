@@ -158,10 +158,20 @@ def panel(title: str, lines: Iterable[Line]) -> Panel:
     return Panel(title, tuple(drawn), 100.0 if title.endswith("%") and len(drawn) and top > 50 else 0.0)
 
 
-def line(label: str, x: Sequence[float], y: Sequence[float], colour: int, room: int) -> Line:
-    """A line of at most about `room` points, broken where samples are missing."""
+def line(
+    label: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    colour: int,
+    room: int,
+    telling: Sequence[float] | None = None,
+) -> Line:
+    """A line of at most about `room` points, broken where samples are missing.
+
+    The extremes of `telling`, else of `y`, say which samples are kept where there are more.
+    """
     count = min(len(x), len(y))
-    kept = _thinned(y[:count], room)
+    kept = _thinned((y if telling is None else telling)[:count], room)
     steps = sorted(later - earlier for earlier, later in pairwise(x))
     longest = 5 * steps[len(steps) // 2] if steps else math.inf
     xs: list[float] = []

@@ -124,9 +124,13 @@ def _host_panels(
     for of, one in kinds:
         if one is None:
             continue
-        lines = _lines_of_one(one, _axis(one, has_clock), of.columns, POINTS_PER_LINE)
+        # lines on top of each other need the same samples: those where their sum is extreme
+        every = [one.columns[column] for column in of.columns if column in one.columns]
+        telling = [sum(row) for row in zip(*every, strict=False)] if of.is_stacked else None
+        lines = _lines_of_one(one, _axis(one, has_clock), of.columns, POINTS_PER_LINE, telling)
         found = panel(of.title, lines)
-        if of.is_stacked and len(found.lines) == len(of.columns):
+        is_whole = len(found.lines) == len(of.columns) and len({each.x for each in found.lines}) == 1
+        if of.is_stacked and is_whole:
             found = replace(found, top=100.0, is_stacked=True)
         if found.lines:
             panels.append(found)
@@ -209,9 +213,15 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]]) -> list[
     return [p for p in panels if not (has_throughput and p.title.startswith("Requests per"))]
 
 
-def _lines_of_one(series: Series, x: tuple[float, ...], columns: Mapping[str, str], room: int) -> list[Line]:
+def _lines_of_one(
+    series: Series,
+    x: tuple[float, ...],
+    columns: Mapping[str, str],
+    room: int,
+    telling: Sequence[float] | None = None,
+) -> list[Line]:
     return [
-        line(label, x, series.columns[column], at, room)
+        line(label, x, series.columns[column], at, room, telling)
         for at, (column, label) in enumerate(columns.items())
         if column in series.columns
     ]

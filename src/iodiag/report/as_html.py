@@ -148,7 +148,7 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
             if picture in first_shown:
                 remarks.append(f"The chart is the same as that of finding {first_shown[picture][1]}.")
                 continue
-            chart = _chart(picture, f"chart-{total}") if room > 0 and total < CHARTS_SHOWN else None
+            chart = _chart(picture) if room > 0 and total < CHARTS_SHOWN else None
             if chart is None or chart.size > room:
                 remarks.append("A chart was left out to keep this file small.")
                 # drawing takes longer than all the rest: the first that does not fit is the last drawn
@@ -162,11 +162,11 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
     return drawn
 
 
-def _chart(picture: Picture, prefix: str) -> Chart:
+def _chart(picture: Picture) -> Chart:
     from iodiag.report import figures
 
     kind = type(picture).__name__.lower()
-    svg = figures.svg(picture, prefix)
+    svg = figures.svg(picture)
     if len(svg.encode()) <= SVG_BYTES:
         return Chart(kind, picture.caption, picture.description, svg=svg)
     png = "data:image/png;base64," + b64encode(figures.png(picture)).decode("ascii")
