@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series
@@ -48,10 +48,11 @@ def device_summaries(view: View) -> tuple[DeviceSummary, ...]:
 
 
 def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
-    names = [c.name for c in registry.FAMILIES["disk"] if c.name in series.frame]
-    numbers = {name: series.frame[name].dropna().to_numpy(dtype=np.float64) for name in names}
-    device = series.device
-    printed = [str(name) for name in pd.unique(series.frame["printed"]) if str(name) != series.name]
+    samples, device = series.samples, series.device
+    names = [c.name for c in registry.FAMILIES["disk"] if c.name in samples]
+    numbers = {name: samples.floats(name) for name in names}
+    known = {name: data[~np.isnan(data)] for name, data in numbers.items()}
+    printed = [name for name in numbered(samples["printed"])[1] if name != series.name]
     return DeviceSummary(
         name=series.name,
         host=view.host,
@@ -59,18 +60,25 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
         kind=device.kind if device else None,
         level=device.level if device else None,
         members=device.members if device else (),
-        samples=len(series.frame),
-        summary={
-            name: {
-                "median": float(np.median(data)),
-                "p95": float(np.percentile(data, 95)),
-                "max": float(data.max()),
-            }
-            for name, data in numbers.items()
-            if len(data)
-        },
+        samples=len(samples),
+        summary={name: extent(data) for name, data in known.items() if len(data)},
         provenance=dict(device.provenance) if device else {},
     )
+
+
+def extent(data: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Median, 95th percentile and maximum of numbers, as np.median and np.percentile have them."""
+    count, most = len(data), float(data.max())
+    if data.min() == most:
+        return {"median": most, "p95": most, "max": most}
+    middle, rank = count // 2, 0.95 * (count - 1)
+    low = int(rank)
+    ordered = np.partition(data, sorted({max(middle - 1, 0), middle, low, low + 1}))
+    below, above = float(ordered[low]), float(ordered[low + 1])
+    share = rank - low
+    p95 = below + (above - below) * share if share < 0.5 else above - (above - below) * (1 - share)
+    median = ordered[middle] if count % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return {"median": float(median), "p95": p95, "max": most}
 
 
 def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
@@ -79,43 +87,49 @@ def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
     for name in dict.fromkeys(devices):
         found = view.series(name)
         if found is not None:
-            result.append(_series(view, name, found.frame, _SERIES_COLUMNS))
+            result.append(_series(view, name, found.samples, _SERIES_COLUMNS))
     for name, columns in _HOST_COLUMNS.items():
-        table = view.table(name)
+        table = view.samples(name)
         if table is not None:
-            rows = table[table["cpu"].astype(str) == "all"] if name == "cpu" else table
+            rows = table[np.asarray(table["cpu"] == "all")] if name == "cpu" else table
             if any(column in rows for column in columns):
                 result.append(_series(view, name, rows, columns))
     return tuple(result)
 
 
-def _series(view: View, name: str, frame: pd.DataFrame, columns: tuple[str, ...]) -> Series:
+def _series(view: View, name: str, samples: Samples, columns: tuple[str, ...]) -> Series:
     """Thinned to what a chart can show: of each stretch of neighbours the samples with its extremes."""
-    places = _places(frame)
-    thinned = frame.iloc[places]
+    places = _places(samples)
     times: tuple[float, ...] = ()
-    if thinned["time"].notna().all():
-        times = tuple((thinned["time"].dt.as_unit("ns").astype("int64") / 1e9).tolist())
+    moments = pd.DatetimeIndex(samples["time"][places])
+    if not moments.hasnans:
+        times = tuple((moments.as_unit("ns").asi8 / 1e9).tolist())
     return Series(
         name=name,
         host=view.host,
-        position=tuple(int(p) for p in places),
+        position=tuple(places.tolist()),
         time=times,
-        columns={c: tuple(thinned[c].astype(float).tolist()) for c in columns if c in thinned},
+        columns={c: tuple(samples.floats(c)[places].tolist()) for c in columns if c in samples},
     )
 
 
-def _places(frame: pd.DataFrame) -> npt.NDArray[np.intp]:
+def _places(samples: Samples) -> npt.NDArray[np.intp]:
     """The samples to keep: all of few; of many, per stretch the least and the greatest of what is drawn."""
-    count = len(frame)
+    count = len(samples)
     if count <= MOST_POINTS:
         return np.arange(count)
-    leads = [c for c in _LEADS if c in frame][:_LEADS_KEPT]
+    leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT]
     edges = np.linspace(0, count, MOST_POINTS // (2 * max(1, len(leads))) + 1).astype(int)
-    kept = [edges[:-1]]
+    is_kept = np.zeros(count, dtype=np.bool_)
     for lead in leads:
-        values = frame[lead].to_numpy(dtype=np.float64)
-        low, high = np.nan_to_num(values, nan=np.inf), np.nan_to_num(values, nan=-np.inf)
-        kept.append(np.array([a + int(low[a:b].argmin()) for a, b in pairwise(edges)]))
-        kept.append(np.array([a + int(high[a:b].argmax()) for a, b in pairwise(edges)]))
-    return np.unique(np.concatenate(kept[1:] or kept))
+        values = samples.floats(lead)
+        is_kept[_least(np.nan_to_num(values, nan=np.inf), edges)] = True
+        is_kept[_least(np.nan_to_num(-values, nan=np.inf), edges)] = True
+    return np.flatnonzero(is_kept) if leads else edges[:-1]
+
+
+def _least(values: npt.NDArray[np.float64], edges: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """The place of the first least value between each edge and the next."""
+    stretch = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    places = np.flatnonzero(values == np.minimum.reduceat(values, edges[:-1])[stretch])
+    return places[np.unique(stretch[places], return_index=True)[1]]

@@ -11,16 +11,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import pandas as pd
+import numpy as np
+import numpy.typing as npt
 
 from iodiag.derive import weighted
+from iodiag.derive.reports import report_keys
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Edge, Finding
 
 MOST_EDGES = 64
 _DEEPEST = 8
 _PICTURES = {"stack", "peers"}
-_KEYS = ["stream", "report"]
 _COLUMNS = (
     "ios_per_s",
     "reads_per_s",
@@ -68,22 +69,23 @@ def _edges(view: View, finding: Finding) -> list[Edge]:
     return found
 
 
-def _reports(view: View, finding: Finding) -> pd.DataFrame | None:
+def _reports(view: View, finding: Finding) -> npt.NDArray[np.int64] | None:
     """The reports that a finding's samples are of; None where its first device has no samples."""
     series = view.series(finding.devices[0]) if finding.devices else None
     if series is None:
         return None
-    rows = series.frame
+    rows = series.samples
     if finding.samples:
-        rows = rows[rows["sample"].between(*finding.samples)]
-    return rows[_KEYS].drop_duplicates()
+        first, last = finding.samples
+        rows = rows[(rows["sample"] >= first) & (rows["sample"] <= last)]
+    return report_keys(rows)
 
 
-def _means(view: View, name: str, reports: pd.DataFrame) -> Means:
+def _means(view: View, name: str, reports: npt.NDArray[np.int64]) -> Means:
     series = view.series(name)
     if series is None:
         return {}
-    rows = series.frame.merge(reports, on=_KEYS)
+    rows = series.samples[np.isin(report_keys(series.samples), reports)]
     means = {column: weighted.mean(rows, column) for column in _COLUMNS if column in rows}
     return {column: value for column, value in means.items() if value == value}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import accumulate
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LARGE_BYTES = 1 << 20
+_STRETCH_BYTES = 1 << 16  # few hundred lines: in so much a line is looked for
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
 """Every non-blank line of a text input is counted in exactly one of these classes.
@@ -82,23 +85,30 @@ class Source:
         return self.checksum() if self.checksum else ""
 
     @cached_property
-    def _line_starts(self) -> list[int]:
+    def _line_end(self) -> bytes:
         # a text of carriage returns alone has its lines end with them
-        end = b"\n" if b"\n" in self.data else b"\r"
-        starts = [0]
-        position = self.data.find(end)
-        while position >= 0:
-            starts.append(position + 1)
-            position = self.data.find(end, position + 1)
-        return starts
+        return b"\n" if b"\n" in self.data else b"\r"
+
+    @cached_property
+    def _ends_before(self) -> list[int]:
+        """How many line ends lie before each stretch of the bytes; last how many there are."""
+        places = range(0, len(self.data), _STRETCH_BYTES)
+        counts = (self.data.count(self._line_end, place, place + _STRETCH_BYTES) for place in places)
+        return list(accumulate(counts, initial=0))
 
     def quote(self, line: int) -> str:
         """The verbatim text of a 1-based line, without its line end."""
-        starts = self._line_starts
-        if not 1 <= line <= len(starts):
+        if not 1 <= line <= self._ends_before[-1] + 1:
             return ""
-        end = starts[line] - 1 if line < len(starts) else len(self.data)
-        return self.data[starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r")
+        start = 0
+        if line > 1:
+            stretch = bisect_left(self._ends_before, line - 1) - 1
+            start = stretch * _STRETCH_BYTES
+            for _ in range(line - 1 - self._ends_before[stretch]):
+                start = self.data.index(self._line_end, start) + 1
+        end = self.data.find(self._line_end, start)
+        text = self.data[start : end if end >= 0 else len(self.data)]
+        return text.decode("utf-8", "replace").rstrip("\r")
 
 
 @dataclass(frozen=True)

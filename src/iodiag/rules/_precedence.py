@@ -71,10 +71,13 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
     No symptom outranks its cause: what the kernel measured of the harm is the cause's severity.
     """
     found = list(findings)
-    kept = [f for f in found if not any(_replaces(other, f) for other in found)]
+    kept: list[Finding] = []
+    gone: list[Finding] = []
+    for finding in found:
+        (gone if any(_replaces(other, finding) for other in found) else kept).append(finding)
     result = []
     for finding in kept:
-        replaced = [f.rule for f in found if f not in kept and _replaces(finding, f)]
+        replaced = [f.rule for f in gone if _replaces(finding, f)]
         causes = [cause for cause in kept if _explains(cause, finding, relatives)]
         cause = max(causes, key=_weight).rule if causes else None
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
@@ -84,11 +87,15 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
 
 def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
     """A cause as grave as the harm that the kernel measured below it, with the line that says so."""
-    below = {cause.rule}
     found = [f for f in findings if f.host == cause.host]
-    for _ in found:
-        below |= {f.rule for f in found if f.explained_by in below}
-    harm = [f for f in found if f.rule in SYMPTOMS and f.rule in below - {cause.rule}]
+    harm = [f for f in found if f.rule in SYMPTOMS]
+    if not harm:
+        return cause
+    below, effects = {cause.rule}, {cause.rule}
+    while effects:
+        effects = {f.rule for f in found if f.explained_by in effects} - below
+        below |= effects
+    harm = [f for f in harm if f.rule in below - {cause.rule}]
     worst = max(harm, key=_weight, default=cause)
     if _weight(worst)[0] <= _weight(cause)[0] or _weight(cause)[0] < _REAL or cause.confidence == "low":
         return cause
