@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iodiag.derive import weighted
+from iodiag.derive.samples import numbered
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.topology import device_names
@@ -127,7 +128,7 @@ class _Names:
 
 
 def _names(series: DeviceSeries) -> _Names:
-    names = {series.name, *map(str, series.frame["printed"].unique())}
+    names = {series.name, *numbered(series.samples["printed"])[1]}
     names |= set(series.device.aliases) if series.device else set()
     every = frozenset(spelling for name in names for spelling in device_names(name))
     return _Names(every, frozenset(name for name in every if not _NUMBERS.fullmatch(name)))

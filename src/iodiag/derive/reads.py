@@ -8,11 +8,11 @@ from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import MOST_WINDOWS, episodes
+from iodiag.derive.episodes import MOST_WINDOWS, Table, episodes
 from iodiag.derive.facts import number, word
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
@@ -48,7 +48,7 @@ class ReadPattern:
     count reads apart, and their number follows from the bytes that were written.
     """
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     reads_per_s: float
     read_share: float
     size_kb: float
@@ -87,7 +87,7 @@ class Reference:
 
     kb_per_s: float
     fact: Fact | None = None
-    rows: pd.DataFrame | None = field(default=None, repr=False)
+    rows: Samples | None = field(default=None, repr=False)
 
     @property
     def is_measured(self) -> bool:
@@ -103,24 +103,37 @@ def read_pattern(
     `read_share` is the least share of requests that are reads, `most_kb` the largest read that
     is small, `busy` the least share of time with a request in flight.
     """
-    frame = with_reads(series.frame, series.disks or 1)
-    sizes = _ratio(frame, "read_kb_per_s", "reads_per_s")
-    mask = (
-        (weighted.values(frame, "reads_per_s") >= LEAVE * read_share * weighted.values(frame, "ios_per_s"))
-        & (sizes <= most_kb / LEAVE)
-        & (weighted.values(frame, "busy") >= LEAVE * busy)
-        & (sizes >= LEAST_READ_KB)
-        & ~frame["is_idle"].to_numpy(dtype=bool)
-    )
-    for rows in islice(episodes(frame, mask), MOST_WINDOWS):
-        pattern = _pattern(rows)
-        if pattern.read_share >= read_share and pattern.size_kb <= most_kb and pattern.busy >= busy:
-            return pattern
+    samples = _with_reads(series)
+    mask = weighted.values(samples, "busy") >= LEAVE * busy
+    mask &= ~samples["is_idle"]
+    if not mask.any():
+        return None
+    reads, sizes = weighted.values(samples, "reads_per_s"), _ratio(samples, "read_kb_per_s", "reads_per_s")
+    mask &= reads >= LEAVE * read_share * weighted.values(samples, "ios_per_s")
+    mask &= (sizes <= most_kb / LEAVE) & (sizes >= LEAST_READ_KB)
+    for rows in islice(episodes(samples, mask), MOST_WINDOWS):
+        if weighted.mean(rows, "busy") >= busy and _size(rows) <= most_kb and _share(rows) >= read_share:
+            return _pattern(rows)
     return None
 
 
-def with_reads(frame: pd.DataFrame, disks: int) -> pd.DataFrame:
-    """The frame with `busy`, and `reads_per_s` filled where bytes bound it; `is_bounded` marks those.
+def _size(rows: Samples) -> float:
+    return weighted.ratio(rows, "read_kb_per_s", "reads_per_s")
+
+
+def _share(rows: Samples) -> float:
+    return min(1.0, weighted.mean(rows, "reads_per_s") / weighted.mean(rows, "ios_per_s"))
+
+
+def _with_reads(series: DeviceSeries) -> Samples:
+    if "with_reads" not in series.memo:
+        series.memo["with_reads"] = with_reads(series.samples, series.disks or 1)
+    samples: Samples = series.memo["with_reads"]
+    return samples
+
+
+def with_reads(rows: Table, disks: int) -> Table:
+    """The rows with `busy`, and `reads_per_s` filled where bytes bound it; `is_bounded` marks those.
 
     An array counts as busy with a request on any of its `disks`. Where several are in flight, each disk
     is busy for no more than its share of them, and only that speaks of disks that cannot do more.
@@ -129,26 +142,29 @@ def with_reads(frame: pd.DataFrame, disks: int) -> pd.DataFrame:
     least, so at most write_kb / 4 of the requests were writes; where that is no more than a
     twentieth of all, the rest stands for the reads, and their size is known within as much.
     """
-    util, depth = weighted.values(frame, "util"), weighted.values(frame, "depth")
+    util, depth = weighted.values(rows, "util"), weighted.values(rows, "depth")
     # util counts whole ticks on some kernels; what was in flight bounds it from above
     each = np.where(depth > ONE_READER, depth / disks, depth)
     busy = np.where(np.isnan(depth), util, np.minimum(util, each))
-    reads, ios = weighted.values(frame, "reads_per_s"), weighted.values(frame, "ios_per_s")
-    writes = weighted.values(frame, "write_kb_per_s") / KB_PER_PAGE
-    bounded = np.isnan(reads) & (writes <= 0.05 * ios) & (weighted.values(frame, "read_kb_per_s") > 0)
+    reads, ios = weighted.values(rows, "reads_per_s"), weighted.values(rows, "ios_per_s")
+    writes = weighted.values(rows, "write_kb_per_s") / KB_PER_PAGE
+    bounded = np.isnan(reads) & (writes <= 0.05 * ios) & (weighted.values(rows, "read_kb_per_s") > 0)
     reads = np.where(bounded, ios - writes, reads)
-    return weighted.finished(frame.assign(busy=busy, reads_per_s=reads, is_bounded=bounded))
+    columns = {"busy": busy, "reads_per_s": reads, "is_bounded": bounded}
+    if isinstance(rows, Samples):
+        return rows.with_columns(**columns)
+    return rows.assign(**columns)
 
 
-def _pattern(rows: pd.DataFrame) -> ReadPattern:
+def _pattern(rows: Samples) -> ReadPattern:
     reads, merges = weighted.mean(rows, "reads_per_s"), weighted.mean(rows, "read_merges_per_s")
     ios, busy = weighted.mean(rows, "ios_per_s"), weighted.mean(rows, "busy")
-    size = weighted.ratio(rows, "read_kb_per_s", "reads_per_s")
+    size = _size(rows)
     latency = weighted.mean(rows, "read_await_ms")
     return ReadPattern(
         rows=rows,
         reads_per_s=reads,
-        read_share=min(1.0, reads / ios),
+        read_share=_share(rows),
         size_kb=size,
         merged=merges / (merges + reads),
         kb_per_s=weighted.mean(rows, "read_kb_per_s"),
@@ -161,16 +177,16 @@ def _pattern(rows: pd.DataFrame) -> ReadPattern:
     )
 
 
-def _page(rows: pd.DataFrame, size: float) -> float | None:
+def _page(rows: Samples, size: float) -> float | None:
     page = min(PAGES_KB, key=lambda kb: abs(kb - size))
     sizes = _ratio(rows, "read_kb_per_s", "reads_per_s")
     close = np.abs(sizes / page - 1) <= PAGE_TOLERANCE
     return page if close.sum() >= 0.8 * len(rows) else None
 
 
-def _ratio(frame: pd.DataFrame, above: str, below: str) -> npt.NDArray[np.float64]:
-    bottom = weighted.values(frame, below)
-    return np.asarray(np.where(bottom > 0, weighted.values(frame, above) / np.maximum(bottom, 1e-9), np.nan))
+def _ratio(rows: Samples, above: str, below: str) -> npt.NDArray[np.float64]:
+    bottom = weighted.values(rows, below)
+    return np.asarray(np.where(bottom > 0, weighted.values(rows, above) / np.maximum(bottom, 1e-9), np.nan))
 
 
 def sequential_reference(view: View, series: DeviceSeries) -> Reference:
@@ -179,11 +195,12 @@ def sequential_reference(view: View, series: DeviceSeries) -> Reference:
         speed = number(fact, "sequential_read_mb_per_s")
         if speed > 0 and _is_about(view, series, word(fact, "device")):
             return Reference(speed * KB_PER_MB, fact=fact)
-    frame = with_reads(series.frame, series.disks or 1)
-    large = frame[_ratio(frame, "read_kb_per_s", "reads_per_s") >= LARGE_READ_KB]
+    samples = _with_reads(series)
+    large = samples[_ratio(samples, "read_kb_per_s", "reads_per_s") >= LARGE_READ_KB]
     if len(large):
-        best = large.nlargest(1, "read_kb_per_s")
-        return Reference(float(best["read_kb_per_s"].iloc[0]), rows=best)
+        rates = large.floats("read_kb_per_s")
+        best = int(np.nanargmax(rates))
+        return Reference(float(rates[best]), rows=large[best : best + 1])
     return Reference(HDD_SEQUENTIAL_KB)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ Column = Any
 """A numpy array of numbers, or pandas' own array of words or times: what `len`, a mask and `take` work on."""
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Columns of one length; `look_up` gives one that was not asked for yet."""

@@ -17,13 +17,13 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -52,20 +52,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "what is in flight is what completes")
 
 
-def _growing(series: DeviceSeries, limits: Limits) -> pd.DataFrame | None:
-    frame = series.frame
-    depth, booked = weighted.values(frame, "depth"), _booked(frame)
-    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + weighted.values(frame, "ios_per_s") / 1000)
-    mask = (depth - booked > slack) & ~frame["is_idle"].to_numpy(dtype=bool)
-    rows = longest(frame, mask, gap=0)
+def _growing(series: DeviceSeries, limits: Limits) -> Samples | None:
+    samples = series.samples
+    depth, booked = weighted.values(samples, "depth"), _booked(samples)
+    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + weighted.values(samples, "ios_per_s") / 1000)
+    mask = (depth - booked > slack) & ~samples["is_idle"]
+    rows = longest(samples, mask, gap=0)
     return rows if rows is not None and len(rows) >= limits.least_samples else None
 
 
-def _booked(frame: pd.DataFrame) -> np.ndarray:
-    return np.asarray(weighted.values(frame, "ios_per_s") * weighted.values(frame, "await_ms") / 1000)
+def _booked(samples: Samples) -> np.ndarray:
+    return np.asarray(weighted.values(samples, "ios_per_s") * weighted.values(samples, "await_ms") / 1000)
 
 
-def _finding(series: DeviceSeries, rows: pd.DataFrame, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, rows: Samples, limits: Limits) -> Finding:
     values: dict[str, float | str] = {
         "device": series.name,
         "depth": weighted.mean(rows, "queue_depth"),
