@@ -18,6 +18,7 @@ import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.reports import side_by_side
+from iodiag.derive.samples import Column, Samples, stacked
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
@@ -37,7 +38,8 @@ class Array:
 
     `rows` are the array's samples there, with columns for the sums over the legs: `legs_read_kb_per_s`,
     `legs_write_kb_per_s`, `legs_ios_per_s`; `excess_read_kb_per_s`, what the legs read that neither the
-    array's reads nor missing members explain; `paged_write_kb_per_s`, what it wrote in whole pages.
+    array's reads nor missing members explain; `paged_write_kb_per_s`, what it wrote in whole pages;
+    `place`, the number of the sample among them.
     `leg_rows` are the legs' samples, row by row the same reports. `missing` names members without
     a sample; with any, `rows` is empty. `shared` names legs whose counters hold other traffic too;
     `has_images` says that LVM names the members as legs of RAID.
@@ -47,8 +49,8 @@ class Array:
     name: str
     device: Device
     legs: tuple[DeviceSeries, ...] = field(repr=False)
-    rows: pd.DataFrame = field(repr=False)
-    leg_rows: tuple[pd.DataFrame, ...] = field(repr=False)
+    rows: Samples = field(repr=False)
+    leg_rows: tuple[Samples, ...] = field(repr=False)
     missing: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     is_seen: bool = True
@@ -107,13 +109,17 @@ class Array:
             return "of unknown level"
         return ("" if self.is_level_stated else "by its traffic ") + self.level.replace("raid", "RAID")
 
-    def both_layers(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The samples of the array and of its legs in some of its `rows`, for evidence to cite."""
-        return pd.concat([rows, *(leg.loc[rows.index] for leg in self.leg_rows)], ignore_index=True)
+    def legs_at(self, rows: Samples) -> list[Samples]:
+        """The samples of each leg in some of the array's `rows`."""
+        return [leg[rows["place"]] for leg in self.leg_rows]
 
-    def leg_mean(self, rows: pd.DataFrame, column: str) -> list[float]:
+    def both_layers(self, rows: Samples) -> Samples:
+        """The samples of the array and of its legs in some of its `rows`, for evidence to cite."""
+        return stacked([rows, *self.legs_at(rows)])
+
+    def leg_mean(self, rows: Samples, column: str) -> list[float]:
         """The mean of a column per leg, over some of the array's `rows`."""
-        return [weighted.mean(leg.loc[rows.index], column) for leg in self.leg_rows]
+        return [weighted.mean(leg, column) for leg in self.legs_at(rows)]
 
 
 def members_gone(device: Device) -> int:
@@ -179,7 +185,7 @@ def array_of(view: View, device: Device) -> Array | None:
         name=device.name,
         device=device,
         legs=legs,
-        rows=pd.DataFrame(),
+        rows=Samples.of(pd.DataFrame()),
         leg_rows=(),
         missing=missing,
         shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),
@@ -194,10 +200,12 @@ def array_of(view: View, device: Device) -> Array | None:
 def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
     """The array with its samples and those of its legs, report by report."""
     if series is not None:
-        rows, *leg_rows = (own.frame for own in side_by_side((series, *array.legs)))
+        rows, *leg_rows = side_by_side((series, *array.legs))
     else:
-        leg_rows = [own.frame for own in side_by_side(array.legs)]
-        rows = leg_rows[0][[name for name in _PLACE if name in leg_rows[0]]]
+        leg_rows = side_by_side(array.legs)
+        rows = leg_rows[0].only(_PLACE)
+        unknown = np.full(len(rows), np.nan)
+        rows = rows.with_columns(read_kb_per_s=unknown, write_kb_per_s=unknown, ios_per_s=unknown)
     array = replace(array, rows=rows, leg_rows=tuple(leg_rows), missing=())
     return replace(array, rows=_with_sums(array))
 
@@ -205,10 +213,10 @@ def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
 _PLACE = ("source", "line", "host", "time", "interval_s", "segment", "report", "stream", "sample")
 
 
-def account(rows: pd.DataFrame) -> Account:
+def account(rows: Samples) -> Account:
     """The account over some of an Array's `rows`."""
     mean = {column: weighted.mean(rows, column) for column in _ACCOUNTED}
-    seconds = np.nan_to_num(rows["interval_s"].to_numpy(dtype=np.float64), nan=1.0)
+    seconds = np.nan_to_num(rows.floats("interval_s"), nan=1.0)
     counted = weighted.values(rows, "ios_per_s") + weighted.values(rows, "legs_ios_per_s")
     return Account(
         samples=len(rows),
@@ -263,13 +271,13 @@ def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
     members = {view.topology.canonical(member) for member in array.members}
     if leg.name in members:
         return False
-    least = _IMMATERIAL * weighted.mean(leg.frame, "kb_per_s")
+    least = _IMMATERIAL * weighted.mean(leg.samples, "kb_per_s")
     for part in view.topology.parents(leg.name):
         if part.name in members:
             continue
         for user in view.topology.parents(part.name) or (part,):
             series = view.series(user.name)
-            if series is None or weighted.mean(series.frame, "kb_per_s") > least:
+            if series is None or weighted.mean(series.samples, "kb_per_s") > least:
                 return True
     return False
 
@@ -281,18 +289,19 @@ def least_writes(frame: weighted.Rows) -> npt.NDArray[np.float64]:
     return np.asarray(np.where(np.isnan(writes), np.maximum(bound, 0), writes))
 
 
-def _with_sums(array: Array) -> pd.DataFrame:
+def _with_sums(array: Array) -> Samples:
     """The array's rows with the sums over its legs.
 
     Parity RAID moves whole pages: a write of one sector costs as much as one of 4 kB, so the
     ratios are taken per page touched.
     """
-    rows = array.rows.copy()
+    rows = array.rows
+    columns: dict[str, Column] = {"place": np.arange(len(rows))}
     for column in ("read_kb_per_s", "write_kb_per_s", "ios_per_s"):
-        rows[f"legs_{column}"] = sum(weighted.values(leg, column) for leg in array.leg_rows)
-    asked = weighted.values(rows, "read_kb_per_s") * array.read_cost
-    rows["excess_read_kb_per_s"] = weighted.values(rows, "legs_read_kb_per_s") - asked
-    written = weighted.values(rows, "write_kb_per_s")
+        columns[f"legs_{column}"] = sum(leg.floats(column) for leg in array.leg_rows)
+    asked = rows.floats("read_kb_per_s") * array.read_cost
+    columns["excess_read_kb_per_s"] = columns["legs_read_kb_per_s"] - asked
+    written = rows.floats("write_kb_per_s")
     pages = np.nan_to_num(least_writes(rows)) * KB_PER_PAGE
-    rows["paged_write_kb_per_s"] = np.where(written > 0, np.maximum(written, pages), written)
-    return rows
+    columns["paged_write_kb_per_s"] = np.where(written > 0, np.maximum(written, pages), written)
+    return rows.with_columns(**columns)

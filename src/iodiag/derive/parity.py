@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import episodes
 from iodiag.derive.joins import Account, Array, account, least_writes
+from iodiag.derive.samples import Samples
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Traffic:
 class SmallWrites:
     """The longest window in which an array pays for small writes; `windows` is how many there are."""
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     geometry: Geometry
     paid: Account
     share: Share
@@ -111,7 +111,7 @@ def geometries(array: Array) -> list[Geometry]:
     return [geometry for geometry in found if geometry.is_possible]
 
 
-def small_writes(rows: pd.DataFrame, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
+def small_writes(rows: Samples, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
     """The longest window of an array's `rows` whose sums show small writes, or None."""
     found = list(_windows(rows, _mask(rows, geometry, traffic), geometry, traffic))
     if not found:
@@ -121,8 +121,8 @@ def small_writes(rows: pd.DataFrame, geometry: Geometry, traffic: Traffic) -> Sm
 
 
 def _windows(
-    rows: pd.DataFrame, mask: npt.NDArray[np.bool_], geometry: Geometry, traffic: Traffic
-) -> Iterator[tuple[pd.DataFrame, Account, Share]]:
+    rows: Samples, mask: npt.NDArray[np.bool_], geometry: Geometry, traffic: Traffic
+) -> Iterator[tuple[Samples, Account, Share]]:
     for window in episodes(rows, mask):
         paid = account(window)
         share = small_share(paid.amplification, paid.extra_reads, geometry)
@@ -131,7 +131,7 @@ def _windows(
             yield window, paid, share
 
 
-def _mask(rows: pd.DataFrame, geometry: Geometry, traffic: Traffic) -> npt.NDArray[np.bool_]:
+def _mask(rows: Samples, geometry: Geometry, traffic: Traffic) -> npt.NDArray[np.bool_]:
     """The samples in which enough is written and both counts show small writes."""
     enough = weighted.values(rows, "write_kb_per_s") >= traffic.least_kb
     enough |= least_writes(rows) >= traffic.least_writes

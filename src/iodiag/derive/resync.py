@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import episodes
 from iodiag.derive.joins import Array, array_of, arrays
 from iodiag.derive.parity import geometries
+from iodiag.derive.samples import Samples
 from iodiag.derive.siblings import equal_rates, is_md, is_physical
 from iodiag.derive.view import View
 from iodiag.model.topology import Device
@@ -30,7 +30,7 @@ LEAST_KB = 256.0
 Floats = npt.NDArray[np.float64]
 
 
-def unasked_reads(array: Array, rows: pd.DataFrame) -> Floats:
+def unasked_reads(array: Array, rows: Samples) -> Floats:
     """kB/s that the legs read beyond all that the array's own reads and writes may cost.
 
     Where a member of a parity array is gone, or may be, any read can cost one from each of n - p members.
@@ -54,16 +54,16 @@ def resyncing(array: Array) -> npt.NDArray[np.bool_]:
     return np.asarray((unasked_reads(array, array.rows) >= LEAST_KB) & (is_alike | is_rebuild(array)))
 
 
-def window(array: Array) -> pd.DataFrame | None:
+def window(array: Array) -> Samples | None:
     """The longest run of such samples, or None.
 
     Small writes read before they are counted as written: at the start of a burst of them a sample
     looks the same. So what was not asked for must not be asked for in the samples beside it either.
     """
     for rows in episodes(array.rows, resyncing(array)):
-        first, last = int(rows.index[0]), int(rows.index[-1])
-        wider = array.rows.iloc[max(0, first - 1) : last + 2]
-        wider = wider[(wider["stream"] == rows["stream"].iloc[0]).to_numpy()]
+        first, last = int(rows["place"][0]), int(rows["place"][-1])
+        wider = array.rows[max(0, first - 1) : last + 2]
+        wider = wider[wider["stream"] == rows["stream"][0]]
         lengths = weighted.lengths(wider)
         if float((unasked_reads(array, wider) * lengths).sum() / lengths.sum()) >= LEAST_KB * len(rows) / len(
             wider
@@ -114,5 +114,5 @@ def suspected(view: View) -> Array | None:
     if array is None or not len(array.rows):
         return None
     rows = array.rows[resyncing(array)]
-    is_exact = len(rows) and float(np.median(spread(array)[rows.index])) <= EXACTLY
+    is_exact = len(rows) and float(np.median(spread(array)[rows["place"]])) <= EXACTLY
     return array if is_exact else None

@@ -18,7 +18,7 @@ Categoricals, times pandas DatetimeArrays: `str(samples["source"][0])`, `samples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final, overload
@@ -110,6 +110,10 @@ class Samples:
         names = {**self.names, **dict.fromkeys(columns)} if columns.keys() - self.names else self.names
         kept = {name: _read_only(column) for name, column in columns.items()}
         return Samples(names, self.length, self.__getitem__, kept)
+
+    def only(self, names: Iterable[str]) -> Samples:
+        """The samples with those of these columns that they have, and no others."""
+        return Samples({name: None for name in names if name in self}, self.length, self.__getitem__)
 
     @cached_property
     def frame(self) -> pd.DataFrame:

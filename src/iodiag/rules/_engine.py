@@ -83,7 +83,7 @@ def _missing(rule: Rule, view: View) -> tuple[str, ...]:
     for alternative in rule.needs.one_of:
         lacking: list[str] = []
         for name, columns in alternative.items():
-            if view.table(name) is None:
+            if view.samples(name) is None:
                 lacking.append(name)
                 continue
             for column in columns:

@@ -46,7 +46,7 @@ def gate(found: Comparison) -> Samples | None:
     array = found.peers.array
     if array is None or not found.peers.are_legs or not array.is_seen:
         return None
-    rows = Samples.of(array.rows)
+    rows = array.rows
     rows = rows[np.isin(report_keys(rows), report_keys(found.window))]
     own, legs = weighted.mean(rows, found.latency), sorted(found.latencies)
     is_slowest = abs(own - legs[-1]) <= GATE_WITHIN * legs[-1]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
+import numpy as np
 
 from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained, longest
@@ -27,6 +27,7 @@ from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.facts import number, word
 from iodiag.derive.joins import Account, Array, account, arrays, members_gone, quotient
 from iodiag.derive.resync import spread
+from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -98,7 +99,7 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     )
 
 
-def _cost(array: Array, rows: pd.DataFrame) -> Evidence:
+def _cost(array: Array, rows: Samples) -> Evidence:
     paid = account(rows)
     values = _numbers(array, paid)
     return cite(array.both_layers(rows), _COST, values, worst="read_kb_per_s")
@@ -119,7 +120,7 @@ def _numbers(array: Array, paid: Account) -> Values:
     }
 
 
-def _reading(array: Array, limits: Limits) -> pd.DataFrame | None:
+def _reading(array: Array, limits: Limits) -> Samples | None:
     """The longest window in which the array is read and hardly written."""
     if not array.is_seen or not array.leg_rows:
         return None
@@ -128,7 +129,7 @@ def _reading(array: Array, limits: Limits) -> pd.DataFrame | None:
     return longest(array.rows, (read >= limits.least_read_kb) & (written <= limits.most_written / 100 * read))
 
 
-def _seeming(array: Array, limits: Limits) -> pd.DataFrame | None:
+def _seeming(array: Array, limits: Limits) -> Samples | None:
     """A window whose reads have the ratio of one missing member, on members that read alike; or None."""
     if array.missing or not array.device.parity_members or array.device.is_inferred:
         return None
@@ -137,11 +138,13 @@ def _seeming(array: Array, limits: Limits) -> pd.DataFrame | None:
         return None
     values = _numbers(array, account(rows))
     is_near = abs(float(values["ratio"]) / float(values["expected"]) - 1) <= limits.within / 100
-    is_alike = float(pd.Series(spread(array)[rows.index]).median()) <= limits.alike / 100
+    apart = spread(array)[rows["place"]]
+    apart = apart[~np.isnan(apart)]
+    is_alike = len(apart) > 0 and float(np.median(apart)) <= limits.alike / 100
     return rows if is_near and is_alike else None
 
 
-def _seems(array: Array, rows: pd.DataFrame, limits: Limits) -> Finding:
+def _seems(array: Array, rows: Samples, limits: Limits) -> Finding:
     values = _numbers(array, account(rows))
     return RULE.finding(
         limits,

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
 from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.joins import Account, Array, account, arrays, quotient
 from iodiag.derive.resync import is_rebuild, spread, suspected, window
+from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -63,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
 
-def _finding(array: Array, rows: pd.DataFrame, limits: Limits) -> Finding:
+def _finding(array: Array, rows: Samples, limits: Limits) -> Finding:
     paid, activity = account(rows), array.device.activity
     values = _values(array, rows, paid, limits)
     size = float(values["size"])
@@ -93,7 +93,7 @@ def _finding(array: Array, rows: pd.DataFrame, limits: Limits) -> Finding:
     )
 
 
-def _values(array: Array, rows: pd.DataFrame, paid: Account, limits: Limits) -> Values:
+def _values(array: Array, rows: Samples, paid: Account, limits: Limits) -> Values:
     reads = array.leg_mean(rows, "read_kb_per_s")
     rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
@@ -106,7 +106,7 @@ def _values(array: Array, rows: pd.DataFrame, paid: Account, limits: Limits) -> 
         "legs_read": paid.legs_read_kb,
         "least": min(reads),
         "most": max(reads),
-        "apart": 100 * float(np.median(spread(array)[rows.index])),
+        "apart": 100 * float(np.median(spread(array)[rows["place"]])),
         "asked": float(np.nan_to_num(paid.read_kb)),
         "asked_share": 100 * float(np.nan_to_num(paid.read_kb)) / paid.legs_read_kb,
         "written": float(np.nan_to_num(paid.write_kb)),
@@ -119,10 +119,10 @@ def _values(array: Array, rows: pd.DataFrame, paid: Account, limits: Limits) -> 
     }
 
 
-def _evidence(array: Array, rows: pd.DataFrame, values: Values, is_long_read: bool) -> Iterator[Evidence]:
-    legs = pd.concat([leg.loc[rows.index] for leg in array.leg_rows], ignore_index=True)
+def _evidence(array: Array, rows: Samples, values: Values, is_long_read: bool) -> Iterator[Evidence]:
+    legs = stacked(array.legs_at(rows))
     yield cite(array.both_layers(rows), _READS if array.is_seen else _UNSEEN, values, worst="read_kb_per_s")
-    if is_rebuild(array)[rows.index].mean() > 0.5:
+    if is_rebuild(array)[rows["place"]].mean() > 0.5:
         reads = array.leg_mean(rows, "read_kb_per_s")
         target = array.legs[reads.index(min(reads))]
         written = max(array.leg_mean(rows, "write_kb_per_s"))

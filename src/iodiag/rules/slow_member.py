@@ -28,7 +28,6 @@ from iodiag.derive.joins import arrays
 from iodiag.derive.peers import Comparison, Peers, comparisons, peer_groups
 from iodiag.derive.reports import Keys, report_keys
 from iodiag.derive.resync import resyncing
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -65,7 +64,7 @@ def _resync_reports(view: View) -> Keys:
     """Reports in which some array of the host is resyncing: its disks may carry legs of others."""
     found = [np.zeros(0, dtype=np.int64)]
     for array in arrays(view):
-        rows = Samples.of(array.rows[resyncing(array)])
+        rows = array.rows[resyncing(array)]
         if len(rows):
             found.append(report_keys(rows))
     return np.unique(np.concatenate(found))
