@@ -21,6 +21,8 @@ def template(name: str) -> Template:
         loader=FunctionLoader(_text_of),
         trim_blocks=True,
         lstrip_blocks=True,
+        # folding constants takes longer than a page does
+        optimized=False,
     )
     return environment.get_template(name)
 
