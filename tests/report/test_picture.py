@@ -179,7 +179,7 @@ def test_peers_stand_side_by_side_with_what_they_were_given():
         ("Load, kB/s", (("read", (10.0, 20.0, 30.0)),)),
     ]
     assert chart.marked == (0,)
-    assert chart.description.startswith("Means over samples 2 to 3. sd0 read await ms 5, ")
+    assert chart.description.startswith("Means over samples 2 to 3. sd0 read await 5 ms, ")
 
 
 def test_latency_of_both_directions_together_is_drawn_where_it_is_all_there_is():

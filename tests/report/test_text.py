@@ -149,3 +149,23 @@ def test_long_text_is_cut_and_says_so():
 )
 def test_only_a_plain_web_address_is_a_link(text, is_link):
     assert _text.is_link(text) is is_link
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "said"),
+    [
+        ("read_await_ms", "read await ms", "read await 5.25 ms"),
+        ("reads_per_s", "reads/s", "5.25 reads/s"),
+        ("ios_per_s", "requests/s", "5.25 requests/s"),
+        ("kb_per_s", "kB/s", "5.25 kB/s"),
+        ("swap_in_kb_per_s", "swap in kB/s", "swap in 5.25 kB/s"),
+        ("user_pct", "user %", "user 5.25 %"),
+        ("request_size_kb", "request size kB", "request size 5.25 kB"),
+        ("queue_depth", "in flight", "5.25 in flight"),
+        ("load_1m", "load 1m", "load 1m 5.25"),
+        ("x\x1b_ms", "x‹U+001B› ms", "x‹U+001B› 5.25 ms"),
+    ],
+)
+def test_a_column_is_called_what_people_call_it(column, label, said):
+    assert _text.column_label(column) == label
+    assert _text.measured(column, 5.25) == said

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from iodiag.report import _text
 from iodiag.report._canvas import text_width
@@ -56,8 +56,7 @@ class Scale:
         return [value for value in values if not math.isnan(self(value))]
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """The place of a panel's data, in points of the sheet."""
 
     left: float
@@ -199,8 +198,7 @@ def x_labels(frame: Frame, scale: Scale, ticks: Ticks, text: str = "", offset: s
     return shapes
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A line of a legend: its label, and a sample of what it stands for."""
 
     label: str

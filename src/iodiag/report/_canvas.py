@@ -232,7 +232,7 @@ def _round_box(box: Box) -> Path:
 
 _TAG = re.compile(r"<[^>]*>")
 _COLOUR = re.compile("|".join(COLOURS))
-_FRACTION = re.compile(r"(\.\d\d)\d+")
+_TOO_FINE = re.compile(r"(?<=\.\d\d)\d+")
 # the family is the page's to say, and nothing is turned
 _NEEDLESS = re.compile(rf" transform=\"rotate\(-?0 [^\"]*\"|;? *font-family: '{FONT}'")
 
@@ -248,4 +248,4 @@ def _for_a_page(drawing: Drawing, text: str) -> str:
 
 def _for_a_page_tag(tag: re.Match[str]) -> str:
     shown = _COLOUR.sub(lambda placeholder: COLOURS[placeholder[0]][0], _NEEDLESS.sub("", tag[0]))
-    return _FRACTION.sub(r"\1", " ".join(shown.split()))
+    return _TOO_FINE.sub("", " ".join(shown.split()))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 WIDTH = 475.2
 """At the width of the page's text its 8 point letters are about as large as the text."""
@@ -35,8 +34,7 @@ DOTTED = DASHES[4]
 Anchor = Literal["start", "middle", "end"]
 
 
-@dataclass(frozen=True)
-class Stroke:
+class Stroke(NamedTuple):
     """A line through points; NaN breaks it."""
 
     x: Sequence[float]
@@ -47,8 +45,7 @@ class Stroke:
     opacity: float = 1.0
 
 
-@dataclass(frozen=True)
-class Fill:
+class Fill(NamedTuple):
     """An area without an edge; its last point is joined to the first."""
 
     x: Sequence[float]
@@ -56,8 +53,7 @@ class Fill:
     colour: str
 
 
-@dataclass(frozen=True)
-class Dots:
+class Dots(NamedTuple):
     """Circles of one size around points, full or as rings; NaN is none."""
 
     x: Sequence[float]
@@ -67,8 +63,7 @@ class Dots:
     is_filled: bool = True
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """The edge of a rectangle with round corners."""
 
     left: float
@@ -79,8 +74,7 @@ class Box:
     colour: str
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """One line of text on a baseline; `x` is its beginning, its middle or its end."""
 
     x: float
@@ -95,8 +89,7 @@ class Words:
 Shape = Stroke | Fill | Dots | Box | Words
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """Shapes on a sheet, the later ones on top."""
 
     height: float

@@ -60,8 +60,7 @@ def bars(finding: Finding) -> Bars | None:
     if len(names) < 2 or not panels:
         return None
     told = "; ".join(
-        f"{label_of(name)} "
-        + ", ".join(f"{_text.column_label(c)} {_text.number(row[c])}" for c in _BAR_COLUMNS if c in row)
+        f"{label_of(name)} " + ", ".join(_text.measured(c, row[c]) for c in _BAR_COLUMNS if c in row)
         for name, row in zip(names, rows, strict=True)
     )
     rest = len(finding.peers) - len(names)

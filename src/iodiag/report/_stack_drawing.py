@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iodiag.report._canvas import text_width
 from iodiag.report._chart import Link, Node, Stack
@@ -16,8 +16,7 @@ LABEL, REMARK, NUMBER = 8.5, 7.5, 8.0
 """Sizes of letters."""
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """Points from the left and from the top: layers' left edges and widths, nodes' middles."""
 
     width: float

@@ -150,25 +150,36 @@ def setting(value: float | str) -> str:
 
 
 _UNITS = {column.name: column.unit for family in FAMILIES.values() for column in family}
-_EVENTS = {
-    "ios_per_s": "requests/s",
-    "reads_per_s": "reads/s",
-    "writes_per_s": "writes/s",
-    "read_kb_per_s": "read kB/s",
-    "write_kb_per_s": "write kB/s",
-    "kb_per_s": "kB/s",
-    "request_size_kb": "request size kB",
-    "read_await_ms": "read await ms",
-    "write_await_ms": "write await ms",
-    "await_ms": "await ms",
-    "queue_depth": "in flight",
-    "util_pct": "util %",
+_NAMED = {
+    "ios_per_s": ("", "requests/s"),
+    "request_size_kb": ("request size", "kB"),
+    "queue_depth": ("", "in flight"),
+    "run_queue": ("", "runnable tasks"),
+    "blocked": ("", "blocked tasks"),
 }
+_ENDINGS = {"_kb_per_s": "kB/s", "_per_s": "/s", "_pct": "%", "_ms": "ms", "_kb": "kB", "_s": "s"}
+
+
+def _named(column: str) -> tuple[str, str]:
+    """What a canonical column is of, and in what it is counted; what happens is counted itself."""
+    if column in _NAMED:
+        return _NAMED[column]
+    for ending, unit in _ENDINGS.items():
+        if f"_{column}".endswith(ending):
+            name = f"_{column}".removesuffix(ending)[1:].replace("_", " ")
+            return ("", f"{name}/s") if unit == "/s" else (name, unit)
+    return column.replace("_", " "), ""
 
 
 def column_label(column: str) -> str:
     """A canonical column in words, with its unit: "read await ms"."""
-    return _EVENTS.get(column) or visible(column.replace("_", " "), NAME_LIMIT)
+    return visible(" ".join(filter(None, _named(column))), NAME_LIMIT)
+
+
+def measured(column: str, value: float) -> str:
+    """A number with what it is of: "read await 5 ms", "128.6 reads/s"."""
+    name, unit = _named(column)
+    return visible(" ".join(filter(None, (name, number(value), unit))), NAME_LIMIT)
 
 
 def quantity(column: str, value: float | None) -> str:

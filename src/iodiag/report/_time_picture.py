@@ -314,7 +314,7 @@ def _told(finding: Finding, shown: Sequence[Series]) -> str:
             without = _median(value for value, is_in in pairs if not is_in)
             if is_drawable(within):
                 other = f" (otherwise {_text.number(without)})" if is_drawable(without) else ""
-                facts.append(f"{_text.column_label(column)} {_text.number(within)}{other}")
+                facts.append(f"{_text.measured(column, within)}{other}")
         if facts:
             sentences.append(f"{label_of(series.name)}: {', '.join(facts)}.")
     is_thinned = any(one.position and one.position[-1] >= len(one.position) for one in shown)
