@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.parity import Geometry, Share, small_share
 from iodiag.derive.ranks import together
-from iodiag.derive.samples import Samples
+from iodiag.derive.reports import once, paired, report_keys, total_of
+from iodiag.derive.samples import Samples, numbered, stacked
 from iodiag.derive.siblings import is_physical, without_parts
 from iodiag.derive.view import View
 
@@ -92,7 +92,7 @@ def _is_steady(total: npt.NDArray[np.float64]) -> bool:
 class HostAccount:
     """What a host's disks moved, and what was submitted to it, in kB/s over the same samples."""
 
-    rows: pd.DataFrame = field(repr=False)
+    rows: Samples = field(repr=False)
     disks_read: float
     disks_write: float
     submitted_read: float
@@ -132,11 +132,12 @@ def host_account(view: View, least_kb: float) -> HostAccount | None:
     What disks moved is the sum over the disks themselves, where the source shows devices; else sar -b,
     which counts physical devices alone, but in sysstat before 10.1 md and dm as well.
     """
-    disks, paging = _disk_totals(view), view.table("paging")
-    if disks is None or paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= set(paging):
+    disks, paging = _disk_totals(view), view.samples("paging")
+    if disks is None or paging is None or not set(_SUBMITTED) <= paging.names.keys():
         return None
-    rows = disks.merge(paging[[*_KEYS, "pgpgin_kb_per_s", "pgpgout_kb_per_s"]], on=list(_KEYS))
-    rows = rows[(rows["pgpgout_kb_per_s"] >= least_kb).to_numpy()].reset_index(drop=True)
+    own, other = paired(disks, paging)
+    rows = disks[own].with_columns(**{name: paging.floats(name)[other] for name in _SUBMITTED})
+    rows = rows[rows.floats("pgpgout_kb_per_s") >= least_kb]
     if not len(rows):
         return None
     return HostAccount(
@@ -148,19 +149,29 @@ def host_account(view: View, least_kb: float) -> HostAccount | None:
     )
 
 
-_KEYS = ("source", "segment", "report")  # streams are numbered per table
+_SUBMITTED = ("pgpgin_kb_per_s", "pgpgout_kb_per_s")
+_MOVED = ("read_kb_per_s", "write_kb_per_s")
 
 
-def _disk_totals(view: View) -> pd.DataFrame | None:
+def _disk_totals(view: View) -> Samples | None:
     """Reads and writes of the host's disks per report, with the rows' places."""
     shown = without_parts([series for series in view.devices if is_physical(series.name)])
-    table, moved = view.table("io"), ["read_kb_per_s", "write_kb_per_s"]
-    if shown and (paging := view.table("paging")) is not None:
-        disks = pd.concat([series.frame for series in shown])
+    table, paging = view.samples("io"), view.samples("paging")
+    if shown and paging is not None:
+        parts = [once(series) for series in shown]
+        rows = _reports_of(parts)
         # a damaged report may lack a direction: then its disks cannot be added up
-        if set(moved) <= set(disks) and set(disks["source"]) & set(paging["source"]):
-            first = disks.groupby(list(_KEYS), as_index=False, sort=True)
-            sums = first[moved].sum(min_count=1)
-            places = first[["line", "time", "interval_s"]].first()
-            return places.merge(sums, on=list(_KEYS))
-    return table if table is not None and set(moved) <= set(table) else None
+        is_told = all(any(name in part for part in parts) for name in _MOVED)
+        if is_told and set(numbered(rows["source"])[1]) & set(numbered(paging["source"])[1]):
+            reports = report_keys(rows)
+            return rows.with_columns(**{name: total_of(parts, name, reports) for name in _MOVED})
+    return table if table is not None and set(_MOVED) <= table.names.keys() else None
+
+
+def _reports_of(parts: Sequence[Samples]) -> Samples:
+    """A sample of each report that any of the parts has, in their order."""
+    keys = report_keys(parts[0])
+    if all(np.array_equal(report_keys(part), keys) for part in parts):
+        return parts[0]
+    rows = stacked(parts)
+    return rows[np.unique(report_keys(rows), return_index=True)[1]]
