@@ -24,13 +24,13 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     """
     if series.is_stacked or not _is_from(view.kernel, (5, 0)):
         return
-    frame = series.loaded
-    ios, depth = weighted.values(frame, "ios_per_s"), weighted.values(frame, "depth")
-    booked = ios * weighted.values(frame, "await_ms") / 1000
+    samples = series.samples
+    ios, depth = weighted.values(samples, "ios_per_s"), weighted.values(samples, "depth")
+    booked = ios * weighted.values(samples, "await_ms") / 1000
     slack = HALF_DIGIT * (1 + ios / 1000) + limits.residual / 100 * booked
-    beyond = booked - depth > slack
+    beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= limits.least_samples:
-        rows = frame[beyond]
+        rows = samples[beyond]
         values: dict[str, float | str] = {
             "device": series.name,
             "count": len(rows),
@@ -43,14 +43,14 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 
 def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     """Printed sizes against bytes per request; far apart, not by rounding."""
-    frame = series.samples
-    printed, derived = weighted.values(frame, "request_size_kb"), weighted.values(frame, "size_kb")
+    samples = series.samples
+    printed, derived = weighted.values(samples, "request_size_kb"), weighted.values(samples, "size_kb")
     apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
     if np.count_nonzero(apart) < limits.least_samples:
         return
-    apart &= (weighted.values(frame, "ios_per_s") >= 20) & (weighted.values(frame, "kb_per_s") >= 256)
+    apart &= (weighted.values(samples, "ios_per_s") >= 20) & (weighted.values(samples, "kb_per_s") >= 256)
     if np.count_nonzero(apart) >= limits.least_samples:
-        rows = frame[apart]
+        rows = samples[apart]
         values: dict[str, float | str] = {
             "device": series.name,
             "count": len(rows),

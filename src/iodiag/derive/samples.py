@@ -133,6 +133,8 @@ def numbered(words: Column) -> tuple[npt.NDArray[np.intp], list[str]]:
     """Words, none missing, as numbers in the order of their first appearance, and the words by number."""
     column = words if isinstance(words, pd.Categorical) else pd.Categorical(words)
     codes, count = np.asarray(column.codes, dtype=np.intp), len(column.codes)
+    if count and (column.codes == column.codes[0]).all():
+        return np.zeros(count, dtype=np.intp), [str(column.categories[column.codes[0]])]
     first = np.full(len(column.categories), count)
     first[codes[::-1]] = np.arange(count)[::-1]  # of places that are named twice the last one holds
     order = np.argsort(first, kind="stable")[: int((first < count).sum())]

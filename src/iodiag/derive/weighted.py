@@ -72,8 +72,10 @@ def mean(rows: Rows, column: str, family: str = "disk") -> float:
         weights = weights * values(rows, entry.weight)
     total, above = float(weights.sum()), float((data * weights).sum())
     if math.isnan(total + above):
-        known, weights = ~np.isnan(data), np.nan_to_num(weights)
-        total, above = float(weights[known].sum()), float((data[known] * weights[known]).sum())
+        known = np.flatnonzero(~np.isnan(data))
+        data, weights = data[known], weights[known]
+        weights = np.where(np.isnan(weights), 0.0, weights)
+        total, above = float(weights.sum()), float((data * weights).sum())
     return above / total if total > 0 else float("nan")
 
 
