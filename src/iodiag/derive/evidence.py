@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive.samples import Samples
@@ -80,11 +81,18 @@ def cite(
         picked.insert(0, int(np.where(np.isnan(data), -math.inf, data).argmax()))
     places = dict.fromkeys((str(sources[place]), int(lines[place])) for place in picked)
     quotes = tuple(Quote(name, line, "") for name, line in places)
-    if len(own) > MOST_LINES and len(np.unique(own)) > MOST_LINES:
+    if _are_many(own):
         cited = tuple(sorted({line for name, line in places if name == source}))
     else:
         cited = tuple(dict.fromkeys(own.tolist()))
     return Evidence(text, values, source, cited, len(rows), quotes, weighs)
+
+
+def _are_many(lines: npt.NDArray[np.int64]) -> bool:
+    """Whether they are more than MOST_LINES different ones, which a few thousand of them mostly show."""
+    return len(lines) > MOST_LINES and any(
+        len(np.unique(some)) > MOST_LINES for some in (lines[: 2 * MOST_LINES], lines)
+    )
 
 
 _ADDRESS = re.compile(r"[\w-]+ (.+):(\d{1,9})")

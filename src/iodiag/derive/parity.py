@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -94,13 +95,17 @@ class Traffic:
 
 @dataclass(frozen=True)
 class SmallWrites:
-    """The longest window in which an array pays for small writes; `windows` is how many there are."""
+    """The longest window in which an array pays for small writes; `is_repeated` from REPEATED of them on."""
 
     rows: Samples = field(repr=False)
     geometry: Geometry
     paid: Account
     share: Share
-    windows: int
+    is_repeated: bool
+
+
+REPEATED = 3
+"""Windows that make a habit."""
 
 
 def geometries(array: Array) -> list[Geometry]:
@@ -113,11 +118,11 @@ def geometries(array: Array) -> list[Geometry]:
 
 def small_writes(rows: Samples, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
     """The longest window of an array's `rows` whose sums show small writes, or None."""
-    found = list(_windows(rows, _mask(rows, geometry, traffic), geometry, traffic))
+    found = list(islice(_windows(rows, _mask(rows, geometry, traffic), geometry, traffic), REPEATED))
     if not found:
         return None
     longest, paid, share = found[0]
-    return SmallWrites(longest, geometry, paid, share, len(found))
+    return SmallWrites(longest, geometry, paid, share, len(found) == REPEATED)
 
 
 def _windows(

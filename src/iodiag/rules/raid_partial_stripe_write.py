@@ -90,7 +90,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     values: dict[str, float | str] = {**counted, "device": array.name, "layout": layout, "unit": unit}
     sustained = is_sustained(found.rows)
     points = 1 + 2 * agrees + 2 * is_known - (not array.is_stated)
-    points += is_page_sized + (sustained or found.windows >= 3)
+    points += is_page_sized + (sustained or found.is_repeated)
     # a ratio of sums is no sample of anything: one sample that counts enough proves as much as many
     is_enough = sustained or found.paid.requests >= limits.least_requests
     most: Confidence = "high" if is_known else "medium"
