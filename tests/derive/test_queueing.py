@@ -3,13 +3,23 @@ from __future__ import annotations
 import io
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iodiag
 from iodiag.derive.prepare import Selection, views
-from iodiag.derive.queueing import Level, baseline, elasticity, fan_out, gain_left, levels, overlapped
+from iodiag.derive.queueing import (
+    Level,
+    _tenth,
+    baseline,
+    elasticity,
+    fan_out,
+    gain_left,
+    levels,
+    overlapped,
+)
 from iodiag.derive.saturation import THRESHOLDS, classify
 from iodiag.derive.stalls import bridged
 from iodiag.model.rule import Limits
@@ -269,3 +279,14 @@ def test_idle_devices_beside_it_change_no_verdict():
     alone = verdicts(iostat([{"sda": row} for row in rows]))
     crowd = iostat([{"sda": row, "sdb": {}, "loop0": {}} for row in rows])
     assert verdicts(crowd, device="sda") == alone
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([1.0, 1.5, 2.0, 7.0]), st.integers(1, 400)), min_size=1, max_size=40),
+)
+def test_the_tenth_of_the_requests_is_reached_by_the_first_of_like_samples(loads):
+    cost, requests = (np.array(column, dtype=float) for column in zip(*loads, strict=True))
+    places = np.arange(len(loads))[:: 2 if len(loads) > 3 else 1]
+    order = places[np.argsort(cost[places], kind="stable")]
+    done = np.cumsum(requests[order])
+    assert _tenth(cost, requests, places) == order[int(np.argmax(done >= 0.1 * done[-1]))]

@@ -193,7 +193,7 @@ def _kinds(samples: Samples) -> Floats:
 def _levels_of(samples: Samples, places: Places) -> Iterator[Level]:
     """Clusters on the logarithm of depth: cut at gaps, then into pieces of at most LEVEL_SPAN."""
     depth = np.log(samples.floats("at_once")[places])
-    order = np.argsort(depth, kind="stable")
+    order = np.argsort(depth)
     cuts = np.flatnonzero(np.diff(depth[order]) > np.log(LEVEL_GAP)) + 1
     for cluster in np.split(order, cuts):
         low, high = depth[cluster[0]], depth[cluster[-1]]
@@ -256,11 +256,23 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     if not enough.any():
         return None
     cost = samples.floats("cost_ms")[places]
-    order = np.flatnonzero(enough)[np.argsort(cost[enough], kind="stable")]
-    reached = np.cumsum(requests[order]) >= 0.1 * requests[order].sum()
-    place = order[int(np.argmax(reached))]
-    at = int(places[place])
-    return Baseline(float(cost[place]), False, float(samples.floats("depth")[at]), samples[at : at + 1])
+    at = int(places[_tenth(cost, requests, np.flatnonzero(enough))])
+    return Baseline(
+        float(samples.floats("cost_ms")[at]), False, float(samples.floats("depth")[at]), samples[at : at + 1]
+    )
+
+
+def _tenth(cost: Floats, requests: Floats, places: Places) -> int:
+    """Which of some places has the tenth percentile of the cost, weighted by requests."""
+    order = places[np.argsort(cost[places])]
+    done = np.cumsum(requests[order])
+    target = 0.1 * done[-1]
+    reached = cost[order[int(np.searchsorted(done, target))]]
+    # those of equal cost count in their own order, which this sort does not keep
+    alike = places[cost[places] == reached]
+    first = int(np.searchsorted(cost[order], reached))
+    done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
+    return int(alike[min(int(np.searchsorted(done_alike, target)), len(alike) - 1)])
 
 
 def elasticity(low: Level, high: Level) -> float:

@@ -81,7 +81,7 @@ def _totals(disk: Samples) -> Columns:
     for total, ending in (("ios_per_s", "s_per_s"), ("kb_per_s", "_kb_per_s")):
         if _is_partly_unknown(disk, total):
             reads, writes, discards = (disk.floats(f"{name}{ending}") for name in _DIRECTIONS)
-            columns[total] = _first_known(disk.floats(total), reads + writes + np.nan_to_num(discards))
+            columns[total] = _first_known(disk.floats(total), reads + writes + _or_nothing(discards))
     return columns
 
 
@@ -92,7 +92,7 @@ def _directions(disk: Samples) -> Columns:
     for own, other in (("read", "write"), ("write", "read")):
         name = f"{own}s_per_s"
         if _is_partly_unknown(disk, name):
-            discards_nothing = np.nan_to_num(moved["discard"]) == 0
+            discards_nothing = _or_nothing(moved["discard"]) == 0
             is_all = (moved[other] == 0) & discards_nothing & (moved[own] > 0)
             is_none = (moved[own] == 0) & discards_nothing & (moved[other] > 0)
             known = np.where(is_all, disk.floats("ios_per_s"), np.where(is_none, 0.0, np.nan))
@@ -150,7 +150,7 @@ def _mixed(disk: Samples) -> Columns:
     ios, reads, writes = (disk.floats(name) for name in ("ios_per_s", "reads_per_s", "writes_per_s"))
     read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
     known = ~np.isnan(read_await) & ~np.isnan(write_await) & (ios > 0)
-    discards = np.nan_to_num(disk.floats("discards_per_s")) * np.nan_to_num(disk.floats("discard_await_ms"))
+    discards = _or_nothing(disk.floats("discards_per_s")) * _or_nothing(disk.floats("discard_await_ms"))
     summed = reads * read_await + writes * write_await + discards
     mean = np.where(known, summed / np.maximum(ios, 1e-9), np.nan)
     return {"await_ms": _first_known(disk.floats("await_ms"), mean)}
@@ -183,12 +183,17 @@ def _while_busy(disk: Samples) -> Columns:
         "busy_depth": depth / busy,
         "busy_ios_per_s": ios / busy,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
-        "is_idle": ~((np.nan_to_num(ios) >= IDLE_IOS_PER_S) | (np.nan_to_num(kb) >= IDLE_KB_PER_S)),
+        "is_idle": ~((_or_nothing(ios) >= IDLE_IOS_PER_S) | (_or_nothing(kb) >= IDLE_KB_PER_S)),
     }
 
 
 def _is_partly_unknown(disk: Samples, name: str) -> bool:
     return name not in disk or bool(np.isnan(disk.floats(name)).any())
+
+
+def _or_nothing(rates: Floats) -> Floats:
+    result: Floats = np.where(np.isnan(rates), 0.0, rates)
+    return result
 
 
 def _first_known(first: Floats, second: Floats) -> Floats:

@@ -67,14 +67,14 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | No
             depths = level.samples.floats("depth")[level.places]
             if len(depths) < limits.least_samples:
                 continue
-            usual = np.median(depths)
-            if not any(abs(usual / size - 1) <= limits.near / 100 for size in sizes):
-                continue
             alone = unloaded(series, kind)
-            is_steady = np.percentile(depths, 90) <= limits.steady * usual
-            if alone is None or not alone.is_measured or not is_steady:
+            if alone is None or not alone.is_measured:
+                break
+            if level.latency_ms <= limits.inflation * alone.latency_ms:
                 continue
-            if level.latency_ms > limits.inflation * alone.latency_ms:
+            usual = np.median(depths)
+            is_steady = np.percentile(depths, 90) <= limits.steady * usual
+            if is_steady and any(abs(usual / size - 1) <= limits.near / 100 for size in sizes):
                 return level, alone
     return None
 
