@@ -1,8 +1,6 @@
-"""Columns of frames that are finished: looked up once, the same numbers, and nobody's to change."""
+"""Columns as the aggregator sees them, of samples and of frames alike."""
 
 from __future__ import annotations
-
-import gc
 
 import numpy as np
 import pandas as pd
@@ -10,34 +8,24 @@ import pytest
 
 from iodiag.derive import weighted
 from iodiag.derive.prepare import _are_sorted
+from iodiag.derive.samples import Samples
 
 
-def test_a_finished_frame_has_the_same_values():
+def test_samples_have_the_same_values_as_a_frame():
     frame = pd.DataFrame({"ios_per_s": [1, 2], "interval_s": [1.0, np.nan]})
-    plain = [weighted.values(frame, name) for name in ("ios_per_s", "absent")] + [weighted.lengths(frame)]
-    weighted.finished(frame)
-    kept = [weighted.values(frame, name) for name in ("ios_per_s", "absent")] + [weighted.lengths(frame)]
-    for one, other in zip(plain, kept, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert weighted.values(frame, "ios_per_s") is weighted.values(frame, "ios_per_s")
-    with pytest.raises(ValueError, match="read-only"):
-        weighted.values(frame, "absent")[0] = 1
+    samples = Samples.of(frame)
+    for rows in (frame, samples):
+        assert weighted.values(rows, "ios_per_s").tolist() == [1.0, 2.0]
+        assert np.isnan(weighted.values(rows, "absent")).all()
+        assert weighted.lengths(rows).tolist() == [1.0, 1.0]
+    assert weighted.values(samples, "ios_per_s") is weighted.values(samples, "ios_per_s")
 
 
-def test_what_is_made_from_a_finished_frame_is_looked_up_anew():
-    frame = weighted.finished(pd.DataFrame({"util": [0.1, 0.2, 0.3]}))
-    assert weighted.values(frame, "util").sum() == pytest.approx(0.6)
-    assert weighted.values(frame.assign(util=1.0), "util").sum() == 3
-    assert weighted.values(frame[frame["util"] > 0.15], "util").tolist() == [0.2, 0.3]
-
-
-def test_nothing_is_kept_of_a_frame_that_is_gone():
-    before = len(weighted._FINISHED)
-    frame = weighted.finished(pd.DataFrame({"util": [0.1]}))
-    assert len(weighted._FINISHED) == before + 1
-    del frame
-    gc.collect()
-    assert len(weighted._FINISHED) <= before
+def test_what_is_made_from_samples_is_looked_up_anew():
+    samples = Samples.of(pd.DataFrame({"util": [0.1, 0.2, 0.3]}))
+    assert weighted.values(samples, "util").sum() == pytest.approx(0.6)
+    assert weighted.values(samples.with_columns(util=np.ones(3)), "util").sum() == 3
+    assert weighted.values(samples[samples["util"] > 0.15], "util").tolist() == [0.2, 0.3]
 
 
 @pytest.mark.parametrize(

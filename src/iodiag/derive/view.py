@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.derive.samples import Samples, numbered
-from iodiag.derive.weighted import finished
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
 
@@ -44,10 +43,10 @@ class DeviceSeries:
     def __post_init__(self) -> None:
         object.__setattr__(self, "samples", Samples.of(self.samples))
 
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """All samples as a DataFrame."""
-        return finished(self.samples.frame)
+        return self.samples.frame
 
     @cached_property
     def loaded(self) -> Samples:

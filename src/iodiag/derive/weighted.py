@@ -7,7 +7,6 @@ length count alike: within one capture they are the same length.
 from __future__ import annotations
 
 import math
-import weakref
 
 import numpy as np
 import numpy.typing as npt
@@ -31,37 +30,9 @@ def lengths(rows: Rows) -> Floats:
     return np.where(is_unknown, float(np.nanmedian(seconds)), seconds)
 
 
-def finished(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame, whose columns nobody changes from now on: `values` need look up each but once.
-
-    A look-up costs as much as arithmetic on thousands of samples.
-    """
-    columns: dict[str, Floats] = {}
-    _FINISHED[id(frame)] = columns
-    weakref.finalize(frame, _FINISHED.pop, id(frame), None)
-    return frame
-
-
-_FINISHED: dict[int, dict[str, Floats]] = {}
-
-
 def values(rows: Rows, column: str) -> Floats:
     """A column as floats; all NaN where the rows lack it."""
-    if isinstance(rows, Samples):
-        return rows.floats(column)
-    known = _FINISHED.get(id(rows))
-    if known is None:
-        return _looked_up(rows, column)
-    if column not in known:
-        known[column] = _looked_up(rows, column)
-        known[column].flags.writeable = False
-    return known[column]
-
-
-def _looked_up(frame: pd.DataFrame, column: str) -> Floats:
-    if column not in frame:
-        return np.full(len(frame), np.nan)
-    return frame[column].to_numpy(dtype=np.float64)
+    return Samples.of(rows).floats(column)
 
 
 def mean(rows: Rows, column: str, family: str = "disk") -> float:
