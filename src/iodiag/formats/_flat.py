@@ -12,7 +12,7 @@ from iodiag.formats._lines import Piece
 _SHORTEST_LINE = 150
 _FEWEST_ESCAPES = 3
 _MOST_HEADER_WORDS = 40
-_LONGEST_LINE = 32 << 20  # each of its words takes many times its letters
+_LONGEST_LINE = 32 << 20  # its words and lines take many times its letters
 _MOST_ATTEMPTS = 5000  # to find a header in vain, over a whole text
 _FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r", "tps", "r/s", "w/s", "d/s", "f/s", "aqu-sz"))
 _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S)")
@@ -24,9 +24,9 @@ def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
     is_changed, attempts_left = False, _MOST_ATTEMPTS
     for piece in pieces:
         lines: list[str] = []
-        if len(piece.text) > _SHORTEST_LINE and not (lines := _unescaped(piece.text)):
-            words = piece.text.split() if len(piece.text) <= _LONGEST_LINE else []
-            lines, attempts = _laid_out(words, attempts_left)
+        is_flat = _SHORTEST_LINE < len(piece.text) <= _LONGEST_LINE
+        if is_flat and not (lines := _unescaped(piece.text)):
+            lines, attempts = _laid_out(piece.text.split(), attempts_left)
             attempts_left -= attempts
         if len(lines) < 2:
             result.append(piece)
