@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,7 @@ MOST_GROUPS = 1000
 LEAST_BLOCK = 3
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """The ratio of two sums over samples, how well it is known, and from how many blocks.
 
     `error` is the standard error of the estimate's logarithm; NaN where it cannot be told.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from iodiag.model.units import KB_PER_MB
 
@@ -22,8 +21,7 @@ ROUND = 0.01
 _ROUND_STARTS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0)
 
 
-@dataclass(frozen=True)
-class Cap:
+class Cap(NamedTuple):
     """A published limit: of I/Os per second, or of kB/s. `is_link` tells a wire from a meter."""
 
     name: str

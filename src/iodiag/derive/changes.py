@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +64,7 @@ _NEGLIGIBLE = {"requests/s": 0.1, "flushes/s": 0.1, "kB/s": 1.0, "%": 1.0, "requ
 _MOST_LOG = 50.0  # e^50 is beyond any ratio, and no overflow
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(NamedTuple):
     """What a quantity is the ratio of, sample by sample: Σ above / Σ below, times `scale`.
 
     Only samples that have it are in it: `below` is above zero.

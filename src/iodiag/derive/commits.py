@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -117,8 +118,7 @@ class Chain:
         return numbers
 
 
-@dataclass(frozen=True)
-class Witnesses:
+class Witnesses(NamedTuple):
     """What speaks beside the devices: CPU, runnable tasks, sessions, settings, the application's rate.
 
     `convoy` is there only where it is one; `in_commit` is the share (in per cent) of all active sessions
@@ -134,8 +134,7 @@ class Witnesses:
     rates: tuple[Fact, ...] = ()
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """Whether commits are serialized: with a confidence, or why not.
 
     `chains` are the devices whose chain is busy, busiest first; empty where the host alone speaks.

@@ -7,7 +7,7 @@ n/(n-p) of it, small writes more and read besides, and then both tell the same s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,7 @@ LEAST_SHARE, MOST_APART = 0.2, 0.15
 """Of small writes on parity: the least share, and how far its two estimates may be apart."""
 
 
-@dataclass(frozen=True)
-class Law:
+class Law(NamedTuple):
     """A layout that explains the traffic: level and copies where the traffic tells them, and the sums.
 
     `is_mixture` says that small writes on parity do, whose sums count whole pages.
@@ -51,8 +50,7 @@ class Law:
         return f"the bytes of {together} add up to what {name} was asked for{pages}"
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(NamedTuple):
     """kB/s that a device was asked for, and that a group of `legs` devices moved."""
 
     read: float
@@ -100,7 +98,7 @@ def law(
         found = next(_of_few(grid, legs, may_be_chain), None)
     if found or not may_be_mixture:
         return found
-    return _mixture(replace(whole, write=float(paged[loaded].mean())))
+    return _mixture(whole._replace(write=float(paged[loaded].mean())))
 
 
 def _sums(values: Floats, legs: int) -> Sums:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,7 @@ _MAPPED = re.compile(r"(?:dm-|dev25[2-4]-)(\d+)")
 _IMAGE = re.compile(r"(.+)_[rm]image_\d+")
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(NamedTuple):
     """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages."""
 
     names: tuple[str, ...]

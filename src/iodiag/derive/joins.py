@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -132,8 +133,7 @@ def members_gone(device: Device) -> int:
     return max(0, device.slots - device.active_slots)
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(NamedTuple):
     """What an array moved and what its legs moved, in kB/s and requests/s over the same samples."""
 
     samples: int

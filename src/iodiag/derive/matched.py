@@ -146,7 +146,7 @@ def _combined(found: Sequence[tuple[MatchedLoad, Estimate, Estimate]]) -> Change
         for ones in ([one for _, one, _ in kept], [other for _, _, other in kept])
     )
     parts = [
-        replace(one, error=share * one.error)
+        one._replace(error=share * one.error)
         for share, (_, *ones) in zip(shares, kept, strict=True)
         for one in ones
     ]

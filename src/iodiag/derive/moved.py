@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from iodiag.derive.changes import AFTER
 from iodiag.derive.evidence import say
@@ -36,8 +36,7 @@ LEAST_SHARE = 0.1
 Values = dict[str, float | str]
 
 
-@dataclass(frozen=True)
-class _Wording:
+class _Wording(NamedTuple):
     """How a change of one quantity is said: who does it, its unit, and more, less or times of what."""
 
     does: str
@@ -77,8 +76,7 @@ _WAITS = {
 _SHARES = ("available_pct", "iowait_pct", "user_pct", "system_pct")
 
 
-@dataclass(frozen=True)
-class _Clause:
+class _Clause(NamedTuple):
     """A piece of the sentence with its numbers, the change that it says, and what that is about."""
 
     template: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ HARDLY = 0.01
 """With less on both sides a device is passed over."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One device on both sides, and why the two are taken for one.
 
     `share` is the larger of its shares of its host's work; `is_part` says that it stands below
@@ -39,8 +38,7 @@ class Pair:
     is_part: bool
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(NamedTuple):
     """The pairs, the busiest first, and in sentences what has no counterpart or no work."""
 
     pairs: tuple[Pair, ...]
@@ -50,8 +48,7 @@ class Pairing:
 Match = tuple[DeviceSeries, DeviceSeries, str]
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(NamedTuple):
     """A view with each device's share of the work and the devices on top of the stacks."""
 
     view: View
@@ -119,8 +116,7 @@ def _work(series: DeviceSeries, column: str) -> float:
 _NUMBERS = re.compile(r"\d+:\d+|dev\d+-\d+|(dm-|loop|zram|nbd|ram)\d+|md-uuid-.*")
 
 
-@dataclass(frozen=True)
-class _Names:
+class _Names(NamedTuple):
     """All names of a device in all spellings, and those that are not just numbers given at boot."""
 
     every: frozenset[str]

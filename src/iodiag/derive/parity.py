@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,7 @@ from iodiag.derive.joins import Account, Array, account, least_writes
 from iodiag.derive.samples import Samples
 
 
-@dataclass(frozen=True)
-class Geometry:
+class Geometry(NamedTuple):
     """`members` and how many of them are `parity`, per stripe."""
 
     members: int
@@ -50,8 +50,7 @@ class Geometry:
         return min(self.parity + 1, self.members - self.parity - 1)
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """Which share of writes was small (0..1, and noise): from α, and from ρ in the range of md's choices."""
 
     by_writes: float
@@ -79,8 +78,7 @@ def small_share(amplification: float, extra_reads: float, geometry: Geometry) ->
     )
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(NamedTuple):
     """What counts as small writes: enough written, enough of it small, by both counts.
 
     `least_kb` or `least_writes` per second must be written; `least_share` of it small; the extra

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,7 @@ _RICH = (
 )
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """What part of a capture to look at, and what the capture does not say itself."""
 
     devices: tuple[str, ...] = ()

@@ -7,7 +7,6 @@ they exclude each other by construction. Their thresholds are THRESHOLDS, declar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -135,8 +134,7 @@ class Disk(NamedTuple):
     rows: Samples
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     """A busy level with its verdict, and everything that the verdict rests on.
 
     `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
@@ -282,21 +280,21 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         return _by_latency(series, load, limits)
     is_full = level.util >= limits.full_util / 100
     if load.spindles is not None and is_full:
-        load = replace(load, basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
+        load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
         if load.inflation >= limits.inflation:
-            return replace(load, verdict="saturated")
+            return load._replace(verdict="saturated")
         if load.inflation >= limits.calm_inflation:
-            return replace(load, verdict="approaching")
+            return load._replace(verdict="approaching")
         return _if_calm(series, load, limits)
     if unloaded is not None and is_queued:
-        least = replace(load, basis="least seen", inflation=level.latency_ms / unloaded.latency_ms)
+        least = load._replace(basis="least seen", inflation=level.latency_ms / unloaded.latency_ms)
         if least.inflation > limits.inflation and least.lower is not None:
             return _by_latency(series, least, limits)
     most = longest_unloaded(series, level.size_kb)
-    guess = replace(load, basis="class", inflation=level.latency_ms / most)
+    guess = load._replace(basis="class", inflation=level.latency_ms / most)
     is_deep = level.busy_depth >= limits.hard_depth
     if is_full and is_deep and guess.inflation > limits.hard_inflation:
-        return replace(guess, verdict="saturated")
+        return guess._replace(verdict="saturated")
     return _if_calm(series, load, limits)
 
 
@@ -305,14 +303,14 @@ def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     assert unloaded is not None
     inflation = level.latency_ms / unloaded.latency_ms
     basis: Basis = "measured" if unloaded.is_measured else "least seen"
-    load = replace(load, inflation=inflation, basis=basis)
+    load = load._replace(inflation=inflation, basis=basis)
     if inflation > limits.inflation:
         is_flat = load.elasticity <= limits.flat_elasticity
         is_deep = level.busy_depth >= limits.hard_depth
         is_over = is_flat or (inflation > limits.hard_inflation and is_deep)
-        return replace(load, verdict="saturated" if is_over else "approaching")
+        return load._replace(verdict="saturated" if is_over else "approaching")
     if inflation > limits.calm_inflation:
-        return replace(load, verdict="approaching")
+        return load._replace(verdict="approaching")
     return _if_calm(series, load, limits)
 
 
@@ -320,20 +318,20 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     """A false alarm if something shows headroom on a parallel device, and nothing speaks against it."""
     legs = tuple(_legs(series, load, limits))
     if not legs:
-        return replace(load, reason=_unknown(load))
+        return load._replace(reason=_unknown(load))
     if load.spindles == 1:
         reason = "a single spinning disk serves one request at a time: busy means busy"
-        return replace(load, reason=reason)
+        return load._replace(reason=reason)
     if not load.parallel:
         reason = (
             "nothing says whether the device serves several requests at once (a volume may stand on one "
             "disk); lsblk -o NAME,ROTA,TYPE, or a second capture under a deeper queue, settles it"
         )
-        return replace(load, reason=reason)
+        return load._replace(reason=reason)
     veto = _veto(series, load, limits)
     if veto:
-        return replace(load, legs=legs, reason=veto)
-    return replace(load, verdict="false alarm", legs=legs)
+        return load._replace(legs=legs, reason=veto)
+    return load._replace(verdict="false alarm", legs=legs)
 
 
 def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -31,8 +31,7 @@ BLIND_PCT = 100.0
 """Where a smaller change would not have shown, "no change" says nothing (judgement)."""
 
 
-@dataclass(frozen=True)
-class Mix:
+class Mix(NamedTuple):
     """The share of reads on each side, of requests where they are told apart, else of bytes."""
 
     before: float

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +37,7 @@ PLAIN = 1.2
 """Amplification of a host without redundancy: measured 1.000; file systems of copies submit each copy."""
 
 
-@dataclass(frozen=True)
-class PageTraffic:
+class PageTraffic(NamedTuple):
     """Members that move pages alone: requests per second before merging, and their mean size."""
 
     reads: float

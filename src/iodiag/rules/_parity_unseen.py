@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ from iodiag.model.finding import Confidence, Evidence
 Values = dict[str, float | str]
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(NamedTuple):
     """The rule's thresholds as these tests need them: kB/s written, share of small writes, disagreement."""
 
     least_kb: float
