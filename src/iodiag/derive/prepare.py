@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ def views(capture: Capture, selection: Selection) -> list[View]:
 def _view(capture: Capture, host: str | None, is_only: bool, selection: Selection) -> View:
     tables: dict[str, Samples] = {}
     fallback: set[str] = set()
-    since_boot: dict[str, pd.DataFrame] = {}
+    since_boot: dict[str, Samples] = {}
     for family in dict.fromkeys([*capture.tables, *capture.averages]):
         samples = _of_host(capture.tables.get(family), host, is_only)
         averages = _of_host(capture.averages.get(family), host, is_only)
@@ -64,7 +64,7 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
         if samples is not None and "since_boot" in samples:
             is_old = np.asarray(samples["since_boot"], dtype=bool)
             old, samples = samples[is_old], samples[~is_old]
-            since_boot[family] = old.frame
+            since_boot[family] = old
         if samples is None or not len(samples):
             samples = old if old is not None and len(old) else averages
             fallback.add(family)
@@ -218,7 +218,7 @@ def _with_canonical(disk: Samples, topology: DeviceTopology) -> Samples:
     return disk.with_columns(printed=_words(names, codes), device=_words(canonical, codes))
 
 
-def _words(words: Sequence[str], codes: Places) -> Column:
+def _words(words: Sequence[str], codes: npt.NDArray[np.integer[Any]]) -> Column:
     """The words that codes stand for, some of them perhaps for the same."""
     known = sorted(set(words))
     place = {word: number for number, word in enumerate(known)}
@@ -228,7 +228,7 @@ def _words(words: Sequence[str], codes: Places) -> Column:
 
 def _disk(
     disk: Samples, topology: DeviceTopology, selection: Selection
-) -> tuple[Samples, dict[str, Samples], pd.DataFrame]:
+) -> tuple[Samples, dict[str, Samples], Samples]:
     """The sound samples with derived columns; those of each device; the others."""
     disk = _with_canonical(disk, topology)
     if selection.devices:
@@ -245,9 +245,9 @@ def _disk(
     in_order = np.empty(len(order), dtype=np.intp)
     in_order[order] = np.arange(len(order))
     bad = in_order[~is_sound[in_order]]
-    left_out = disk[bad].frame.drop(columns="sample")
-    anomaly = pd.Series([ANOMALIES[reason] for reason in reasons[bad]], dtype=object)
-    return disk[in_order[is_sound[in_order]]], parts, left_out.assign(anomaly=anomaly)
+    left_out = disk[bad].only(name for name in disk.names if name != "sample")
+    anomaly = _words(ANOMALIES, reasons[bad])
+    return disk[in_order[is_sound[in_order]]], parts, left_out.with_columns(anomaly=anomaly)
 
 
 def _numbers(is_sound: Mask, edges: Places) -> Places:

@@ -18,7 +18,7 @@ Categoricals, times pandas DatetimeArrays: `str(samples["source"][0])`, `samples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final, overload
@@ -144,6 +144,13 @@ def numbered(words: Column) -> tuple[npt.NDArray[np.intp], list[str]]:
     number = np.zeros(len(first), dtype=np.intp)
     number[order] = np.arange(len(order))
     return number[codes], names
+
+
+def by_word(samples: Samples, name: str) -> Iterator[tuple[str, Samples]]:
+    """The samples of each word that a column has, in the order of their first appearance."""
+    codes, words = numbered(samples[name])
+    for code, word in enumerate(words):
+        yield word, samples[codes == code]
 
 
 def _array(column: pd.Series) -> Column:

@@ -110,8 +110,8 @@ class View:
     cpus: int | None = None
     kernel: str | None = None
     fallback: frozenset[str] = frozenset()
-    left_out: pd.DataFrame | None = field(default=None, repr=False)
-    since_boot: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    left_out: Samples | None = field(default=None, repr=False)
+    since_boot: Mapping[str, Samples] = field(default_factory=dict, repr=False)
     parts: Mapping[str, Samples] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from iodiag.derive import contradictions, weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.requests import HALF_DIGIT
+from iodiag.derive.samples import Samples, by_word
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -61,14 +60,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "the numbers agree with each other")
 
 
-def _left_out(view: View) -> dict[str, pd.DataFrame]:
+def _left_out(view: View) -> dict[str, Samples]:
     """The samples that cannot be true, by device."""
-    if view.left_out is None or not len(view.left_out):
-        return {}
-    return {str(name): rows for name, rows in view.left_out.groupby("device", observed=True, sort=False)}
+    return {} if view.left_out is None else dict(by_word(view.left_out, "device"))
 
 
-def _share(dropped: pd.DataFrame | None, series: DeviceSeries) -> float:
+def _share(dropped: Samples | None, series: DeviceSeries) -> float:
     count = 0 if dropped is None else len(dropped)
     return count / (count + len(series.samples))
 
@@ -89,7 +86,7 @@ def _finding(
     )
 
 
-def _unusable(name: str, rows: pd.DataFrame, limits: Limits) -> Finding:
+def _unusable(name: str, rows: Samples, limits: Limits) -> Finding:
     values: dict[str, float | str] = {"device": name, "count": len(rows)}
     return RULE.finding(
         limits,
@@ -97,22 +94,22 @@ def _unusable(name: str, rows: pd.DataFrame, limits: Limits) -> Finding:
         confidence="high",
         devices=(name,),
         summary=say("{device}: none of its {count} samples can be true.", values),
-        evidence=(cite(rows, "{count} samples left out: " + str(rows["anomaly"].iloc[0]), values),),
+        evidence=(cite(rows, "{count} samples left out: " + str(rows["anomaly"][0]), values),),
     )
 
 
 def _of_device(
-    view: View, series: DeviceSeries, dropped: pd.DataFrame | None, limits: Limits
+    view: View, series: DeviceSeries, dropped: Samples | None, limits: Limits
 ) -> Iterator[Evidence]:
     samples = series.samples
     if dropped is not None:
-        for reason, rows in dropped.groupby("anomaly", sort=False):
+        for reason, rows in by_word(dropped, "anomaly"):
             values: dict[str, float | str] = {
                 "device": series.name,
                 "count": len(rows),
                 "all": len(dropped) + len(samples),
             }
-            yield cite(rows, "{device}: {count} of {all} samples left out: " + str(reason), values)
+            yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
     is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
     if is_over.any():
         over = samples[is_over]

@@ -51,7 +51,7 @@ class Contrast(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host: what was left out, or that there is nothing else."""
-    found = {family: Samples.of(rows) for family, rows in view.since_boot.items() if len(rows)}
+    found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
     if not found:
         yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
         return
