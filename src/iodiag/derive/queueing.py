@@ -210,29 +210,48 @@ def level_of(rows: Samples) -> Level:
 
 
 def _level(samples: Samples, places: Places) -> Level:
-    def column(name: str) -> Floats:
-        return samples.floats(name)[places]
-
-    span, ios, busy = column("span"), column("ios_per_s"), column("busy")
-    total, busy_time = span.sum(), (span * busy).sum()
-    done, held = (span * ios).sum(), (span * column("depth")).sum()
-    tenth = float(column("kind")[0]) % 100
-    is_known = np.isfinite(column("interval_s"))
+    total, done, busy_time, held, read, waited, used, moved, requests = (
+        _over_time(samples).take(places, axis=1).sum(axis=1)
+    )
+    tenth = float(samples.floats("kind")[places[0]]) % 100
     return Level(
         samples=samples,
         places=places,
         direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
         depth=float(held / total),
         rate=float(done / total),
-        reads_per_s=float((span * column("reads_per_s")).sum() / total),
+        reads_per_s=float(read / total),
         busy_depth=float(held / busy_time),
         busy_rate=float(done / busy_time),
-        latency_ms=float((span * ios * column("cost_ms")).sum() / done),
-        util=float((span * np.minimum(column("util"), 1)).sum() / total),
-        size_kb=float((span * column("kb_per_s")).sum() / done),
-        requests=float((np.where(is_known, span, 1.0) * ios).sum()),
+        latency_ms=float(waited / done),
+        util=float(used / total),
+        size_kb=float(moved / done),
+        requests=float(requests),
         span=float(total),
     )
+
+
+def _over_time(samples: Samples) -> Floats:
+    """What the means of levels are made of, times the length of each sample: a row each."""
+    if "over_time" not in samples.memo:
+        span, ios = samples.floats("span"), samples.floats("ios_per_s")
+        is_known = np.isfinite(samples.floats("interval_s"))
+        done = span * ios
+        samples.memo["over_time"] = np.array(
+            [
+                span,
+                done,
+                span * samples.floats("busy"),
+                span * samples.floats("depth"),
+                span * samples.floats("reads_per_s"),
+                done * samples.floats("cost_ms"),
+                span * np.minimum(samples.floats("util"), 1),
+                span * samples.floats("kb_per_s"),
+                np.where(is_known, span, 1.0) * ios,
+            ]
+        )
+    found: Floats = samples.memo["over_time"]
+    return found
 
 
 def baseline(kind: Sequence[Level]) -> Baseline | None:

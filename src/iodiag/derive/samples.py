@@ -37,13 +37,17 @@ Column = Any
 @final
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Columns of one length; `look_up` gives one that was not asked for yet."""
+    """Columns of one length; `look_up` gives one that was not asked for yet.
+
+    `memo` keeps what is computed of them again and again, by the name of the function.
+    """
 
     names: Mapping[str, None]
     length: int
     look_up: Callable[[str], Column] = field(repr=False)
     kept: dict[str, Column] = field(default_factory=dict, repr=False)
     kept_floats: dict[str, Floats] = field(default_factory=dict, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(rows: Samples | pd.DataFrame) -> Samples:
@@ -125,7 +129,9 @@ def stacked(parts: Sequence[Samples]) -> Samples:
     """Samples one part below the other, with the columns that all of them have."""
     if len(parts) == 1:
         return parts[0]
-    names = {name: None for name in parts[0].names if all(name in part for part in parts)}
+    names = parts[0].names
+    if any(part.names is not names for part in parts):
+        names = {name: None for name in names if all(name in part for part in parts)}
     return Samples(names, sum(map(len, parts)), lambda name: _joined([part[name] for part in parts]))
 
 

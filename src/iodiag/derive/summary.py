@@ -51,7 +51,6 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
     samples, device = series.samples, series.device
     names = [c.name for c in registry.FAMILIES["disk"] if c.name in samples]
     numbers = {name: samples.floats(name) for name in names}
-    known = {name: data[~np.isnan(data)] for name, data in numbers.items()}
     printed = [name for name in numbered(samples["printed"])[1] if name != series.name]
     return DeviceSummary(
         name=series.name,
@@ -61,9 +60,14 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
         level=device.level if device else None,
         members=device.members if device else (),
         samples=len(samples),
-        summary={name: extent(data) for name, data in known.items() if len(data)},
+        summary={name: extent(known) for name, data in numbers.items() if len(known := _known(data))},
         provenance=dict(device.provenance) if device else {},
     )
+
+
+def _known(data: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    is_unknown = np.isnan(data)
+    return data[~is_unknown] if is_unknown.any() else data
 
 
 def extent(data: npt.NDArray[np.float64]) -> dict[str, float]:

@@ -21,12 +21,19 @@ Rows = Samples | pd.DataFrame
 
 def lengths(rows: Rows) -> Floats:
     """Length of each sample for weighting: seconds where all are known, else 1 each."""
-    seconds = values(rows, "interval_s")
+    samples = Samples.of(rows)
+    if "lengths" not in samples.memo:
+        samples.memo["lengths"] = _lengths(samples.floats("interval_s"))
+    found: Floats = samples.memo["lengths"]
+    return found
+
+
+def _lengths(seconds: Floats) -> Floats:
     is_unknown = np.isnan(seconds)
     if not is_unknown.any():
         return seconds
     if is_unknown.all():
-        return np.ones(len(rows))
+        return np.ones(len(seconds))
     return np.where(is_unknown, float(np.nanmedian(seconds)), seconds)
 
 
