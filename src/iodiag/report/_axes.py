@@ -129,7 +129,7 @@ def time_ticks(scale: Scale, zone: tzinfo) -> tuple[Ticks, str]:
         locator,
         tz=zone,
         formats=["%Y", "%Y-%m", "%m-%d", "%H:%M", "%H:%M", "%H:%M:%S"],
-        zero_formats=["", "%Y", "%Y-%m", "%m-%d", "%H:%M", "%H:%M"],
+        zero_formats=["", "%Y", "%Y-%m", "%m-%d", "%H:%M", "%H:%M:%S"],
         offset_formats=["", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d"],
     )
     first, last = ((_EPOCH + timedelta(seconds=at)).astimezone(zone) for at in (scale.low, scale.high))
