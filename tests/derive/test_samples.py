@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import Samples, numbered, stacked
+from iodiag.derive.samples import Samples, by_word, numbered, stacked
 
 WORDS = ("sda", "dm-0", "md0")
 
@@ -109,3 +109,18 @@ def test_only_what_is_asked_for_is_copied():
     assert part["b"].tolist() == [0.0, 4.0]
     assert asked == ["b"]
     assert np.shares_memory(samples[1:3]["b"], samples["b"])
+
+
+@given(st.integers(0, 12))
+def test_samples_of_each_word_are_the_groups_of_a_frame(count):
+    frame = frame_of(count)
+    expected = frame.groupby("device", observed=True, sort=False)["line"].apply(list).to_dict()
+    assert {word: part["line"].tolist() for word, part in by_word(Samples.of(frame), "device")} == expected
+
+
+def test_only_some_columns_are_those_that_there_are():
+    part = Samples.of(frame_of(3)).only(("line", "absent", "device"))
+    assert list(part.names) == ["line", "device"]
+    assert part["line"].tolist() == [7, 8, 9]
+    with pytest.raises(KeyError):
+        part["await_ms"]

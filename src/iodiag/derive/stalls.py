@@ -39,10 +39,10 @@ _RATES = (
 )
 
 
-def stalled(frame: weighted.Rows) -> Mask:
+def stalled(rows: weighted.Rows) -> Mask:
     """Samples of one device in which it was busy throughout and completed no request."""
-    completed = weighted.values(frame, "ios_per_s")
-    return np.asarray((completed == 0) & (weighted.values(frame, "util") >= ALWAYS_BUSY))
+    completed = weighted.values(rows, "ios_per_s")
+    return np.asarray((completed == 0) & (weighted.values(rows, "util") >= ALWAYS_BUSY))
 
 
 def bridged(rows: Samples | pd.DataFrame) -> Samples:

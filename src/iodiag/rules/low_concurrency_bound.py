@@ -50,10 +50,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest window with exactly one request in flight while busy."""
-    frame = prepared(series)
-    at_once = weighted.values(frame, "at_once")
-    is_busy = weighted.values(frame, "util") >= limits.least_util / 100
-    rows = longest(frame, (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy)
+    samples = prepared(series)
+    at_once = weighted.values(samples, "at_once")
+    is_busy = weighted.values(samples, "util") >= limits.least_util / 100
+    rows = longest(samples, (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy)
     if rows is None:
         return None
     level = level_of(rows)

@@ -52,18 +52,18 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series):
         return Outcome(RULE.id, "clear", (series.name,), "spinning disks have flat tops of their own")
-    frame = prepared(series)
-    demand = weighted.values(frame, "at_once") >= limits.least_depth
-    demand &= weighted.values(frame, "util") >= limits.least_util / 100
-    demand &= ~(weighted.values(frame, "interval_s") > limits.longest)
+    samples = prepared(series)
+    demand = weighted.values(samples, "at_once") >= limits.least_depth
+    demand &= weighted.values(samples, "util") >= limits.least_util / 100
+    demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
     is_long = (
-        weighted.lengths(frame)[demand].sum() >= limits.long_enough and demand.sum() >= limits.least_flat
+        weighted.lengths(samples)[demand].sum() >= limits.long_enough and demand.sum() >= limits.least_flat
     )
     if demand.sum() < limits.least_samples and not is_long:
         return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
     width, least = limits.flat / 100, int(limits.least_flat)
     tops = (
-        plateau(frame, quantity, demand, width=width, least=least, while_busy=while_busy)
+        plateau(samples, quantity, demand, width=width, least=least, while_busy=while_busy)
         for quantity in QUANTITIES
         for while_busy in (False, True)
     )
