@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iodiag.formats import _lines
 from iodiag.formats._lines import Piece, Text, clean, undress
 from text_reading import reading
 
@@ -257,3 +258,17 @@ def test_any_bytes_are_cleaned(data: bytes):
     assert len(text) == len(text.starts) == len(text.ends) == len(text.is_blank)
     assert all(0 <= a <= b <= len(text.data) for a, b in zip(text.starts, text.ends, strict=True))
     assert b"\0" not in text.data
+
+
+COLOURED = (
+    b"\x1b[1mavg\x1b[0m\x07 \x1b]0;me\x1b\\ sda\x1b[K\n\x1b[32;22m1.00\x1b[m \x1b(B2\x1b[31m\x1b[1;4m3\n" * 4
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 20, 33])
+def test_colours_are_taken_off_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch):
+    whole = clean(COLOURED).data
+    assert b"\x1b" not in whole
+    assert b"\x07" not in whole
+    monkeypatch.setattr(_lines, "_COLOURED", size)
+    assert clean(COLOURED).data == whole

@@ -39,7 +39,7 @@ _MARKS: dict[bytes, tuple[bytes, ...]] = {
 _SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe3\x80\x80")
 _PLAIN_MARKS = (b"\0", b"\x1b", b"\x07", b"\xc2", b"\xe3")
 _COLOUR = re.compile(
-    rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]|\x07"
+    rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]"
 )
 _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?){1,100}")  # bounded: each repetition is remembered
 _OVERSTRUCK = re.compile(r"[^\x08]\x08")
@@ -74,6 +74,7 @@ _MOST_IN_FRONT = 3
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _IS_ODD = np.ones(256, dtype=np.bool_)
 _IS_ODD[list(b"0123456789., \t\n")] = False
+_COLOURED = 1 << 22  # bytes whose colours are taken off together
 _COPIED = 1 << 16  # bytes that are copied to be searched
 _STRETCH = 1 << 19  # bytes that are looked at together: what is made of them stays in the cache
 
@@ -262,13 +263,25 @@ def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
     if b"\0" in special:
         data = data.replace(b"\0", b"")
     if not special.isdisjoint((b"\x1b", b"\x07")):
-        data = _COLOUR.sub(b"", data)
+        data = b"".join(_COLOUR.sub(b"", part) for part in _coloured_parts(data)).replace(b"\x07", b"")
     if b"\r" in special:
         data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
     if not special.isdisjoint(space[:1] for space in _SPACES):
         for space in _SPACES:
             data = data.replace(space, b" ")
     return data
+
+
+def _coloured_parts(data: bytes) -> Iterator[bytes]:
+    """Parts of a text that no terminal's sequence reaches over: millions replaced at once take gigabytes."""
+    begin = 0
+    while begin < len(data):
+        end = begin + _COLOURED
+        if end < len(data):
+            # one ends with its line, and none holds the beginning of a colour
+            end = max(data.rfind(b"\n", begin, end) + 1, data.rfind(b"\x1b[", begin + 1, end))
+        yield data[begin:] if end <= begin else data[begin:end]
+        begin = end if end > begin else len(data)
 
 
 def _undressed(raw: list[str]) -> Iterator[Piece]:
