@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LARGE_BYTES = 1 << 20
-_STRETCH_BYTES = 1 << 16  # few hundred lines: in so much a line is looked for
+_STRETCH_BYTES = 1 << 14  # about a hundred lines: in so much a line is looked for
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
 """Every non-blank line of a text input is counted in exactly one of these classes.
