@@ -230,11 +230,11 @@ def _round_box(box: Box) -> Path:
     return path
 
 
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _COLOUR = re.compile("|".join(COLOURS))
 _TOO_FINE = re.compile(r"(?<=\.\d\d)\d+")
 # the family is the page's to say, and nothing is turned
-_NEEDLESS = re.compile(rf" transform=\"rotate\(-?0 [^\"]*\"|;? *font-family: '{FONT}'")
+_NEEDLESS = re.compile(rf" transform=\"rotate\(-?0 [^\"]{{0,99}}\"|;? ?font-family: '{FONT}'")
 
 
 def _for_a_page(drawing: Drawing, text: str) -> str:
