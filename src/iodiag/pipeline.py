@@ -6,19 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
 from iodiag import __version__
 from iodiag.derive.counters import paired
-from iodiag.derive.headline import headline
 from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
-from iodiag.derive.prepare import Selection, views
-from iodiag.derive.summary import device_summaries, series_for
-from iodiag.derive.traffic import with_traffic
-from iodiag.derive.view import View
 from iodiag.derive.zones import below_each_other, in_zone, is_mixed, unzoned
 from iodiag.errors import ConfigError, FormatError, IodiagError, ReportGiven, SourceError, UnknownFormat
 from iodiag.formats import file_formats
@@ -29,9 +24,10 @@ from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, 
 from iodiag.model.finding import Finding, Ignore, Ignored, Outcome
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine, is_report
 from iodiag.model.topology import Device, merge
-from iodiag.rules._choice import changed_limits, chosen_rules, without_ignored
-from iodiag.rules._engine import run
 from iodiag.sources.archives import Contents, HostName, find
+
+if TYPE_CHECKING:
+    from iodiag.derive.view import View
 
 _HEAD = 4096
 
@@ -367,6 +363,9 @@ def prepared(
     interval: float | None,
 ) -> tuple[Capture, list[View]]:
     """Captures joined by host, and what rules see of each host, by the options of `analyze`."""
+    # here, and not above: whoever only reads needs nothing of it
+    from iodiag.derive.prepare import Selection, views
+
     joined = join([captures] if isinstance(captures, Capture) else captures, _zone(tz))
     _pair_counters(joined, interval)
     selection = Selection(
@@ -390,6 +389,12 @@ def judged(
     tz: str | None,
 ) -> Report:
     """The report on what `prepared` made, by the options of `analyze`."""
+    from iodiag.derive.headline import headline
+    from iodiag.derive.summary import device_summaries, series_for
+    from iodiag.derive.traffic import with_traffic
+    from iodiag.rules._choice import changed_limits, chosen_rules, without_ignored
+    from iodiag.rules._engine import run
+
     chosen = chosen_rules(rules, skip_rules)
     changed = changed_limits(limits or {})
     findings: list[Finding] = []
@@ -430,6 +435,8 @@ def check_options(
     tz: str | None,
 ) -> None:
     """Raise ConfigError for what `analyze` would: before a long run begins, not in the midst of it."""
+    from iodiag.rules._choice import changed_limits, chosen_rules, without_ignored
+
     chosen_rules(rules, skip_rules)
     changed_limits(limits)
     without_ignored((), ignore, {})

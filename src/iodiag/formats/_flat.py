@@ -50,6 +50,9 @@ def _laid_out(words: list[str], most: int) -> tuple[list[str], int]:
     """
     lines: list[str] = []
     held = at = attempts = 0
+    # a header that stands alone has many words that others begin with
+    if not any(map(is_number, words)):
+        return [], 0
     while at < len(words) and attempts < most:
         header, size = None, 0
         if _may_begin(words, at):

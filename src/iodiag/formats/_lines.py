@@ -252,9 +252,11 @@ def _split(data: bytes) -> list[Piece]:
 def _special_bytes(data: bytes) -> set[bytes]:
     """Which bytes occur that lines may be dressed with; a stretch is searched for all of them at once."""
     wanted, found = [*_MARKS, *_PLAIN_MARKS], set[bytes]()
+    plain = [byte for byte in wanted if byte.isascii()]
     for begin in range(0, len(data), _COPIED):
         stretch = data[begin : begin + _COPIED]
-        found.update([byte for byte in wanted if byte not in found and byte in stretch])
+        may_be = plain if stretch.isascii() else wanted
+        found.update([byte for byte in may_be if byte not in found and byte in stretch])
     return found
 
 

@@ -84,6 +84,8 @@ def fenced(lines: Iterable[str], language: str = "text", indent: str = "") -> li
 
 
 def _escaped(text: str, in_table: bool) -> str:
+    if not _LINKED.search(text):
+        return _SPECIAL.sub(r"\\\g<0>", text)
     return re.sub(r"\S+", lambda found: _word(found[0], in_table), text)
 
 
