@@ -43,8 +43,8 @@ LAW = {
 }
 OUTSIDE = {
     "errors": set(),
-    "model": set(),
-    "sources": {"fsspec", "numpy", "zstandard"},
+    "model": {"numpy"},
+    "sources": {"fsspec", "zstandard"},
     "formats": {"numpy", "pandas", "pyparsing"},
     "derive": {"numpy", "pandas"},
     "rules": {"numpy", "pandas"},

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
-from iodiag.sources._stream import line_feeds
+from iodiag.model.lines import line_ends
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -108,7 +108,7 @@ class Text:
     @classmethod
     def of(cls, data: bytes) -> Text:
         """A text that needs no cleaning."""
-        count = line_feeds(data) + bool(data and not data.endswith(b"\n"))
+        count = sum(line_ends(data)) + bool(data and not data.endswith(b"\n"))
         return cls(data, np.arange(1, count + 1))
 
     @classmethod

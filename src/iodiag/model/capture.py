@@ -11,13 +11,14 @@ from itertools import accumulate
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
+from iodiag.model.lines import line_ends
 from iodiag.model.topology import DeviceTopology
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _LARGE_BYTES = 1 << 20
-_STRETCH_BYTES = 1 << 14  # about a hundred lines: in so much a line is looked for
+_STRETCH_BYTES = 1 << 15  # about two hundred lines: in so much a line is looked for
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
 """Every non-blank line of a text input is counted in exactly one of these classes.
@@ -92,9 +93,7 @@ class Source:
     @cached_property
     def _ends_before(self) -> list[int]:
         """How many line ends lie before each stretch of the bytes; last how many there are."""
-        places = range(0, len(self.data), _STRETCH_BYTES)
-        counts = (self.data.count(self._line_end, place, place + _STRETCH_BYTES) for place in places)
-        return list(accumulate(counts, initial=0))
+        return list(accumulate(line_ends(self.data, ord(self._line_end), _STRETCH_BYTES), initial=0))
 
     def quote(self, line: int) -> str:
         """The verbatim text of a 1-based line, without its line end."""

@@ -5,19 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 PIECE_BYTES = 1 << 18
 """How much is asked for at a time; no layer holds more than a few such pieces ahead."""
-
-_STRETCH = 1 << 19  # bytes that are looked at together: what is made of them stays in the cache
-
-
-def line_feeds(data: bytes) -> int:
-    """How many there are; `bytes.count` looks at each byte by itself and takes three times as long."""
-    array = np.frombuffer(data, dtype=np.uint8)
-    stretches = (array[begin : begin + _STRETCH] for begin in range(0, len(array), _STRETCH))
-    return sum(int(np.count_nonzero(stretch == 10)) for stretch in stretches)
 
 
 class DamageError(Exception):

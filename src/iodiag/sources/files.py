@@ -11,8 +11,9 @@ from typing import BinaryIO, NamedTuple
 
 from iodiag.errors import SourceError
 from iodiag.model.capture import Source
+from iodiag.model.lines import line_ends
 from iodiag.sources._compressed import unpacked
-from iodiag.sources._stream import ByteStream, DamageError, line_feeds, pieces_of
+from iodiag.sources._stream import ByteStream, DamageError, pieces_of
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
 from iodiag.sources.limits import in_units, limits, raising
 from iodiag.sources.remote import is_remote, open_remote
@@ -93,7 +94,7 @@ def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = 
         remark = f"{damage.reason}: what came before that was read, the rest is lost"
     plain = decoded(data)
     most = limits().lines
-    if len(plain) > most and line_feeds(plain) > most:
+    if len(plain) > most and sum(line_ends(plain)) > most:
         raise SourceError(f"{name}: holds more than {most:,} lines; split it ({raising('lines')})")
     if is_supportconfig(plain[: 1 << 16]):
         plain = with_plain_parts(plain)
