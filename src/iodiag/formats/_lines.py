@@ -7,7 +7,6 @@ tell (_dress, _flat) is laid out again by rewrites; such lines may share a numbe
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ import numpy.typing as npt
 
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
-from iodiag.model.lines import line_ends
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -108,8 +106,11 @@ class Text:
     @classmethod
     def of(cls, data: bytes) -> Text:
         """A text that needs no cleaning."""
-        count = sum(line_ends(data)) + bool(data and not data.endswith(b"\n"))
-        return cls(data, np.arange(1, count + 1))
+        ends = _ends_of(data)
+        text = cls(data, np.arange(1, len(ends) + 1))
+        # where a cached_property keeps what it was asked for
+        text.__dict__["ends"] = ends
+        return text
 
     @classmethod
     def of_pieces(cls, pieces: Iterable[Piece]) -> Text:
@@ -137,14 +138,7 @@ class Text:
     @cached_property
     def ends(self) -> Ints:
         """Offset of each line's end, the line feed left out."""
-        ends = np.empty(len(self), dtype=np.int64)
-        ends[-1:] = len(self.data)
-        filled = 0
-        for begin in range(0, len(self.data), _STRETCH):
-            breaks = np.flatnonzero(self.bytes[begin : begin + _STRETCH] == 10)
-            np.add(breaks, begin, out=ends[filled : filled + len(breaks)])
-            filled += len(breaks)
-        return ends
+        return _ends_of(self.data)
 
     @cached_property
     def starts(self) -> Ints:
@@ -188,6 +182,18 @@ class Text:
     def numbered(self, index: int) -> Line:
         """A cleaned line with its original number, as context formats take it."""
         return Line(self.line(index), int(self.numbers[index]))
+
+
+def _ends_of(data: bytes) -> Ints:
+    array, places = np.frombuffer(data, dtype=np.uint8), range(0, len(data), _STRETCH)
+    breaks = [np.flatnonzero(array[place : place + _STRETCH] == 10) for place in places]
+    ends = np.empty(sum(map(len, breaks)) + bool(data and not data.endswith(b"\n")), dtype=np.int64)
+    ends[-1:] = len(data)
+    filled = 0
+    for place, own in zip(places, breaks, strict=True):
+        np.add(own, place, out=ends[filled : filled + len(own)])
+        filled += len(own)
+    return ends
 
 
 def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
@@ -328,7 +334,9 @@ def undress(text: str) -> str:
     # a tag that stands alone ends what is above it: it stays, as a line that says nothing
     text = bare if bare.strip(" \t") or not text.strip() else text
     if "&" in text:
-        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+        from html import unescape  # a table of two thousand names
+
+        text = _ENTITY.sub(lambda match: unescape(match[0]), text)
         text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
