@@ -18,7 +18,7 @@ from PIL import Image
 from iodiag.report import _axes, _canvas, figures
 from iodiag.report._axes import Frame, Scale
 from iodiag.report._chart import BarPanel, Bars, Intervals, Ladder, Line, Link, Node, Panel, Stack, Timeline
-from iodiag.report._drawing import COLOURS, INK, LINES, Box, Dots, Drawing, Fill, Stroke, Words
+from iodiag.report._drawing import COLOURS, INK, LINES, WIDTH, Box, Dots, Drawing, Fill, Stroke, Words
 
 AT = 1568876400.0
 LONG = "a-name-of-twenty-eight-lette…"
@@ -230,3 +230,14 @@ def test_drawing_takes_no_figure_and_no_axes():
         "assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("highest", "is_shown"), [(90.0, True), (60.0, True), (40.0, False)])
+def test_a_ladder_shows_the_ceiling_that_is_in_reach(highest: float, is_shown: bool):
+    # ten served at once at 100 ms each: 100 a second
+    picture = Ladder("c", "d", (Line("", (1.0, 12.0), (10.0, highest), 0),), (), alone_ms=100.0, servers=10.0)
+    strokes = [shape for shape in figures.drawing(picture).shapes if isinstance(shape, Stroke)]
+    level = [stroke for stroke in strokes if stroke.width == 1.2 and len(set(stroke.y)) == 1]
+    # a legend's strokes are short
+    ceilings = [stroke for stroke in level if stroke.x[-1] - stroke.x[0] > WIDTH / 2]
+    assert len(ceilings) == is_shown

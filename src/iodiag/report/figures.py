@@ -40,6 +40,7 @@ from iodiag.report._drawing import (
 
 PANEL_HEIGHT, ONLY_PANEL_HEIGHT, PANEL_GAP = 60.2, 79.2, 25.3
 LADDER_HEIGHT = 172.8
+IN_REACH = 2.0  # a ceiling above so many times the highest rate is left out of the picture
 ROW_OF_INTERVALS = 19.4
 BAR, BETWEEN_ROWS, BETWEEN_PANELS = 14.4, 5.8, 22.0
 MARK = 5.4
@@ -294,11 +295,15 @@ def _ladder(picture: Ladder) -> Drawing:
     flight = [value for line in every for value in line.x]
     rates = [value for line in every for value in line.y]
     is_wide = max(flight) > 20 * min(flight) and max(rates) > 0
+    highest = max(rates)
+    if _ceiling(picture) <= IN_REACH * highest:
+        # what is left below it is what the picture is about
+        highest = max(highest, _ceiling(picture))
     if is_wide:
         lowest = min(rate for rate in rates if rate > 0)
-        x_range, y_range = (0.8 * min(flight), 1.3 * max(flight)), (0.7 * lowest, 1.6 * max(rates))
+        x_range, y_range = (0.8 * min(flight), 1.3 * max(flight)), (0.7 * lowest, 1.6 * highest)
     else:
-        x_range, y_range = (0.0, 1.15 * max(flight)), (0.0, max(rates) * 1.15 or 1.0)
+        x_range, y_range = (0.0, 1.15 * max(flight)), (0.0, highest * 1.15 or 1.0)
     y_ticks = (
         _axes.log_ticks(Scale(*y_range, LADDER_HEIGHT, 0.0, is_log=True), is_upright=True)
         if is_wide
@@ -336,6 +341,11 @@ def _bound_entries(picture: Ladder) -> list[Entry]:
     return entries
 
 
+def _ceiling(picture: Ladder) -> float:
+    """The rate that as many as are served at once make; NaN where that is unknown."""
+    return picture.servers * 1000 / picture.alone_ms
+
+
 def _bounds(picture: Ladder, frame: Frame, x: Scale, y: Scale) -> list[Shape]:
     """The rate without any queue, and the ceiling where several are served at once, within the frame."""
     if math.isnan(picture.alone_ms):
@@ -347,7 +357,7 @@ def _bounds(picture: Ladder, frame: Frame, x: Scale, y: Scale) -> list[Shape]:
     if low < high:
         ends = (y(low * per_request), y(high * per_request))
         shapes.append(Stroke((x(low), x(high)), ends, MUTED, 1.2, DASHES[1]))
-    ceiling = y(picture.servers * per_request)
+    ceiling = y(_ceiling(picture))
     if not math.isnan(ceiling):
         shapes.append(Stroke((frame.left, frame.right), (ceiling, ceiling), MUTED, 1.2))
     knee = x(picture.servers)
