@@ -58,8 +58,7 @@ OUTSIDE = {
     "__main__": set(),
 }
 MOST_LINES = {"rules": 200, "formats": 400}
-# in a wheel there are templates besides, which jinja2 compiled
-FILES = sorted(path for path in ROOT.rglob("*.py") if not path.parent.name.startswith("compiled-"))
+FILES = sorted(ROOT.rglob("*.py"))
 
 
 def layer_of(path: Path) -> str:

@@ -3,60 +3,33 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment, Template
-
-PAGES = ("page.html", "compared.html", "fleet.html", "macros.html")
+    from jinja2 import Template
 
 
+@cache
 def template(name: str) -> Template:
-    """A template of this folder, compiled already where it comes out of a wheel."""
-    from jinja2 import FunctionLoader, ModuleLoader
+    """A template of this folder; what it uses and is not given is an error, not a blank.
 
-    compiled = Path(__file__).with_name(_compiled())
-    loader = ModuleLoader(compiled) if compiled.is_dir() else FunctionLoader(_text_of)
-    return _environment(loader).get_template(name)
+    It is compiled once in a process: a fleet's pages are many.
+    """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-
-def compile_into(folder: Path) -> list[Path]:
-    """Writes the compiled templates below a folder, for the wheel, as `_compiled` says."""
-    from jinja2 import FunctionLoader, ModuleLoader
-
-    environment = _environment(FunctionLoader(_text_of))
-    into = folder / _compiled()
-    into.mkdir()
-    paths = [into / ModuleLoader.get_module_filename(name) for name in PAGES]
-    for name, path in zip(PAGES, paths, strict=True):
-        code = environment.compile(_text_of(name), name, name, raw=True, defer_init=True)
-        path.write_text(code, encoding="utf-8")
-    return paths
-
-
-def _compiled() -> str:
-    """The folder of compiled templates; what one release of jinja2 compiled is for that release only."""
-    from jinja2 import __version__
-
-    return f"compiled-{__version__}"
-
-
-def _environment(loader: BaseLoader) -> Environment:
-    """Escaping is on; what a template uses and is not given is an error, not a blank."""
-    from jinja2 import Environment, StrictUndefined
-
-    return Environment(
+    environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
-        loader=loader,
+        loader=FunctionLoader(_text_of),
         trim_blocks=True,
         lstrip_blocks=True,
         # folding constants takes longer than a page does
         optimized=False,
     )
+    return environment.get_template(name)
 
 
 def css() -> str:
