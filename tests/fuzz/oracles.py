@@ -13,6 +13,7 @@ from iodiag.model.columns import KEYS
 
 _SAMPLED = 6
 _QUOTING = re.compile(r"\s*(?:>\s?)+")
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _SUFFIX = {
     "": 1.0,
@@ -89,6 +90,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     for count_of_parts in (2, 3, 4):
         yield "".join(below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
+    yield _COLOUR.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if sum(1 for _ in _numbers(text)) < count:
