@@ -43,7 +43,7 @@ LAW = {
 }
 OUTSIDE = {
     "errors": set(),
-    "model": {"numpy"},
+    "model": {"numpy", "pandas"},
     "sources": {"fsspec", "zstandard"},
     "formats": {"numpy", "pandas", "pyparsing"},
     "derive": {"numpy", "pandas"},
@@ -158,6 +158,31 @@ def test_help_imports_nothing_heavier_than_click():
         if name not in sys.stdlib_module_names and not name.startswith(("_", "sitecustomize"))
     }
     assert third_party <= {"iodiag", "click", "colorama"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("analyze", "cases/raid5-small-writes"),
+        ("analyze", "cases/commit-stall"),
+        ("analyze", "sar/12.7.7-du-iso.txt"),
+        ("analyze", "sa/0x2175-sysstat-12.6.1.bin"),
+        ("analyze", "iostat-json/12.5.2-xs.json"),
+        ("inspect", "cases/raid5-small-writes/iostat.txt"),
+    ],
+    ids=" ".join,
+)
+def test_a_capture_is_read_judged_and_told_without_pandas_and_matplotlib(arguments):
+    command, name = arguments
+    samples = str(Path(__file__).parents[1] / "samples" / name)
+    code = (
+        "import sys\n"
+        "from iodiag.cli import cli\n"
+        f"cli.main({[command, samples]}, standalone_mode=False)\n"
+        "print('HEAVY', *sorted({'pandas', 'matplotlib', 'jinja2', 'pyarrow'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY"
 
 
 def test_public_names_are_complete():

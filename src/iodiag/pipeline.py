@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import pandas as pd
-
 from iodiag import __version__
-from iodiag.derive.counters import paired
 from iodiag.derive.hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.derive.zones import below_each_other, in_zone, is_mixed, unzoned
 from iodiag.errors import ConfigError, FormatError, IodiagError, ReportGiven, SourceError, UnknownFormat
@@ -23,10 +20,13 @@ from iodiag.formats._types import Item
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.finding import Finding, Ignore, Ignored, Outcome
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine, is_report
+from iodiag.model.samples import Samples
 from iodiag.model.topology import Device, merge
 from iodiag.sources.archives import Contents, HostName, find
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from iodiag.derive.view import View
 
 _HEAD = 4096
@@ -116,11 +116,11 @@ def _nothing_known(source: Source) -> str:
 def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
     """Sort a reader's items into a Capture."""
     capture = Capture(sources=sources)
-    tables: dict[tuple[str, bool], list[pd.DataFrame]] = {}
+    tables: dict[tuple[str, bool], list[Samples]] = {}
     devices: list[Device] = []
     for item in items:
         if isinstance(item, SampleTable):
-            tables.setdefault((item.family, item.is_average), []).append(item.frame)
+            tables.setdefault((item.family, item.is_average), []).append(Samples.of(item.rows))
         elif isinstance(item, Device):
             devices.append(item)
         elif isinstance(item, Fact):
@@ -131,9 +131,9 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
             capture.sections.append(item)
         elif isinstance(item, Ledger):
             capture.ledgers.append(item)
-    for (family, is_average), frames in tables.items():
+    for (family, is_average), parts in tables.items():
         target = capture.averages if is_average else capture.tables
-        target[family] = below_each_other(frames)
+        target.put(family, below_each_other(parts))
     capture.topology = merge(devices)
     capture.topologies = topologies_of(devices, capture.sections)
     _pair_counters(capture, None)
@@ -145,13 +145,16 @@ def _pair_counters(capture: Capture, interval_s: float | None) -> None:
     counters = capture.tables.get("disk_counters")
     if counters is None:
         return
-    rows = paired(counters, interval_s)
-    disk = capture.tables.get("disk")
-    if rows is None or (
-        disk is not None and set(rows["source"].astype(str)) <= set(disk["source"].astype(str))
-    ):
+    from iodiag.derive.counters import paired  # here, as it needs pandas
+
+    made = paired(counters, interval_s)
+    if made is None:
         return
-    capture.tables["disk"] = rows if disk is None else below_each_other([disk, rows])
+    rows, disk = Samples.of(made), capture.tables.samples("disk")
+    if disk is None:
+        capture.tables.put("disk", rows)
+    elif not set(rows["source"].distinct()) <= set(disk["source"].distinct()):
+        capture.tables.put("disk", below_each_other([disk, rows]))
 
 
 def read_many(
@@ -284,7 +287,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     is given, a column `clock` keeps them apart: such times are never compared.
     """
     whole = Capture()
-    tables: dict[tuple[str, bool], list[pd.DataFrame]] = {}
+    tables: dict[tuple[str, bool], list[Samples]] = {}
     devices: list[Device] = []
     captures = settle(_once(captures))
     by_host: dict[str | None, list[Device]] = {}
@@ -298,12 +301,12 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
         for host, topology in capture.topologies.items():
             by_host.setdefault(host, []).extend(topology)
         for is_average, group in ((False, capture.tables), (True, capture.averages)):
-            for family, frame in group.items():
-                tables.setdefault((family, is_average), []).append(in_zone(frame, tz))
-    has_both = is_mixed([frame for frames in tables.values() for frame in frames])
-    for (family, is_average), frames in tables.items():
-        parts = [unzoned(frame) for frame in frames] if has_both else frames
-        (whole.averages if is_average else whole.tables)[family] = below_each_other(parts)
+            for family, rows in group.each():
+                tables.setdefault((family, is_average), []).append(in_zone(rows, tz))
+    has_both = is_mixed([rows for parts in tables.values() for rows in parts])
+    for (family, is_average), parts in tables.items():
+        alike = [unzoned(rows) for rows in parts] if has_both else parts
+        (whole.averages if is_average else whole.tables).put(family, below_each_other(alike))
     whole.topology = merge(devices)
     whole.topologies = {host: merge(found) for host, found in by_host.items()}
     whole.notes += without_host(captures)
@@ -445,7 +448,11 @@ def check_options(
 
 def _bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
     """A bound in time; a time of day alone gets the date 1970-01-01, which means any day."""
-    if text is None or isinstance(text, pd.Timestamp):
+    if text is None:
+        return None
+    import pandas as pd
+
+    if isinstance(text, pd.Timestamp):
         return text
     if (seconds := parse_time(text)) is not None:
         return pd.Timestamp(seconds, unit="s")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from iodiag.derive.baselines import days_of
 from iodiag.derive.reports import once, report_keys, total_of
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
+from iodiag.model.samples import Samples
 from iodiag.model.topology import DeviceTopology
 
 _VALUES = st.one_of(st.just(float("nan")), st.floats(0, 1e6, allow_subnormal=False))

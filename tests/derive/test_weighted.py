@@ -8,7 +8,7 @@ import pytest
 
 from iodiag.derive import weighted
 from iodiag.derive.prepare import _are_sorted
-from iodiag.derive.samples import Samples
+from iodiag.model.samples import Samples
 
 
 def test_samples_have_the_same_values_as_a_frame():

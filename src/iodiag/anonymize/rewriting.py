@@ -20,6 +20,7 @@ from iodiag.anonymize.gathering import (
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.words import release_of
 from iodiag.model.capture import Capture, Source
+from iodiag.model.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,8 +130,8 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
             names.name(name, "file"): Source(names.name(name, "file"), b"", pos_unit=source.pos_unit)
             for name, source in capture.sources.items()
         },
-        tables={family: _table(frame, names) for family, frame in capture.tables.items()},
-        averages={family: _table(frame, names) for family, frame in capture.averages.items()},
+        tables=Tables({family: _table(frame, names) for family, frame in capture.tables.items()}),
+        averages=Tables({family: _table(frame, names) for family, frame in capture.averages.items()}),
         topology=_rewritten(capture.topology, names),
         topologies={
             host and names.name(host, "host"): _rewritten(topology, names)

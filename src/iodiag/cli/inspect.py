@@ -56,8 +56,8 @@ def _facts(capture: Capture) -> dict[str, object]:
             }
             for s in capture.sections
         ],
-        "tables": {name: len(frame) for name, frame in capture.tables.items()},
-        "averages": {name: len(frame) for name, frame in capture.averages.items()},
+        "tables": {name: len(rows) for name, rows in capture.tables.each()},
+        "averages": {name: len(rows) for name, rows in capture.averages.each()},
         "devices": [
             {
                 "name": d.name,

@@ -13,14 +13,17 @@ slower. Bins are half powers of two wide, so that load within one explains 1.41 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive.requests import HALF_DIGIT, anomalies, enrich
-from iodiag.derive.samples import Samples
 from iodiag.derive.weighted import values
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,6 +76,8 @@ def hourly(disk: pd.DataFrame) -> pd.DataFrame:
 
 def by_hour(enriched: pd.DataFrame) -> pd.DataFrame:
     """`hourly` of samples that have the derived columns of `requests.enrich` already."""
+    import pandas as pd
+
     is_sound = enriched["time"].notna() & ~enriched["is_idle"] & (anomalies(enriched) == 0)
     frame = enriched[is_sound.to_numpy(dtype=np.bool_)]
     window = _windows(frame)
@@ -111,6 +116,8 @@ def _samples(disk: pd.DataFrame) -> pd.DataFrame:
 
 def _windows(frame: pd.DataFrame) -> pd.DataFrame:
     """Per sample: host, device, day and hour, its weight in seconds, and the load bin."""
+    import pandas as pd
+
     weight, middle = _lengths(frame), middle_of(frame)
     depth = values(frame, "depth")
     depth = np.where(np.isnan(depth), values(frame, "ios_per_s") * values(frame, "latency_ms") / 1000, depth)
@@ -143,6 +150,8 @@ def _lengths(frame: pd.DataFrame) -> pd.Series:
 
 def middle_of(frame: pd.DataFrame) -> pd.Series:
     """The middle of each sample, on the clock that its time shows: that of 01:00 is of the hour before."""
+    import pandas as pd
+
     times = frame["time"] if frame["time"].dt.tz is None else frame["time"].dt.tz_localize(None)
     return times - pd.to_timedelta(_lengths(frame).fillna(0.0) / 2, unit="s")
 
@@ -152,8 +161,7 @@ def days_of(devices: Iterable[Samples]) -> int:
     days: set[np.datetime64] = set()
     latest: tuple[npt.NDArray[np.int64], Floats] | None = None
     for samples in devices:
-        clock = samples["time"] if samples["time"].tz is None else samples["time"].tz_localize(None)
-        times, length = np.asarray(clock, dtype="datetime64[ns]"), samples.floats("interval_s")
+        times, length = samples["time"].clock(), samples.floats("interval_s")
         is_known = latest is not None and np.array_equal(latest[0], times.view(np.int64))
         if latest is not None and is_known and np.array_equal(latest[1], length, equal_nan=True):
             continue  # samples of the same reports
@@ -208,6 +216,8 @@ def baseline(hours: pd.DataFrame, departed: pd.DataFrame | None = None) -> pd.Da
     Normal is what half of the days show: a slower device has more requests in flight, and would
     else be alone with its load, and normal at it.
     """
+    import pandas as pd
+
     cells = hours[_lasts(hours)]
     if departed is not None and len(departed):
         cells = cells[~_are_within(cells, departed[~departed["is_recurring"]])]
@@ -259,6 +269,8 @@ def _are_within(hours: pd.DataFrame, departed: pd.DataFrame) -> npt.NDArray[np.b
 
 
 def _starts(hours: pd.DataFrame) -> pd.Series:
+    import pandas as pd
+
     return hours["day"] + pd.to_timedelta(hours["hour"], unit="h")
 
 
@@ -338,6 +350,8 @@ def _at_most(cells: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
     Little's law R(N) ≤ R(N₀)·N/N₀; the lowest of these bounds holds. N is taken at the upper edge of
     its bin and N₀ at the lower edge of its own.
     """
+    import pandas as pd
+
     known = archive.sort_values("load_bin", kind="stable")
     by = _CELL[:-1]
     half = np.log(2) / 2
@@ -371,6 +385,8 @@ def _runs(windows: pd.DataFrame, least_hours: int) -> npt.NDArray[np.int64]:
 
 def _described(cells: pd.DataFrame) -> pd.DataFrame:
     """A row per run, from the cells that depart in it."""
+    import pandas as pd
+
     begins = _starts(cells)
     load = np.exp2(cells["load_bin"] / 2)
     weighted = pd.DataFrame(
@@ -408,6 +424,8 @@ def _described(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _recurring(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs with `is_recurring`: shorter than a day, and begun within an hour on three days or more."""
+    import pandas as pd
+
     by = ["host", "device", "direction"]
     is_short = runs["end"] - runs["start"] < pd.Timedelta(days=1)
     hour = runs["start"].dt.hour

@@ -14,18 +14,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite
-from iodiag.derive.samples import Samples
 from iodiag.derive.shifts import LEADS, LIKE_MIX, shift
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    pass
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,8 +114,8 @@ _TEXTS = {
 }
 
 
-def _moment(time: pd.Timestamp) -> str:
-    return "" if pd.isna(time) else f" at {time:%H:%M:%S}"
+def _moment(time: datetime | None) -> str:
+    return "" if time is None else f" at {time:%H:%M:%S}"
 
 
 def _changepoints(rows: Samples) -> tuple[Changepoint, ...]:

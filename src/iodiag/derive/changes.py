@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive._bootstrap import LEAST_SAMPLES, Estimate, estimate, joint
@@ -22,6 +21,9 @@ from iodiag.derive.requests import HALF_DIGIT
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, Verdict
 from iodiag.model.finding import Confidence
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,11 +22,11 @@ from iodiag.derive.episodes import MOST_WINDOWS, episodes, is_sustained, longest
 from iodiag.derive.facts import number, word
 from iodiag.derive.grading import confidence
 from iodiag.derive.host import Convoy, CpuShares, convoy, cpu_shares
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
 from iodiag.model.rule import Limits, Threshold
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_PAGE
 
 LEAVE = 0.8

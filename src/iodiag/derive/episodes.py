@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive.samples import Samples
-from iodiag.derive.weighted import Rows, values
+from iodiag.derive.weighted import values
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from iodiag.derive.weighted import Rows
 
 Mask = npt.NDArray[np.bool_]
-Table = TypeVar("Table", Samples, pd.DataFrame)
+Table = TypeVar("Table", Samples, "pd.DataFrame")
 
 MOST_WINDOWS = 20
 """Windows that a search tries, longest first: what none of the longest shows, no shorter one proves."""

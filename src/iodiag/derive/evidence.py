@@ -6,15 +6,17 @@ import math
 import re
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive.samples import Samples
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Weighs = Literal["for", "against", "context"]
 
@@ -75,7 +77,7 @@ def cite(
     samples = Samples.of(rows)
     sources, lines = samples["source"], samples["line"]
     source = str(sources[0])
-    own = lines[np.asarray(sources == sources[0])]
+    own = lines[sources == sources[0]]
     picked = [0, len(rows) - 1]
     if worst is not None and not np.isnan(data := samples.floats(worst)).all():
         picked.insert(0, int(np.where(np.isnan(data), -math.inf, data).argmax()))

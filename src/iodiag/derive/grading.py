@@ -7,12 +7,13 @@ One or two points are `low`, three or four `medium`, five and more `high`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from iodiag.derive.samples import Samples
 from iodiag.model.finding import CONFIDENCES, Confidence
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MEDIUM_FROM, HIGH_FROM = 3, 5
 
@@ -31,6 +32,6 @@ def when(rows: Samples | pd.DataFrame) -> dict[str, Any]:
         numbers = samples["sample"]
         fields["samples"] = (int(numbers.min()), int(numbers.max()))
     start, end = samples["time"].min(), samples["time"].max()
-    if not pd.isna(start):
+    if start is not None:
         fields |= {"start": start.isoformat(), "end": end.isoformat()}
     return fields

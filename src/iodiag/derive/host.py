@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
+from iodiag.model.samples import Samples
 
 
 @dataclass(frozen=True)

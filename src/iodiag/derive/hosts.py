@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import pandas as pd
+import numpy as np
 
 from iodiag.model.capture import Capture, Fact, ParseNote, Section
+from iodiag.model.samples import Samples
+from iodiag.model.tables import Tables
 from iodiag.model.topology import Device, DeviceTopology, merge
+from iodiag.model.words import Words
 
 Parts = tuple[str, ...]
 Owners = Mapping[str, str | None]
@@ -170,8 +173,8 @@ def _named_in(capture: Capture) -> dict[str, list[str]]:
 
 
 def _has_disk(capture: Capture, source: str) -> bool:
-    frames = (group.get("disk") for group in (capture.tables, capture.averages))
-    return any(frame is not None and bool((frame["source"] == source).any()) for frame in frames)
+    tables = (group.samples("disk") for group in (capture.tables, capture.averages))
+    return any(table is not None and bool((table["source"] == source).any()) for table in tables)
 
 
 def _owners(capture: Capture, places: _Places, only: str | None) -> Owners:
@@ -198,21 +201,29 @@ def _owned(capture: Capture, owners: Owners, only: str | None) -> Capture:
     ]
     return replace(
         capture,
-        tables={family: _with_owners(frame, owners) for family, frame in capture.tables.items()},
-        averages={family: _with_owners(frame, owners) for family, frame in capture.averages.items()},
+        tables=_given(capture.tables, owners),
+        averages=_given(capture.averages, owners),
         sections=sections,
         evidence=[_fact_of(fact, capture.sections, owners) for fact in capture.evidence],
         topologies=_topologies(capture, owners, only),
     )
 
 
-def _with_owners(frame: pd.DataFrame, owners: Owners) -> pd.DataFrame:
-    if not any(owners.values()) or all(isinstance(name, str) and name for name in frame["host"].unique()):
-        return frame
-    hosts = frame["host"].astype(object).fillna("")
-    is_blank = hosts == ""
-    given = frame["source"].astype(object).map({name: host or "" for name, host in owners.items()}).fillna("")
-    return frame.assign(host=pd.Categorical(hosts.where(~is_blank, given)))
+def _given(tables: Tables, owners: Owners) -> Tables:
+    """Tables whose rows without a host have that of their input."""
+    if not any(owners.values()):
+        return tables
+    return Tables({family: _with_owners(table, owners) for family, table in tables.each()})
+
+
+def _with_owners(table: Samples, owners: Owners) -> Samples:
+    hosts, sources = table["host"], table["source"]
+    if all(hosts.distinct()) and not hosts.is_missing().any():
+        return table
+    words = (*hosts.categories, *(owners.get(source) or "" for source in sources.categories))
+    given = len(hosts.categories) + sources.codes.astype(np.intp)
+    codes = np.where((hosts == "") | hosts.is_missing(), given, hosts.codes)
+    return table.with_columns(host=Words.coded(codes, words))
 
 
 def _fact_of(fact: Fact, sections: Sequence[Section], owners: Owners) -> Fact:

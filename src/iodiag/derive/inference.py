@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
 from iodiag.derive.joins import least_writes
-from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.siblings import MOST_DEVICES, clusters, is_md, is_part, is_physical
+from iodiag.model.samples import Samples, numbered
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,12 +11,12 @@ from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite
 from iodiag.derive.grading import confidence
 from iodiag.derive.host import CpuShares, cpu_shares
-from iodiag.derive.samples import Samples
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import IDLE_IOS_PER_S, View
 from iodiag.derive.waiting import blocked, by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Severity
 from iodiag.model.rule import Limits, Threshold
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_PAGE
 
 LEAVE = 0.8

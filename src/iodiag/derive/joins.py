@@ -11,18 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.reports import side_by_side
-from iodiag.derive.samples import Column, Samples, stacked
 from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.samples import Column, Samples, stacked
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
+
+if TYPE_CHECKING:
+    pass
 
 PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
@@ -185,7 +187,7 @@ def array_of(view: View, device: Device) -> Array | None:
         name=device.name,
         device=device,
         legs=legs,
-        rows=Samples.of(pd.DataFrame()),
+        rows=Samples.of_columns({}, 0),
         leg_rows=(),
         missing=missing,
         shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),

@@ -9,8 +9,8 @@ import numpy as np
 
 from iodiag.derive.joins import arrays
 from iodiag.derive.reports import once, report_keys, total_of
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.samples import Samples, stacked
 
 _SUMMED = (
     "ios_per_s",

@@ -11,12 +11,12 @@ import numpy as np
 from iodiag.derive.evidence import cite, cite_fact
 from iodiag.derive.facts import number
 from iodiag.derive.queueing import Level, gain_left
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
+from iodiag.model.samples import Samples, stacked
 
 Values = dict[str, float | str]
 

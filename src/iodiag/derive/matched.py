@@ -11,16 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive._bootstrap import Estimate, log_estimate
 from iodiag.derive.changes import AFTER, BEFORE, are_apart, counts, from_estimates
 from iodiag.derive.queueing import LEAST_REQUESTS
 from iodiag.model.comparison import Change, MatchedLoad
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
+from iodiag.model.samples import Samples
 
 LEAST_SAMPLES = 5
 LEAST_ARRIVING = 50.0

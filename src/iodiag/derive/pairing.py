@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import numbered
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.samples import numbered
 from iodiag.model.topology import device_names
 
 LEAST_SHARE = 0.05

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from iodiag.derive import weighted
 from iodiag.derive.episodes import episodes
 from iodiag.derive.joins import Account, Array, account, least_writes
-from iodiag.derive.samples import Samples
+from iodiag.model.samples import Samples
 
 
 class Geometry(NamedTuple):

@@ -18,9 +18,9 @@ from iodiag.derive.episodes import longest_stretch, seconds
 from iodiag.derive.joins import Array, arrays
 from iodiag.derive.reports import side_by_side
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.siblings import equal_rates
 from iodiag.derive.view import DeviceSeries, View
+from iodiag.model.samples import Samples
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import caps, weighted
 from iodiag.derive.changepoints import split
 from iodiag.derive.episodes import Mask, longest_stretch
 from iodiag.derive.evidence import cite
 from iodiag.derive.queueing import levels
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.finding import Evidence
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_MB
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 

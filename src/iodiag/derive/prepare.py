@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive.inference import infer
 from iodiag.derive.requests import ANOMALIES, enriched
-from iodiag.derive.samples import Column, Mask, Places, Samples, numbered
 from iodiag.derive.view import SEGMENTS, View
 from iodiag.model.capture import Capture
+from iodiag.model.samples import Column, Mask, Places, Samples, numbered
+from iodiag.model.times import Times
 from iodiag.model.topology import DeviceTopology, merge
+from iodiag.model.words import Words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _RICH = (
     "reads_per_s",
@@ -46,8 +50,8 @@ def views(capture: Capture, selection: Selection) -> list[View]:
     Beside several hosts, rows that are of none of them get a View of their own, without a name.
     """
     hosts: list[str | None] = list(capture.hosts) or [None]
-    frames = (*capture.tables.values(), *capture.averages.values())
-    if len(hosts) > 1 and any((frame["host"] == "").any() for frame in frames):
+    tables = [rows for group in (capture.tables, capture.averages) for _, rows in group.each()]
+    if len(hosts) > 1 and any("" in rows["host"].distinct() for rows in tables):
         hosts.append(None)
     return [_view(capture, host, len(hosts) == 1, selection) for host in hosts]
 
@@ -57,8 +61,8 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     fallback: set[str] = set()
     since_boot: dict[str, Samples] = {}
     for family in dict.fromkeys([*capture.tables, *capture.averages]):
-        samples = _of_host(capture.tables.get(family), host, is_only)
-        averages = _of_host(capture.averages.get(family), host, is_only)
+        samples = _of_host(capture.tables.samples(family), host, is_only)
+        averages = _of_host(capture.averages.samples(family), host, is_only)
         samples = _select(samples, selection)
         old = None
         if samples is not None and "since_boot" in samples:
@@ -92,11 +96,11 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     )
 
 
-def _of_host(frame: pd.DataFrame | None, host: str | None, is_only: bool) -> Samples | None:
-    if frame is None:
-        return None
-    samples = Samples.of(frame)
-    return samples if is_only else samples[np.asarray(frame["host"].astype(str) == (host or ""))]
+def _of_host(samples: Samples | None, host: str | None, is_only: bool) -> Samples | None:
+    if samples is None or is_only:
+        return samples
+    is_own: Mask = samples["host"] == (host or "")
+    return samples[is_own]
 
 
 def _select(samples: Samples | None, selection: Selection) -> Samples | None:
@@ -108,18 +112,18 @@ def _select(samples: Samples | None, selection: Selection) -> Samples | None:
         lengths = np.where(np.isnan(lengths), selection.interval_s, lengths)
         samples = samples.with_columns(interval_s=lengths)
     if selection.since is not None:
-        samples = samples[_compare(pd.Series(samples["time"]), selection.since) >= 0]
+        samples = samples[_compare(samples["time"], selection.since) >= 0]
     if selection.until is not None:
-        samples = samples[_compare(pd.Series(samples["time"]), selection.until) <= 0]
+        samples = samples[_compare(samples["time"], selection.until) <= 0]
     return samples
 
 
-def _compare(times: pd.Series, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
+def _compare(times: Times, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
     """Sign of time minus bound; rows without a clock count as before any bound.
 
     A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
     """
-    local = times
+    local = times.in_pandas()
     if local.dt.tz is not None:
         local = local.dt.tz_localize(None)
     if bound.year == 1970:
@@ -157,52 +161,54 @@ def _one_stream(samples: Samples, family: str) -> Samples:
     """
     if len(numbered(samples["source"])[1]) < 2:
         return samples
-    frame = samples.frame
-    sources = list(pd.unique(frame["source"]))
-    parts = {name: frame[frame["source"] == name] for name in sources}
+    sources, names = numbered(samples["source"])
+    parts = [samples[sources == number] for number in range(len(names))]
     # of an archive as sa files (UTC) and as sar text (local), whose times cannot be compared, the fuller one
-    clocks = frame["clock"].fillna("") if "clock" in frame else frame["stream"] * 0
-    rows = clocks.map(clocks.value_counts()).groupby(frame["source"]).max()
-    ranked = sorted(
-        sources, key=lambda name: (-_richness(parts[name], family), -rows[name], -len(parts[name]))
-    )
-    kept: list[str] = []
-    for name in ranked:
-        if not any(_meets(parts[name], parts[other], family) for other in kept):
-            kept.append(name)
-    return samples[frame["source"].isin(kept).to_numpy()]
+    clocks = numbered(samples["clock"])[0] if "clock" in samples else np.zeros_like(sources)
+    rows = np.bincount(clocks)[clocks]
+    most = [int(rows[sources == number].max()) for number in range(len(names))]
+    ranked = sorted(range(len(names)), key=lambda n: (-_richness(parts[n], family), -most[n], -len(parts[n])))
+    kept: list[int] = []
+    for number in ranked:
+        if not any(_meets(parts[number], parts[other], family) for other in kept):
+            kept.append(number)
+    is_kept: Mask = np.isin(sources, kept)
+    return samples[is_kept]
 
 
-def _richness(part: pd.DataFrame, family: str) -> int:
+def _richness(part: Samples, family: str) -> int:
     if family == "disk":
-        return sum(1 for column in _RICH if column in part and part[column].notna().any())
+        return sum(1 for column in _RICH if part.has(column))
     if family == "cpu":
         # whole per cents (vmstat) say less than hundredths
-        return int(bool((part["idle_pct"] % 1 != 0).any())) if "idle_pct" in part else 0
-    return sum(1 for column in part.columns if part[column].notna().any())
+        idle = part.floats("idle_pct")
+        return int(bool((idle[~np.isnan(idle)] % 1 != 0).any()))
+    return sum(1 for column in part.names if part.has(column))
 
 
-def _meets(a: pd.DataFrame, b: pd.DataFrame, family: str) -> bool:
-    if family == "disk" and not set(a["device"].astype(str)) & set(b["device"].astype(str)):
-        first, second = (frozenset(p["device"].astype(str)) for p in (a, b))
-        if not any(re.match(r"dev\d+-\d+$", name) for name in first ^ second):
+def _meets(a: Samples, b: Samples, family: str) -> bool:
+    if family == "disk":
+        first, second = (frozenset(part["device"].distinct()) for part in (a, b))
+        if not first & second and not any(re.match(r"dev\d+-\d+$", name) for name in first ^ second):
             return False
-    times = [part["time"].dropna() for part in (a, b)]
-    if not len(times[0]) and not len(times[1]):
+    (a_begin, a_end), (b_begin, b_end) = ((part["time"].min(), part["time"].max()) for part in (a, b))
+    if a_begin is None and b_begin is None:
         # without clocks: two runs of one tool have the same columns, two tools beside each other do not
-        filled = [set(part.columns[part.notna().any()]) for part in (a, b)]
+        filled = [{name for name in part.names if part.has(name)} for part in (a, b)]
         return filled[0] != filled[1]
-    if not len(times[0]) or not len(times[1]):
+    if a_begin is None or b_begin is None:
         return True
-    if "clock" in a and set(a["clock"].dropna()) != set(b["clock"].dropna()):
+    if "clock" in a and set(a["clock"].distinct()) != set(b["clock"].distinct()):
         return True
-    return bool(times[0].min() <= times[1].max() and times[1].min() <= times[0].max())
+    return bool(a_begin <= b_end and b_begin <= a_end)
 
 
 def _without_groups(disk: Samples) -> Samples:
     if "is_group" not in disk:
         return disk
-    return disk[~np.asarray(pd.Series(disk["is_group"]).fillna(value=False), dtype=bool)]
+    # unknown (NaN) where another tool has no groups
+    is_group: Mask = np.equal(disk["is_group"], True).astype(np.bool_)
+    return disk[~is_group]
 
 
 def _with_inferred(disk: Samples, topology: DeviceTopology) -> DeviceTopology:
@@ -215,15 +221,7 @@ def _with_canonical(disk: Samples, topology: DeviceTopology) -> Samples:
     """Disk rows with the canonical names of their devices; `printed` is what the source calls them."""
     codes, names = numbered(disk["device"])
     canonical = [topology.canonical(name) for name in names]
-    return disk.with_columns(printed=_words(names, codes), device=_words(canonical, codes))
-
-
-def _words(words: Sequence[str], codes: npt.NDArray[np.integer[Any]]) -> Column:
-    """The words that codes stand for, some of them perhaps for the same."""
-    known = sorted(set(words))
-    place = {word: number for number, word in enumerate(known)}
-    number = np.array([place[word] for word in words], dtype=np.int32)
-    return pd.Categorical.from_codes(number[codes], categories=pd.Index(known))
+    return disk.with_columns(printed=Words.coded(codes, names), device=Words.coded(codes, canonical))
 
 
 def _disk(
@@ -232,8 +230,8 @@ def _disk(
     """The sound samples with derived columns; those of each device; the others."""
     disk = _with_canonical(disk, topology)
     if selection.devices:
-        wanted = _wanted(set(disk["device"]), topology, selection.devices)
-        disk = disk[np.asarray(pd.Series(disk["device"]).isin(wanted))]
+        wanted = _wanted(set(disk["device"].distinct()), topology, selection.devices)
+        disk = disk[disk["device"].isin(wanted)]
     disk = _without_repeats(disk)
     codes, names = numbered(disk["device"])
     order = np.argsort(codes.astype(np.int16) if len(names) < 1 << 15 else codes, kind="stable")
@@ -246,7 +244,7 @@ def _disk(
     in_order[order] = np.arange(len(order))
     bad = in_order[~is_sound[in_order]]
     left_out = disk[bad].only(name for name in disk.names if name != "sample")
-    anomaly = _words(ANOMALIES, reasons[bad])
+    anomaly = Words.coded(reasons[bad], ANOMALIES)
     return disk[in_order[is_sound[in_order]]], parts, left_out.with_columns(anomaly=anomaly)
 
 
@@ -272,13 +270,33 @@ def _parts(
 
 def _without_repeats(disk: Samples) -> Samples:
     """Rows without those that a document quotes again: all numbers equal, in a text without clocks."""
-    has_clock = ~pd.isna(disk["time"])
+    has_clock = ~disk["time"].is_unknown()
     if has_clock.all():
         return disk
-    frame = disk.frame
-    numbers = frame.select_dtypes("number").columns.difference(["line", "segment", "report", "stream"])
-    is_repeat = frame.duplicated(["source", "device", *numbers]).to_numpy() & ~has_clock
-    return disk[~(is_repeat & ((frame[numbers] > 0).sum(axis=1) >= _LEAST_ALIKE).to_numpy())]
+    names = [name for name in disk.names if name not in _ADDRESS and _is_number(disk[name])]
+    numbers = [np.nan_to_num(disk.floats(name), nan=_UNKNOWN) + 0.0 for name in names]  # -0 is 0
+    columns = [*numbers, *(numbered(disk[name])[0].astype(np.float64) for name in ("source", "device"))]
+    mixed = np.zeros(len(disk), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column.view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(29)
+    _, first, number = np.unique(mixed, return_index=True, return_inverse=True)
+    before = first[number]
+    is_repeat: Mask = ~has_clock & (before < np.arange(len(disk)))
+    for column in columns:
+        is_repeat &= column == column[before]
+    filled = np.sum([column > 0 for column in numbers], axis=0)
+    is_repeat &= filled >= _LEAST_ALIKE
+    return disk[~is_repeat]
+
+
+_ADDRESS = ("line", "segment", "report", "stream")
+_UNKNOWN = float(np.finfo(np.float64).min)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _is_number(column: Column) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind in "fiu"
 
 
 _LEAST_ALIKE = 6  # so many non-zero numbers equal by chance is out of the question

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.stalls import bridged
 from iodiag.derive.view import DeviceSeries
+from iodiag.model.samples import Samples
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from iodiag.derive import weighted
 from iodiag.derive.episodes import MOST_WINDOWS, Table, episodes
 from iodiag.derive.facts import number, word
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
 
 LEAVE = 0.8

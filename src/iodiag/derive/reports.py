@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import REPORTS, DeviceSeries, report_numbers
+from iodiag.model.samples import Samples
 
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]

@@ -6,12 +6,16 @@ with at least one in flight. Little's law: N = X·R. For exact counters U ≤ N.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive.samples import Column, Floats, Samples
 from iodiag.derive.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
+from iodiag.model.samples import Column, Floats, Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Columns = dict[str, Column]
 

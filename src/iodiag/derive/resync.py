@@ -13,9 +13,9 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import episodes
 from iodiag.derive.joins import Array, array_of, arrays
 from iodiag.derive.parity import geometries
-from iodiag.derive.samples import Samples
 from iodiag.derive.siblings import equal_rates, is_md, is_physical
 from iodiag.derive.view import View
+from iodiag.model.samples import Samples
 from iodiag.model.topology import Device
 
 ALIKE = 0.1

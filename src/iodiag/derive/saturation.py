@@ -29,7 +29,6 @@ from iodiag.derive.queueing import (
 )
 from iodiag.derive.reports import report_keys
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.spindles import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -42,6 +41,7 @@ from iodiag.derive.spindles import (
 from iodiag.derive.stalls import stalled
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.rule import Limits, Threshold
+from iodiag.model.samples import Samples
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from iodiag.derive import weighted
 from iodiag.derive.changes import AFTER, BEFORE
@@ -19,6 +17,9 @@ from iodiag.derive.evidence import cite
 from iodiag.derive.matched import MIXED, latency_column
 from iodiag.model.comparison import Change, Shift
 from iodiag.model.finding import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAIN_SHARE = 0.6
 """Share of requests from which on a direction is the one that matters."""

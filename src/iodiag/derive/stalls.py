@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Mask = npt.NDArray[np.bool_]
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series
+from iodiag.model.samples import Samples, numbered
+
+if TYPE_CHECKING:
+    pass
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""
@@ -104,10 +107,8 @@ def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
 def _series(view: View, name: str, samples: Samples, columns: tuple[str, ...]) -> Series:
     """Thinned to what a chart can show: of each stretch of neighbours the samples with its extremes."""
     places = _places(samples)
-    times: tuple[float, ...] = ()
-    moments = pd.DatetimeIndex(samples["time"][places])
-    if not moments.hasnans:
-        times = tuple((moments.as_unit("ns").asi8 / 1e9).tolist())
+    moments = samples["time"][places]
+    times = () if moments.is_unknown().any() else tuple(moments.seconds().tolist())
     return Series(
         name=name,
         host=view.host,

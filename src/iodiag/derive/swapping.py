@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from iodiag.derive import weighted
 from iodiag.derive.facts import word
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_PAGE
 
 

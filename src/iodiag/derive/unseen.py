@@ -20,9 +20,9 @@ from iodiag.derive import weighted
 from iodiag.derive.parity import Geometry, Share, small_share
 from iodiag.derive.ranks import together
 from iodiag.derive.reports import once, paired, report_keys, total_of
-from iodiag.derive.samples import Samples, numbered, stacked
 from iodiag.derive.siblings import is_physical, without_parts
 from iodiag.derive.view import View
+from iodiag.model.samples import Samples, numbered, stacked
 
 PAGE_KB = (3.9, 4.8)
 """Mean size before merging of a member's requests that are pages, and a few of the superblock's."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive.samples import Samples, numbered
 from iodiag.model.capture import Fact
+from iodiag.model.samples import Samples, numbered
 from iodiag.model.topology import Device, DeviceTopology
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SEGMENTS, REPORTS = 100_000, 10_000_000
 """More than a source has segments, and a segment reports: what numbers of them are multiplied by."""
@@ -138,7 +140,7 @@ class View:
         if place not in self._filled:
             # each device's rows lie together, those of the whole table would have to be gathered
             parts = self.parts.values() if table == "disk" else (self._samples[table],)
-            self._filled[place] = any(column in part and not pd.isna(part[column]).all() for part in parts)
+            self._filled[place] = any(part.has(column) for part in parts)
         return self._filled[place]
 
     @cached_property

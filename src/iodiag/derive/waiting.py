@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.view import DeviceSeries, View, same_reports
+from iodiag.model.samples import Samples, numbered
 
 
 def rows_at(view: View, table: str, rows: weighted.Rows) -> Samples | None:

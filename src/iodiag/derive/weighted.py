@@ -7,16 +7,20 @@ length count alike: within one capture they are the same length.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from iodiag.derive.samples import Samples
 from iodiag.model import columns as registry
+from iodiag.model.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Rows = Samples | pd.DataFrame
 
 Floats = npt.NDArray[np.float64]
-Rows = Samples | pd.DataFrame
 
 
 def lengths(rows: Rows) -> Floats:

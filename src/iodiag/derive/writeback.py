@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask, longest
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.derive.waiting import rows_at
+from iodiag.model.samples import Samples
 
 Floats = npt.NDArray[np.float64]
 

@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Sequence
+
+from iodiag.model import samples
+from iodiag.model.samples import Samples
+from iodiag.model.times import Times
+from iodiag.model.words import Words
 
 
-def below_each_other(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of one family below each other; a column that some lack is NaN there.
+def below_each_other(tables: Sequence[Samples]) -> Samples:
+    """Tables of one family below each other; a column that some lack is unknown there.
 
     Where some have clocks with a zone and some without, a column `clock` keeps them apart.
     """
-    if len(frames) == 1:
-        return frames[0]
-    return pd.concat(map(unzoned, frames) if is_mixed(frames) else frames, ignore_index=True)
+    return samples.below_each_other([unzoned(table) for table in tables] if is_mixed(tables) else tables)
 
 
-def in_zone(frame: pd.DataFrame, tz: str | None) -> pd.DataFrame:
+def in_zone(table: Samples, tz: str | None) -> Samples:
     """Rows with their times in a zone, which clocks that state none are taken to be in."""
     if tz is None:
-        return frame
-    times = frame["time"]
+        return table
+    times = table["time"].in_pandas()
     if times.dt.tz is not None:
-        return frame.assign(time=times.dt.tz_convert(tz))
-    zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
-    if "clock" in frame:
-        zoned = zoned.where(frame["clock"] != "UTC", times.dt.tz_localize("UTC").dt.tz_convert(tz))
-    return frame.assign(time=zoned).drop(columns="clock", errors="ignore")
+        zoned = times.dt.tz_convert(tz)
+    else:
+        zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
+        if "clock" in table:
+            is_moment = table["clock"] == "UTC"
+            zoned = zoned.where(~is_moment, times.dt.tz_localize("UTC").dt.tz_convert(tz))
+    moved = table.with_columns(time=Times.of_pandas(zoned))
+    return moved.only(name for name in moved.names if name != "clock")
 
 
-def is_mixed(frames: list[pd.DataFrame]) -> bool:
+def is_mixed(tables: Sequence[Samples]) -> bool:
     """Whether some clocks have a zone and some have none."""
-    is_kept_apart = any("clock" in frame for frame in frames)
-    return is_kept_apart or len({frame["time"].dt.tz is None for frame in frames}) > 1
+    is_kept_apart = any("clock" in table for table in tables)
+    return is_kept_apart or len({table["time"].zone is None for table in tables}) > 1
 
 
-def unzoned(frame: pd.DataFrame) -> pd.DataFrame:
+def unzoned(table: Samples) -> Samples:
     """Rows with times of no zone, and a column `clock` that says whose they are: the host's, or UTC."""
-    if "clock" in frame:
-        return frame
-    if frame["time"].dt.tz is None:
-        return frame.assign(clock="local")
-    return frame.assign(time=frame["time"].dt.tz_convert("UTC").dt.tz_localize(None), clock="UTC")
+    if "clock" in table:
+        return table
+    times = table["time"]
+    if times.zone is None:
+        return table.with_columns(clock=Words.same("local", len(table)))
+    return table.with_columns(time=Times(times.stamps), clock=Words.same("UTC", len(table)))

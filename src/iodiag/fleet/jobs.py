@@ -19,6 +19,7 @@ from iodiag.fleet import frames, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.model.capture import Capture, Source
+from iodiag.model.tables import Tables
 from iodiag.model.topology import DeviceTopology
 from iodiag.pipeline import is_known, judged, prepared, read
 from iodiag.sources.archives import find
@@ -183,16 +184,8 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
     has_days = any(_is_dated(frame, zone_s) for frame in capture.tables.values())
     return replace(
         capture,
-        tables={
-            family: rows
-            for family, frame in capture.tables.items()
-            if len(rows := _rows(frame, job, zone_s, has_days))
-        },
-        averages={
-            family: rows
-            for family, frame in capture.averages.items()
-            if len(rows := _rows(frame, job, zone_s, has_days))
-        },
+        tables=_of_job(capture.tables, job, zone_s, has_days),
+        averages=_of_job(capture.averages, job, zone_s, has_days),
         topology=topology or capture.topology,
         topologies={},
         sections=sections,
@@ -202,6 +195,11 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
 
 def _is_dated(frame: pd.DataFrame, zone_s: int) -> bool:
     return bool((days_of(frame, zone_s) != UNDATED).any())
+
+
+def _of_job(tables: Tables, job: Job, zone_s: int, has_days: bool) -> Tables:
+    narrowed = {family: _rows(frame, job, zone_s, has_days) for family, frame in tables.items()}
+    return Tables({family: rows for family, rows in narrowed.items() if len(rows)})
 
 
 def _rows(frame: pd.DataFrame, job: Job, zone_s: int, has_days: bool) -> pd.DataFrame:

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats._found import CLASS, UNSEEN, Classes, Walk
 from iodiag.formats._lines import Bools, Text
 from iodiag.formats._rows import Rows
 from iodiag.formats._times import Timing, levels
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
+from iodiag.model.times import span
 
 _MOST_NOTES = 200
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
-_LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
 
@@ -47,10 +46,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
 def _section(found: Walk, rows: Rows, timing: Timing, here: slice) -> Section:
     banner = found.blocks.like(rows.block[here.start]).origin.banner
     times = timing.absolute[here][timing.is_dated[here]]
-    times = times[np.abs(times) < _LAST_SECOND]
-    start, end = (
-        (str(pd.Timestamp(t, unit="s")) for t in (times.min(), times.max())) if len(times) else (None, None)
-    )
+    start, end = span(times)
     return Section(
         source=found.name,
         format=rows.layout.format,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
+from iodiag.formats._codes import factorized
 from iodiag.formats._headers import is_number, numeric_share
 from iodiag.formats._lines import LONGEST_LINE, Bools, Ints, Text
 
@@ -37,10 +37,8 @@ def candidates(text: Text) -> Ints:
     may_be = np.concatenate(([True], text.is_blank[:-1]))
     is_digit = (text.heads & np.uint64(0xFF)) - np.uint64(48) < 10
     others = np.flatnonzero(~(is_digit | text.is_blank))
-    codes, distinct = pd.factorize(text.heads[others])
-    where = np.empty(len(distinct), dtype=np.int64)
-    where[codes[::-1]] = others[::-1]
-    looks = [not _is_row_like(text.line(index)) for index in where.tolist()]
+    codes, first = factorized(text.heads[others])
+    looks = [not _is_row_like(text.line(index)) for index in others[first].tolist()]
     may_be[others] |= np.array(looks, dtype=np.bool_)[codes]
     digits = np.flatnonzero(is_digit & ~may_be)
     may_be[digits] = _needs_look(text, digits)

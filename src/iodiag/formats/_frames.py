@@ -1,14 +1,11 @@
-"""Rows and their times into the tables of the contract: one frame per family."""
+"""Rows and their times into the tables of the contract: one per family."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from iodiag.formats._found import Walk
 from iodiag.formats._lines import Bools, Ints
@@ -17,8 +14,10 @@ from iodiag.formats._rows import Rows
 from iodiag.formats._times import Timing
 from iodiag.formats.iostat_text import is_part
 from iodiag.model.capture import SampleTable
+from iodiag.model.samples import Column, Samples, below_each_other, in_order_of_lines
+from iodiag.model.times import Times
+from iodiag.model.words import Words
 
-_LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
 _BASE = (
     "source",
     "line",
@@ -47,7 +46,7 @@ class _Frame(NamedTuple):
     """The rows of one Rows in one table."""
 
     family: str
-    frame: pd.DataFrame
+    samples: Samples
     is_part: bool
 
 
@@ -75,13 +74,10 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
         ]
         for family in dict.fromkeys(frame.family for frame in frames):
             mine = [frame for frame in frames if frame.family == family]
-            whole = [frame.frame for frame in mine if not frame.is_part]
-            if parts := [frame.frame for frame in mine if frame.is_part]:
+            whole = [frame.samples for frame in mine if not frame.is_part]
+            if parts := [frame.samples for frame in mine if frame.is_part]:
                 whole.append(_joined(parts))
-            table = whole[0] if len(whole) == 1 else pd.concat(whole, ignore_index=True)
-            if not table["line"].is_monotonic_increasing:
-                table = table.sort_values("line", kind="stable", ignore_index=True)
-            yield SampleTable(family, table, is_average)
+            yield SampleTable(family, in_order_of_lines(below_each_other(whole)), is_average)
 
 
 def _aware_families(pairs: Sequence[tuple[Rows, Timing]]) -> frozenset[str]:
@@ -109,12 +105,12 @@ def _frames(
     """One frame per family that the layout's columns belong to."""
     layout = rows.layout
     size = len(rows.lines[places])
-    frames: dict[str, pd.DataFrame] = {}
+    tables: dict[str, Samples] = {}
     for family in _families(rows):
-        data: dict[str, object] = {
-            "source": categorical(np.zeros(size, dtype=np.int8), [front.name]),
+        data: dict[str, Column] = {
+            "source": Words.same(front.name, size),
             "line": front.numbers[rows.lines[places]],
-            "host": categorical(front.host_of[rows.block[places]], front.hosts),
+            "host": Words.coded(front.host_of[rows.block[places]], front.hosts),
             "time": _time(timing, places, family in aware),
             "interval_s": timing.interval[places],
             "segment": timing.segment[places],
@@ -122,51 +118,26 @@ def _frames(
             "since_boot": timing.since_boot[places],
         }
         if family == layout.family and layout.key is not None:
-            data[layout.key] = categorical(rows.key[places], rows.names)
+            data[layout.key] = Words.coded(rows.key[places], rows.names)
         elif family == "cpu":
-            data["cpu"] = categorical(np.zeros(size, dtype=np.int8), ["all"])
+            data["cpu"] = Words.same("all", size)
         if family == "disk" and layout.format == "iostat":
             data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
-            data |= {name: pd.Categorical(cells[places]) for name, cells in rows.labels.items()}
+            data |= {name: Words.of(cells[places]) for name, cells in rows.labels.items()}
         for number, column in enumerate(layout.columns):
             own = (column.family or layout.family) == family and not column.is_label
             if own and column.column is not None:
                 data[column.column] = rows.numbers[places, number]
-        # a frame of thousands of rows shares its columns with the rows rather than copying them
-        frames[family] = pd.DataFrame(data, copy=False)
-    finished = layout.finish(frames) if layout.finish else frames
-    yield from (_Frame(family, frame, is_part(layout)) for family, frame in finished.items())
+        tables[family] = Samples.of_columns(data, size)
+    finished = layout.finish(tables) if layout.finish else tables
+    yield from (_Frame(family, samples, is_part(layout)) for family, samples in finished.items())
 
 
-def categorical(codes: Ints | npt.NDArray[np.int8], words: Sequence[str]) -> pd.Categorical[str]:
-    """The words that codes stand for, as a column whose categories are those used, sorted."""
-    if len(words) == 1 and len(codes):
-        return pd.Categorical.from_codes(np.zeros(len(codes), np.int8), dtype=_words((words[0],)))
-    used = np.bincount(codes, minlength=len(words)) > 0
-    order = sorted(np.flatnonzero(used).tolist(), key=lambda code: words[code])
-    rank = np.zeros(len(words), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return pd.Categorical.from_codes(rank[codes], dtype=_words(tuple(words[code] for code in order)))
-
-
-@lru_cache(maxsize=64)
-def _words(words: tuple[str, ...]) -> pd.CategoricalDtype[Any]:
-    return pd.CategoricalDtype(pd.Index(words, dtype="str"))
-
-
-def _time(timing: Timing, places: Ints | slice, is_aware: bool) -> pd.Series[pd.Timestamp]:
+def _time(timing: Timing, places: Ints | slice, is_aware: bool) -> Times:
     """The column of times: absolute, or as the host's clock showed them."""
     seconds = (timing.absolute if is_aware else timing.local)[places]
-    known = timing.is_dated[places] & (np.abs(seconds) < _LAST_SECOND)
-    whole = np.where(known, seconds, 0.0)
-    if (whole == np.floor(whole)).all():
-        stamps = whole.astype("datetime64[s]").astype("datetime64[ns]")
-        stamps[~known] = np.datetime64("NaT")
-        times = pd.Series(stamps)
-    else:
-        times = pd.to_datetime(pd.Series(np.where(known, seconds, np.nan)), unit="s").astype("datetime64[ns]")
-    return times.dt.tz_localize("UTC") if is_aware else times
+    return Times.of(np.where(timing.is_dated[places], seconds, np.nan), is_moment=is_aware)
 
 
 def _is_group(indents: Ints, rows: Rows) -> Bools:
@@ -184,15 +155,20 @@ def _is_group(indents: Ints, rows: Rows) -> Bools:
     return result
 
 
-def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+def _joined(parts: Sequence[Samples]) -> Samples:
     """One row per device and report, where `-h -x` spread it over several tables.
 
     The n-th row of a device in each of a report's tables is one row; it stands where the first of them
     stands.
     """
-    columns = list(dict.fromkeys(name for part in parts for name in part.columns))
+    import pandas as pd
+
+    frames = [part.frame for part in parts]
+    columns = list(dict.fromkeys(name for frame in frames for name in frame.columns))
     keys = ["segment", "report", "device"]
-    numbered = [part.assign(_nth=part.groupby(keys, observed=True, sort=False).cumcount()) for part in parts]
+    numbered = [
+        frame.assign(_nth=frame.groupby(keys, observed=True, sort=False).cumcount()) for frame in frames
+    ]
     stacked = pd.concat(numbered, ignore_index=True).sort_values("line", kind="stable")
     joined = stacked.groupby([*keys, "_nth"], observed=True, sort=False).first().reset_index()
-    return joined[columns]
+    return Samples.of(joined[columns])

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats import _clock, _grammar
 from iodiag.formats._clock import Clock, Floats
@@ -26,11 +25,9 @@ from iodiag.formats._samples import (
     Classes,
     Ints,
     account,
-    alike,
     front_columns,
     line_starts,
     mark_lines,
-    span,
     undress,
     unseen,
 )
@@ -38,6 +35,9 @@ from iodiag.formats._types import Item, LayoutColumn
 from iodiag.formats.iostat_json import ID
 from iodiag.formats.iostat_text import layout as text_layout
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.model.samples import Samples, below_each_other, in_order_of_lines
+from iodiag.model.times import span
+from iodiag.model.words import Words
 
 _LINES_BEFORE = 5
 _MOST_LAYOUTS = 100
@@ -277,33 +277,30 @@ def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleT
     for timed in runs:
         for table in timed.tables:
             alike_rows.setdefault((table.family, table.names), []).append((timed, table))
-    frames: dict[str, list[pd.DataFrame]] = {}
+    tables: dict[str, list[Samples]] = {}
     for (family, names), found in alike_rows.items():
-        frames.setdefault(family, []).append(_frame(source, family, names, found, is_aware))
-    for family, parts in frames.items():
-        whole = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
-        yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
+        tables.setdefault(family, []).append(_rows(source, family, names, found, is_aware))
+    for family, parts in tables.items():
+        yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
 
 
-def _frame(
+def _rows(
     source: str,
     family: str,
     names: tuple[str | None, ...],
     found: list[tuple[_Timed, _Table]],
     is_aware: bool,
-) -> pd.DataFrame:
+) -> Samples:
     """The rows of one layout."""
     counts = [len(table.lines) for _, table in found]
     hosts = [timed.run.facts.get("nodename", "") for timed, _ in found]
-    distinct = {name: place for place, name in enumerate(dict.fromkeys(hosts))}
-    codes = np.repeat([distinct[host] for host in hosts], counts)
     numbers = np.concatenate([table.rows.numbers for _, table in found])
     items = [name for _, table in found for name in table.rows.items]
     report = np.concatenate([table.rows.report for _, table in found])
     data = front_columns(
         source,
         np.concatenate([table.lines for _, table in found]),
-        pd.Categorical.from_codes(codes, categories=pd.Index(list(distinct), dtype="str")),
+        Words.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
         np.concatenate([timed.seconds[table.rows.report] for timed, table in found]),
         is_aware,
         np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
@@ -312,13 +309,13 @@ def _frame(
         (report == 0) & np.repeat([timed.is_since_boot for timed, _ in found], counts),
     )
     if family == "disk":
-        data["device"] = pd.Categorical([name.strip() for name in items])
+        data["device"] = Words.of(name.strip() for name in items)
     else:
-        data["cpu"] = alike("all", len(items))
+        data["cpu"] = Words.same("all", len(items))
     data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
     if family == "disk":
         data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)
-    return pd.DataFrame(data)
+    return Samples.of_columns(data, len(items))
 
 
 def _section(source: Source, starts: Ints, timed: _Timed) -> Section:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from iodiag.errors import FormatError
 from iodiag.formats import _sa_decoders
@@ -16,9 +14,12 @@ from iodiag.formats._sa_activities import structure
 from iodiag.formats._sa_header import SaHeader, read_header
 from iodiag.formats._sa_rates import cpu_ticks, gather, intervals
 from iodiag.formats._sa_records import Remark, Segment, walk
-from iodiag.formats._sa_tables import Context, Rows, Words
+from iodiag.formats._sa_tables import Context, Rows
 from iodiag.formats._types import Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.model.samples import Column, Samples
+from iodiag.model.times import Times
+from iodiag.model.words import Words
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -40,7 +41,7 @@ def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
     for number, segment in enumerate(segments):
         tables = list(_tables(source, header, segment, number, wanted))
         yield from tables
-        yield _section(source, header, segment, sum(len(table.frame) for table in tables))
+        yield _section(source, header, segment, sum(len(table.rows) for table in tables))
     yield from _skipped(source, header)
     for remark in remarks:
         yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
@@ -95,7 +96,7 @@ def _tables(
     for family, parts in merged.items():
         for rows in parts:
             if len(rows.record) and rows.numbers:
-                yield SampleTable(family, base.frame(rows))
+                yield SampleTable(family, base.table(rows))
 
 
 def _merge(parts: list[Rows], rows: Rows) -> None:
@@ -109,7 +110,7 @@ def _merge(parts: list[Rows], rows: Rows) -> None:
 
 def _are_alike(some: Mapping[str, Words], others: Mapping[str, Words]) -> bool:
     return some.keys() == others.keys() and all(
-        some[key].names == others[key].names and np.array_equal(some[key].codes, others[key].codes)
+        some[key].categories == others[key].categories and np.array_equal(some[key].codes, others[key].codes)
         for key in some
     )
 
@@ -118,36 +119,24 @@ class _Base:
     """The columns that all tables of a segment begin with, by record."""
 
     def __init__(self, source: Source, header: SaHeader, segment: Segment, number: int) -> None:
-        self._source, self._host = _category(source.name), _category(header.host)
+        self._source, self._host = source.name, header.host
         self._at, self._number = segment.offset, number
-        seconds: npt.NDArray[np.datetime64] = segment.time.astype("datetime64[s]")
-        self._time = pd.DatetimeIndex(seconds.astype("datetime64[ns]")).tz_localize("UTC")
+        self._time = Times.of(segment.time.astype(np.float64), is_moment=True)
 
-    def frame(self, rows: Rows) -> pd.DataFrame:
-        """The whole table; every column is an array of its own, which need not be copied."""
+    def table(self, rows: Rows) -> Samples:
+        """The whole table."""
         size = len(rows.record)
-        alike = np.zeros(size, dtype=np.int8)
-        columns: dict[str, object] = {
-            "source": pd.Categorical.from_codes(alike, dtype=self._source, validate=False),
+        columns: dict[str, Column] = {
+            "source": Words.same(self._source, size),
             "line": self._at[rows.record],
-            "host": pd.Categorical.from_codes(alike.copy(), dtype=self._host, validate=False),
+            "host": Words.same(self._host, size),
             "time": self._time[rows.record],
             "interval_s": rows.seconds,
             "segment": np.full(size, self._number, dtype=np.int64),
             "report": rows.record - 1,
             "since_boot": np.zeros(size, dtype=np.bool_),
         }
-        columns |= {name: _categories(words) for name, words in rows.words.items()}
-        return pd.DataFrame(columns | dict(rows.numbers), copy=False)
-
-
-def _category(word: str) -> pd.CategoricalDtype:
-    return pd.CategoricalDtype(pd.Index([word], dtype="str"))
-
-
-def _categories(words: Words) -> pd.Categorical[str]:
-    categories: pd.Index[str] = pd.Index(words.names, dtype="str")
-    return pd.Categorical.from_codes(words.codes, categories=categories)
+        return Samples.of_columns(columns | dict(rows.words) | dict(rows.numbers), size)
 
 
 def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:

@@ -8,8 +8,9 @@ import numpy as np
 
 from iodiag.formats._sa_rates import Samples, Stored, keys_of, pair
 from iodiag.formats._sa_records import Bools, Floats, Ints
-from iodiag.formats._sa_tables import Context, Rows, Words, columns_of, spell_cpu, spell_text, table
+from iodiag.formats._sa_tables import Context, Rows, columns_of, spell_cpu, spell_text, spelled, table
 from iodiag.formats._sar_section import SarSection
+from iodiag.model.words import Words
 
 _PARTS = ("user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq")
 """These make up all time of a CPU; guest time is inside user and nice."""
@@ -37,7 +38,7 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
         ticks = {name: _with_sum(values, item, record) for name, values in ticks.items()}
         whole = _with_sum(whole, item, record)
     yield table(
-        section.family, samples, _shares(ticks, whole), {"cpu": Words.of(item, spell_cpu, samples.now.period)}
+        section.family, samples, _shares(ticks, whole), {"cpu": spelled(item, spell_cpu, samples.now.period)}
     )
 
 
@@ -111,7 +112,7 @@ def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Itera
     samples = _with_last(stored, context)
     item, record = samples.now.item, samples.now.record
     columns = {name: _with_sum(v, item, record) for name, v in columns_of(section, samples).items()}
-    yield table(section.family, samples, columns, {"cpu": Words.of(item, spell_cpu, samples.now.period)})
+    yield table(section.family, samples, columns, {"cpu": spelled(item, spell_cpu, samples.now.period)})
 
 
 def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
@@ -126,8 +127,8 @@ def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Ite
         yield from _matrix(section, stored, context)
         return
     samples = pair(stored, stored.item, context.seconds)
-    words = {"interrupt": Words.of(samples.now.item, _spell_interrupt)}
-    words["cpu"] = Words.alike("all", len(samples.now.item))
+    words = {"interrupt": spelled(samples.now.item, _spell_interrupt)}
+    words["cpu"] = Words.same("all", len(samples.now.item))
     yield table(section.family, samples, {"interrupts_per_s": samples.rate("intr/s")}, words)
 
 
@@ -138,16 +139,16 @@ def _spell_interrupt(item: object) -> str:
 def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
     # Only the rows of all CPUs (item 0), which come first in a record, hold the names.
     first = np.searchsorted(stored.record, np.arange(stored.record.max(initial=0) + 1))[stored.record]
-    names = Words.of(stored.values["name"][first + stored.subitem], spell_text, stored.period)
+    names = spelled(stored.values["name"][first + stored.subitem], spell_text, stored.period)
     key = keys_of((stored.item, names.codes), stored.period)
     samples = pair(stored, key, context.seconds)
     is_sample = stored.record > 0
-    names, key = names.take(is_sample), key[is_sample]
+    names, key = names[is_sample], key[is_sample]
     rate = samples.rate("intr/s")
     kept = (samples.now.item == 0) | _ever(rate > 0, key)
     words = {
-        "interrupt": names.take(kept),
-        "cpu": Words.of(samples.now.item, spell_cpu, samples.now.period).take(kept),
+        "interrupt": names[kept],
+        "cpu": spelled(samples.now.item, spell_cpu, samples.now.period)[kept],
     }
     yield table(section.family, samples.take(kept), {"interrupts_per_s": rate[kept]}, words)
 

@@ -17,12 +17,12 @@ from iodiag.formats._sa_records import Floats
 from iodiag.formats._sa_tables import (
     Context,
     Rows,
-    Words,
     columns_of,
     only_item,
     share,
     spell_cpu,
     spell_text,
+    spelled,
     table,
 )
 from iodiag.formats._sar_columns import SECTIONS
@@ -143,7 +143,7 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Row
         # svctm went when discards came (12.1.2); a newer sar does not print it.
         if not stored.has("dc_sec/s"):
             columns["svctm_ms"] = _per(busy_ms, requests)
-    words = {"device": Words.of(numbers[stored.record > 0], _spell_disk, stored.period)}
+    words = {"device": spelled(numbers[stored.record > 0], _spell_disk, stored.period)}
     yield table(section.family, samples, columns, words)
 
 
@@ -162,16 +162,16 @@ def _named(section: SarSection, stored: Stored, context: Context) -> Iterator[Ro
     if not stored.has("name"):
         return
     stored = stored.where(stored.values["name"] != b"")
-    names = Words.of(stored.values["name"], spell_text, stored.period)
+    names = spelled(stored.values["name"], spell_text, stored.period)
     counters = [token for token in section.columns if stored.has(token)]
-    samples = pair(stored, names.codes, context.seconds, counters)
+    samples = pair(stored, names.codes.astype(np.int64), context.seconds, counters)
     columns = columns_of(section, samples)
     if stored.has("speed", "duplex") and {"rx_kb_per_s", "tx_kb_per_s"} <= columns.keys():
         received, sent = columns["rx_kb_per_s"], columns["tx_kb_per_s"]
         is_full = samples.now.values["duplex"] == _FULL_DUPLEX
         used = np.where(is_full, np.maximum(received, sent), received + sent)
         columns["util_pct"] = share(used * _MBIT_PER_KB, samples.gauge("speed"))
-    words = {KEY_COLUMNS[section.family]: names.take(stored.record > 0)}
+    words = {KEY_COLUMNS[section.family]: names[stored.record > 0]}
     yield table(section.family, samples, columns, words)
 
 
@@ -185,7 +185,7 @@ def _serial(section: SarSection, stored: Stored, context: Context) -> Iterator[R
         numbers = stored.values["number"] - 1
     counters = [token for token in section.columns if stored.has(token)]
     samples = pair(stored, keys_of((numbers,), stored.period), context.seconds, counters)
-    words = {"tty": Words.of(numbers[stored.record > 0], str)}
+    words = {"tty": spelled(numbers[stored.record > 0], str)}
     yield table(section.family, samples, columns_of(section, samples), words)
 
 
@@ -196,7 +196,7 @@ def _cpu_frequency(section: SarSection, stored: Stored, context: Context) -> Ite
     samples = _readings(stored.where(stored.values["frequency"] > 0), context)
     columns = {"frequency_mhz": samples.gauge("frequency") / 100.0}
     yield table(
-        section.family, samples, columns, {"cpu": Words.of(samples.now.item, spell_cpu, samples.now.period)}
+        section.family, samples, columns, {"cpu": spelled(samples.now.item, spell_cpu, samples.now.period)}
     )
 
 
@@ -213,7 +213,7 @@ def _weighted_frequency(section: SarSection, stored: Stored, context: Context) -
     moved = np.bincount(cpu, weights=time * khz).astype(np.float64)
     first = now.subitem == 0
     mhz = _per(moved, total)[cpu[first]] / 1000.0
-    words = {"cpu": Words.of(now.item[first], spell_cpu)}
+    words = {"cpu": spelled(now.item[first], spell_cpu)}
     yield table(section.family, samples.take(first), {"weighted_frequency_mhz": mhz}, words)
 
 
@@ -231,9 +231,9 @@ def _sensor(section: SarSection, stored: Stored, context: Context) -> Iterator[R
         value = samples.gauge("degC" if stored.has("degC") else "inV")
         lowest = samples.gauge("lowest")
         columns["range_pct"] = share(value - lowest, samples.gauge("highest") - lowest)
-    words = {KEY_COLUMNS[section.family]: Words.of(samples.now.item + 1, str)}
+    words = {KEY_COLUMNS[section.family]: spelled(samples.now.item + 1, str)}
     if stored.has("chip"):
-        words["chip"] = Words.of(samples.now.values["chip"], spell_text)
+        words["chip"] = spelled(samples.now.values["chip"], spell_text)
     yield table(section.family, samples, columns, words)
 
 
@@ -243,12 +243,12 @@ def _usb(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows
     samples = _readings(stored.where(stored.values["bus"] > 0), context)
     values = samples.now.values
     words = {
-        "bus": Words.of(values["bus"], str),
-        "vendor_id": Words.of(values["vendor"], _spell_hex),
-        "product_id": Words.of(values["product_number"], _spell_hex),
+        "bus": spelled(values["bus"], str),
+        "vendor_id": spelled(values["vendor"], _spell_hex),
+        "product_id": spelled(values["product_number"], _spell_hex),
     }
     words |= {
-        name: Words.of(values[name], spell_text) for name in ("manufacturer", "product") if stored.has(name)
+        name: spelled(values[name], spell_text) for name in ("manufacturer", "product") if stored.has(name)
     }
     # USB states the current in units of 2 mA (bMaxPower of its configuration descriptor).
     yield table(section.family, samples, {"max_power_ma": 2.0 * samples.gauge("power")}, words)
@@ -273,9 +273,9 @@ def _filesystem(section: SarSection, stored: Stored, context: Context) -> Iterat
         "inodes_used": files - files_free,
         "inodes_used_pct": share(files - files_free, files),
     }
-    words = {"filesystem": Words.of(samples.now.values["name"], spell_text, samples.now.period)}
+    words = {"filesystem": spelled(samples.now.values["name"], spell_text, samples.now.period)}
     if stored.has("mountpoint"):
-        words["mountpoint"] = Words.of(samples.now.values["mountpoint"], spell_text, samples.now.period)
+        words["mountpoint"] = spelled(samples.now.values["mountpoint"], spell_text, samples.now.period)
     yield table(section.family, samples, columns, words)
 
 
@@ -301,9 +301,9 @@ def _battery(section: SarSection, stored: Stored, context: Context) -> Iterator[
         "capacity_pct": capacity,
         "capacity_pct_per_min": np.where(samples.is_new, np.nan, change * 60.0 / samples.seconds),
     }
-    words = {"battery": Words.of(samples.now.values["name"], str)}
+    words = {"battery": spelled(samples.now.values["name"], str)}
     if stored.has("status"):
-        words["status"] = Words.of(samples.now.values["status"], _spell_status)
+        words["status"] = spelled(samples.now.values["status"], _spell_status)
     yield table(section.family, samples, columns, words)
 
 

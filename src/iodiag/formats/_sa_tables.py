@@ -11,34 +11,20 @@ import numpy.typing as npt
 
 from iodiag.formats._sa_header import SELF_DESCRIBING, SaHeader, text
 from iodiag.formats._sa_rates import Samples, Stored, distinct, pair
-from iodiag.formats._sa_records import Bools, Floats, Ints
+from iodiag.formats._sa_records import Floats, Ints
 from iodiag.formats._sar_section import SarSection
+from iodiag.model.words import Words, least_type
 
 
-class Words(NamedTuple):
-    """A column of words: a code per row into `names`, which are distinct."""
+def spelled(column: npt.NDArray[np.generic], spell: Callable[[object], str], period: int = 0) -> Words:
+    """Every value spelled out; `spell` is asked once per distinct value.
 
-    codes: Ints
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, column: npt.NDArray[np.generic], spell: Callable[[object], str], period: int = 0) -> Words:
-        """Every value spelled out; `spell` is asked once per distinct value.
-
-        Where every record has `period` items, mostly the same ones, that number saves work.
-        """
-        values, inverse = distinct(column, period)
-        names: dict[str, int] = {}
-        codes = [names.setdefault(spell(value), len(names)) for value in values.tolist()]
-        return cls(np.array(codes, dtype=np.int64)[inverse], tuple(names))
-
-    @classmethod
-    def alike(cls, word: str, rows: int) -> Words:
-        """The same word in all rows."""
-        return cls(np.zeros(rows, dtype=np.int64), (word,))
-
-    def take(self, rows: Ints | Bools) -> Words:
-        return Words(self.codes[rows], self.names)
+    Where every record has `period` items, mostly the same ones, that number saves work.
+    """
+    values, inverse = distinct(column, period)
+    names: dict[str, int] = {}
+    codes = [names.setdefault(spell(value), len(names)) for value in values.tolist()]
+    return Words(np.array(codes, dtype=least_type(len(names)))[inverse], tuple(names))
 
 
 @dataclass(frozen=True)

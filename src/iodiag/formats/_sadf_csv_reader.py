@@ -17,6 +17,7 @@ from iodiag.formats._samples import CLASS, UNSEEN, Bools, Ints, account
 from iodiag.formats._types import Item
 from iodiag.formats.sadf_csv import HEADER, ID, SAMPLE
 from iodiag.model.capture import ParseNote, Source
+from iodiag.model.words import Words
 
 _FRONT = 3
 _MOST_FIELDS = 100_000
@@ -93,7 +94,7 @@ def _part(
     chosen: Ints,
     fields: pd.DataFrame,
     numbers: Floats,
-    words: dict[str, pd.Categorical[str]],
+    words: dict[str, Words],
     is_bad: Bools,
 ) -> Part:
     """The good ones among rows, with a segment still to be told; the others are left unread."""
@@ -115,7 +116,7 @@ def _part(
     )
 
 
-def _rename(name: str, words: pd.Series[str]) -> pd.Categorical[str]:
+def _rename(name: str, words: pd.Series[str]) -> Words:
     """The names that sar's text uses: `all` CPUs, the `sum` of interrupts."""
     return categories(words, _NAMES.get(name, {}))
 

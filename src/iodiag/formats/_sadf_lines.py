@@ -13,15 +13,14 @@ import numpy as np
 import pandas as pd
 
 from iodiag.formats._clock import Floats
-from iodiag.formats._sadf_tables import Part, parse_stamp
+from iodiag.formats._sadf_tables import Part, number, parse_stamp
 from iodiag.formats._samples import CLASS, UNSEEN, Bools, Classes, Ints, line_starts, undress, unseen
 from iodiag.model.capture import Source
+from iodiag.model.words import Words
 
 _SAMPLE_BYTES = 200_000
 _MOST_HOSTS = 1000
 _CPUS = re.compile(rb"\((\d{1,6}) CPU\)")
-_NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{0,40})?|[.,]\d{1,40})")
-_NO_VALUE = ("nan", "-nan", "inf", "-inf", "NaN", "")
 
 
 @dataclass
@@ -143,28 +142,11 @@ class Lines:
         return found
 
 
-def number(word: str, decimal_comma: bool) -> float | None:
-    """The value of a field, NaN for an empty one and for nan; None where it is no number."""
-    word = word.strip()
-    if word in _NO_VALUE:
-        return float("nan")
-    if not _NUMBER.fullmatch(word) or ("," in word and not decimal_comma):
-        return None
-    return float(word.replace(",", "."))
-
-
-def categories(
-    words: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})
-) -> pd.Categorical[str]:
-    """A column of words without the blanks around them, as categories; some are called otherwise."""
+def categories(words: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})) -> Words:
+    """A column of words without the blanks around them; some are called otherwise."""
     codes, distinct = pd.factorize(words)
     stripped = [word.strip() for word in distinct]
-    names, places = np.unique(
-        np.array([called.get(word, word) for word in stripped], dtype=object), return_inverse=True
-    )
-    return pd.Categorical.from_codes(
-        places[codes] if len(codes) else codes, categories=pd.Index(names, dtype="str")
-    )
+    return Words.coded(codes, [called.get(word, word) for word in stripped])
 
 
 def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tuple[list[Part], dict[int, int]]:
@@ -172,10 +154,9 @@ def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tupl
     if not parts:
         return [], {}
     lines = np.concatenate([part.lines for part in parts])
-    hosts = np.concatenate([np.asarray(part.hosts, dtype=object) for part in parts])
     order = np.argsort(lines, kind="stable")
-    names = pd.factorize(hosts[order])[0]
-    changes = lines[order][1:][names[1:] != names[:-1]]
+    hosts = Words.joined([part.hosts for part in parts]).codes[order]
+    changes = lines[order][1:][hosts[1:] != hosts[:-1]]
     borders = np.union1d(np.fromiter(restarts, dtype=np.int64, count=len(restarts)), changes)
     cpus = {int(np.searchsorted(borders, line, "right")): n for line, n in restarts.items() if n is not None}
     return [part._replace(segment=np.searchsorted(borders, part.lines, "right")) for part in parts], cpus

@@ -18,6 +18,7 @@ from iodiag.formats._sar_section import SarSection
 from iodiag.formats._types import Item
 from iodiag.formats.sadf_pairs import ID, SAMPLE
 from iodiag.model.capture import Source
+from iodiag.model.words import Words
 
 _WIDTH = 6
 _MOST_LAYOUTS = 2000
@@ -79,7 +80,7 @@ def _parts(lines: Lines, chosen: Ints) -> Iterator[Part]:
             break
         words = [str(names[code]) for code in np.frombuffer(run, dtype=codes.dtype)]
         for has_item in (False, True):
-            own = starts[np.asarray(items[starts] != "-", dtype=np.bool_) == has_item]
+            own = starts[(items[starts] != "-") == has_item]
             for piece in _pieces(words, has_item) if len(own) else []:
                 places = own[:, None] + np.arange(piece.first, piece.last)
                 if piece.section.name == _UNKNOWN.name:
@@ -131,8 +132,8 @@ def _part(
     places: Ints,
     seconds: np.ndarray,
     interval: np.ndarray,
-    hosts: pd.Categorical[str],
-    items: pd.Categorical[str],
+    hosts: Words,
+    items: Words,
 ) -> Part:
     """The rows of one section, whose values stand on the lines of `places` (rows x names)."""
     section, own = piece.section, words[piece.first : piece.last]
@@ -162,11 +163,9 @@ def _part(
     )
 
 
-def _rename(key: str, items: pd.Categorical[str]) -> pd.Categorical[str]:
+def _rename(key: str, items: Words) -> Words:
     """Items as sar's text calls them: without the prefix of numbers."""
     names = [
         re.sub(rf"^(?:{_PREFIXES[key]})", "", name) if key in _PREFIXES else name for name in items.categories
     ]
-    distinct = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    codes = np.array([distinct[name] for name in names], dtype=np.int64)[items.codes]
-    return pd.Categorical.from_codes(codes, categories=pd.Index(list(distinct), dtype="str"))
+    return Words.coded(items.codes, names)

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats._clock import Floats
-from iodiag.formats._sadf_lines import number
 from iodiag.formats._sadf_names import MEMORY_CHANGES, SECTION_OF, token_of, word_columns
-from iodiag.formats._sadf_tables import Export, Part, parse_stamp, settle_zone
+from iodiag.formats._sadf_tables import Export, Part, number, parse_stamp, settle_zone
 from iodiag.formats._samples import Ints
 from iodiag.formats._sar_section import SarSection
 from iodiag.model.capture import ParseNote, Source
+from iodiag.model.words import Words
 
 Value = str | float | None
 
@@ -181,10 +180,9 @@ def _parts(
         else np.empty((len(rows.places), 0))
     )
     sample = np.frombuffer(rows.samples, dtype=np.int64)
-    names = np.array([host.name for host in samples.hosts], dtype=object)
-    known, places = np.unique(names, return_inverse=True)
-    host_of = places[np.frombuffer(samples.host_of, dtype=np.int64)[sample]]
-    words = {column: pd.Categorical(rows.words[name]) for name, column in rows.word_columns.items()}
+    host_of = np.frombuffer(samples.host_of, dtype=np.int64)[sample]
+    hosts = Words.coded(host_of, [host.name for host in samples.hosts])
+    words = {column: Words.of(rows.words[name]) for name, column in rows.word_columns.items()}
     rest = dict(enumerate(numeric))
     for section in (rows.section, MEMORY_CHANGES) if rows.section.name == "memory" else (rows.section,):
         found = {place: token for place, name in rest.items() if (token := token_of(section, name))}
@@ -194,7 +192,7 @@ def _parts(
                 section=section,
                 tokens=tuple(found.values()),
                 lines=lines_of(np.frombuffer(rows.places, dtype=np.int64)),
-                hosts=pd.Categorical.from_codes(host_of, categories=pd.Index(known, dtype="str")),
+                hosts=hosts,
                 seconds=_of_samples(samples.seconds, sample),
                 interval=_of_samples(samples.intervals, sample),
                 segment=segment_of[sample],

@@ -9,19 +9,23 @@ from datetime import date
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._clock import Floats
 from iodiag.formats._lines import Ints
-from iodiag.formats._samples import front_columns, span
-from iodiag.formats._sar_columns import combine_long_cpu
+from iodiag.formats._samples import front_columns
+from iodiag.formats._sar_columns import combine_long_cpu, unfolded
 from iodiag.formats._sar_section import SarSection
 from iodiag.model.capture import ParseNote, SampleTable, Section
+from iodiag.model.samples import Column, Samples, below_each_other, in_order_of_lines
+from iodiag.model.times import span
+from iodiag.model.words import Words
 
 _STAMP = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?: +(\S{1,20}))?\s*")
 _EPOCH = re.compile(r"\s*(\d{9,10})\s*")
 _UTC = ("UTC", "GMT", "Z")
+_NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{0,40})?|[.,]\d{1,40})")
+_NO_VALUE = ("nan", "-nan", "inf", "-inf", "NaN", "")
 
 
 class Part(NamedTuple):
@@ -35,12 +39,12 @@ class Part(NamedTuple):
     section: SarSection
     tokens: tuple[str, ...]
     lines: Ints
-    hosts: pd.Categorical[str]
+    hosts: Words
     seconds: Floats
     interval: Floats
     segment: Ints
     numbers: Floats
-    words: Mapping[str, pd.Categorical[str]]
+    words: Mapping[str, Words]
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,16 @@ def parse_stamp(text: str) -> tuple[float, str] | None:
     return midnight + hour * 3600 + minute * 60 + second, "UTC" if zone in _UTC else zone
 
 
+def number(word: str, decimal_comma: bool) -> float | None:
+    """The value of a field, NaN for an empty one and for nan; None where it is no number."""
+    word = word.strip()
+    if word in _NO_VALUE:
+        return float("nan")
+    if not _NUMBER.fullmatch(word) or ("," in word and not decimal_comma):
+        return None
+    return float(word.replace(",", "."))
+
+
 def settle_zone(source: str, zones: Iterable[str]) -> tuple[bool, list[ParseNote]]:
     """Whether times are absolute, and what to tell where they cannot be."""
     found = set(zones)
@@ -91,21 +105,13 @@ def tables(export: Export) -> Iterator[SampleTable | Section]:
     if not parts:
         return
     segments, reports = _numbers(parts)
-    frames: dict[str, list[pd.DataFrame]] = {}
+    found: dict[str, list[Samples]] = {}
     for part, segment, report in zip(parts, segments, reports, strict=True):
-        for family, frame in _frames(export, part, segment, report).items():
-            frames.setdefault(family, []).append(frame)
-    for family, found in frames.items():
-        whole = found[0] if len(found) == 1 else _below(found)
-        yield SampleTable(family, whole.sort_values("line", kind="stable", ignore_index=True))
+        for family, rows in _tables(export, part, segment, report).items():
+            found.setdefault(family, []).append(rows)
+    for family, alike in found.items():
+        yield SampleTable(family, in_order_of_lines(below_each_other(alike)))
     yield from _sections(export, parts, segments, reports)
-
-
-def _below(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames below each other, with columns of words still as categories."""
-    whole = pd.concat(frames, ignore_index=True)
-    words = [name for name in whole if isinstance(whole[name].dtype, (pd.StringDtype, np.dtypes.ObjectDType))]
-    return whole.astype(dict.fromkeys(words, "category"))
 
 
 def _numbers(parts: list[Part]) -> tuple[list[Ints], list[Ints]]:
@@ -121,8 +127,8 @@ def _numbers(parts: list[Part]) -> tuple[list[Ints], list[Ints]]:
     return np.split(segment_of[rows], ends), np.split(report_of[rows], ends)
 
 
-def _frames(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str, pd.DataFrame]:
-    """One frame per table that the section's columns belong to."""
+def _tables(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str, Samples]:
+    """The rows of each table that the section's columns belong to."""
     section = part.section
     seconds = part.seconds if export.is_dated else np.full(len(part.lines), np.nan)
     front = front_columns(
@@ -142,31 +148,28 @@ def _frames(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str
         # where kB and sectors stand side by side, kB is the column itself
         if (section.family_of(token), name) not in chosen or factor == 1.0:
             chosen[section.family_of(token), name] = place, factor
-    frames = {}
+    result = {}
     for family in dict.fromkeys(family for family, _ in chosen):
         data = front | words if family == section.family else dict(front)
         for (owner, name), (place, factor) in chosen.items():
             if owner == family:
                 data[name] = part.numbers[:, place] * factor
-        frame = pd.DataFrame(data)
-        frames[family] = combine_long_cpu(frame) if family == "cpu" else frame
-    return frames
+        rows = Samples.of_columns(data, len(part.lines))
+        result[family] = combine_long_cpu(rows) if family == "cpu" else rows
+    return result
 
 
 def _spread(
-    section: SarSection, data: dict[str, object], values: Floats, items: Sequence[str | None]
-) -> pd.DataFrame:
+    section: SarSection, data: dict[str, Column], values: Floats, items: Sequence[str | None]
+) -> Samples:
     """A row per item where a section prints an item per column."""
     spread = section.spread
     assert spread is not None  # the caller asked it for the items
     kept = [place for place, item in enumerate(items) if item is not None]
     names = [str(items[place]) for place in kept]
-    rows = len(values)
-    frame = pd.DataFrame(data).loc[np.repeat(np.arange(rows), len(kept))].reset_index(drop=True)
-    codes = np.tile(np.arange(len(names)), rows)
-    frame[spread.key] = pd.Categorical.from_codes(codes, categories=pd.Index(names))
-    frame[spread.column] = values[:, kept].ravel()
-    return frame.dropna(subset=[spread.column], ignore_index=True)
+    front = Samples.of_columns(data, len(values))
+    rows = unfolded(front, spread.key, names, spread.column, values[:, kept])
+    return rows[~np.isnan(rows.floats(spread.column))]
 
 
 def _sections(

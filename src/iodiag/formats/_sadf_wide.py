@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from iodiag.formats._sadf_lines import number
 from iodiag.formats._sadf_plan import Plan
+from iodiag.formats._sadf_tables import number
 
 _INTEGER = re.compile(r"-?\d{1,9}")
 _NUMBERED = ("cpu", "interrupt", "tty", "fan", "sensor", "input", "battery", "bus")

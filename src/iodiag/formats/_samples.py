@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.formats._clock import Floats
 from iodiag.formats._text import read_text
 from iodiag.formats._types import Item
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
+from iodiag.model.times import Times
+from iodiag.model.words import Words
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -24,13 +25,12 @@ UNSEEN = 255
 
 _QUOTE = re.compile(rb"^(?:>[ \t]?)++", re.MULTILINE)
 _MOST_NOTES = 200
-_LAST_SECOND = 9.2e9  # pandas' nanoseconds end in 2262
 
 
 def front_columns(
     source: str,
     lines: Ints,
-    host: str | pd.Categorical[str],
+    host: str | Words,
     seconds: Floats,
     is_aware: bool,
     interval: Floats,
@@ -40,13 +40,11 @@ def front_columns(
 ) -> dict[str, Any]:
     """The columns that every table begins with. `seconds` count from 1970, NaN where no date is known."""
     rows = len(lines)
-    known = np.where(np.abs(seconds) < _LAST_SECOND, seconds, np.nan)
-    time = pd.to_datetime(pd.Series(known, dtype="float64"), unit="s").astype("datetime64[ns]")
     return {
-        "source": alike(source, rows),
+        "source": Words.same(source, rows),
         "line": lines,
-        "host": alike(host, rows) if isinstance(host, str) else host,
-        "time": time.dt.tz_localize("UTC") if is_aware else time,
+        "host": Words.same(host, rows) if isinstance(host, str) else host,
+        "time": Times.of(seconds, is_moment=is_aware),
         "interval_s": interval,
         "segment": segment,
         "report": report,
@@ -54,17 +52,10 @@ def front_columns(
     }
 
 
-def alike(word: str, rows: int) -> pd.Categorical[str]:
-    """A column that holds the same word in every row."""
-    return pd.Categorical.from_codes(np.zeros(rows, dtype=np.int64), categories=pd.Index([word]))
-
-
-def span(seconds: Floats) -> tuple[str | None, str | None]:
-    """The first and the last of these times, as a Section has them."""
-    known = seconds[np.abs(seconds) < _LAST_SECOND]
-    if not len(known):
-        return None, None
-    return str(pd.Timestamp(known.min(), unit="s")), str(pd.Timestamp(known.max(), unit="s"))
+def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
+    """Numbers by row and name as columns; NaN where a row lacks one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 
 
 def undress(data: bytes) -> bytes:

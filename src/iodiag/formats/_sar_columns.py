@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from iodiag.formats._sar_network import NETWORK_SECTIONS
 from iodiag.formats._sar_section import SarSection, Spread, named
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_MB, KB_PER_SECTOR
+from iodiag.model.words import Words
 
-if TYPE_CHECKING:
-    import pandas as pd
+Floats = npt.NDArray[np.float64]
 
 _SWAP = "kbswpfree=free_kb kbswpused=used_kb %swpused=used_pct kbswpcad=cached_kb %swpcad=cached_pct"
 
@@ -252,14 +255,14 @@ def find_section(tokens: Sequence[str]) -> SarSection | None:
     return best if 2 * most >= len(words - items) else None
 
 
-def combine_long_cpu(frame: pd.DataFrame) -> pd.DataFrame:
+def combine_long_cpu(rows: Samples) -> Samples:
     """CPU shares of the long form (`-u ALL`, mpstat) in the one meaning of the `cpu` table.
 
     The long form prints system time without interrupts and user and nice time without guests;
-    rows that have those parts (`irq_pct` … not NaN) get them added. Other frames come back as is.
+    rows that have those parts (`irq_pct` … not NaN) get them added. Other rows come back as they are.
     """
-    if "irq_pct" not in frame:
-        return frame
+    if "irq_pct" not in rows:
+        return rows
     whole = {
         "system_pct": ("irq_pct", "softirq_pct"),
         "user_pct": ("guest_pct",),
@@ -267,7 +270,15 @@ def combine_long_cpu(frame: pd.DataFrame) -> pd.DataFrame:
     }
     sums = {}
     for column, parts in whole.items():
-        if column in frame:
-            present = [frame[part].fillna(0.0) for part in parts if part in frame]
-            sums[column] = sum(present, start=frame[column])
-    return frame.assign(**sums)
+        if column in rows:
+            present = [np.nan_to_num(rows.floats(part), nan=0.0) for part in parts if part in rows]
+            sums[column] = sum(present, start=rows.floats(column))
+    return rows.with_columns(**sums)
+
+
+def unfolded(rows: Samples, key: str, items: Sequence[str], column: str, values: Floats) -> Samples:
+    """A row per item where a section prints an item per column: `values` is rows x `items`."""
+    count = len(items)
+    long = rows[np.repeat(np.arange(len(rows)), count)]
+    names = Words.coded(np.tile(np.arange(count), len(rows)), items)
+    return long.with_columns(**{key: names, column: values.ravel()})

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._body import Floats, Numbers, Tokens
+from iodiag.formats._codes import factorized
 from iodiag.formats._found import Block
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._row import bare_name, is_fraction, is_item
@@ -215,9 +215,7 @@ def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
         mixed = parts[0]
         for part, odd in zip(parts[1:], _SPREAD, strict=False):
             mixed = mixed ^ (part * odd)
-        codes, distinct = pd.factorize(mixed)
-        where = np.empty(len(distinct), dtype=np.int64)
-        where[codes[::-1]] = np.arange(len(codes))[::-1]
+        codes, where = factorized(mixed)
         if all((part == part[where][codes]).all() for part in parts):
             edges = zip(starts[where].tolist(), ends[where].tolist(), strict=True)
             return codes, [text.data[a:b].decode("utf-8", "replace") for a, b in edges]

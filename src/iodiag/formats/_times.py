@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats import _clock, _report_times
 from iodiag.formats._body import Floats
@@ -271,10 +270,15 @@ def _ranks(keys: Floats) -> Ints:
 
 def _occurrence(rows: Rows) -> Ints:
     """How often each row's key has stood in its block before."""
-    pairs = pd.Series(rows.block * len(rows.names) + rows.key)
+    pairs = rows.block * len(rows.names) + rows.key
     counts = np.zeros(len(pairs), dtype=np.int64)
-    if pairs.duplicated().any():
-        counts[:] = pairs.groupby(pairs, sort=False).cumcount()
+    # most often a report's rows stand in the order of the first report's
+    if (pairs[1:] > pairs[:-1]).all():
+        return counts
+    order = np.argsort(pairs, kind="stable")
+    ordered = pairs[order]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts[order] = np.arange(len(pairs)) - np.repeat(begins, np.diff(np.append(begins, len(pairs))))
     return counts
 
 

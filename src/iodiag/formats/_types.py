@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import pandas as pd
-
 from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
+from iodiag.model.samples import Samples
 from iodiag.model.topology import Device
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ Item = SampleTable | Device | Fact | ParseNote | Section | Ledger
 """What reading an input yields."""
 
 
-Finish = Callable[[dict[str, pd.DataFrame]], dict[str, pd.DataFrame]]
-"""What is left to do with the frames of a layout, by table."""
+Finish = Callable[[dict[str, Samples]], dict[str, Samples]]
+"""What is left to do with the rows of a layout, by table."""
 
 
 class Line(NamedTuple):

@@ -12,14 +12,16 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._late import late
+from iodiag.formats._samples import front_columns
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
+from iodiag.model.samples import Samples
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
+from iodiag.model.words import Words
 
 _EXAMPLE = """\
    8       0 sda 579 666 47810 3565 32 40 568 66 0 2864 3635 0 0 0 0 6 3
@@ -72,7 +74,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     if not rows:
         return None
     devices = tuple(_device(row, line, source) for line, row, number, _ in rows if number == 0)
-    table = SampleTable("disk_counters", _frame(rows, source))
+    table = SampleTable("disk_counters", _rows(rows, source))
     return ContextBlock(used, devices, (), (table,), layout=f"{len(rows[0][1][4].split())} counters")
 
 
@@ -93,29 +95,27 @@ def _device(row: re.Match[str], line: Line, source: str) -> Device:
     return Device(name, (f"{row[1]}:{row[2]}",), provenance={"name": f"diskstats {source}:{line.number}"})
 
 
-def _frame(rows: list[tuple[Line, re.Match[str], int, float]], source: str) -> pd.DataFrame:
+def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> Samples:
     """One row per device and snapshot; counters the kernel does not have are NaN."""
-    width = max(len(row[4].split()) for _, row, _, _ in rows)
-    counters = np.full((len(rows), width), np.nan)
-    for place, (_, row, _, _) in enumerate(rows):
+    size, width = len(found), max(len(row[4].split()) for _, row, _, _ in found)
+    counters = np.full((size, width), np.nan)
+    for place, (_, row, _, _) in enumerate(found):
         numbers = row[4].split()
         counters[place, : len(numbers)] = [float(number) for number in numbers]
-    data = {
-        "source": pd.Categorical([source] * len(rows)),
-        "line": [line.number for line, _, _, _ in rows],
-        "host": pd.Categorical([""] * len(rows)),
-        "time": pd.to_datetime(pd.Series([time for _, _, _, time in rows]), unit="s").astype(
-            "datetime64[ns]"
-        ),
-        "interval_s": np.nan,
-        "segment": 0,
-        "report": [snapshot for _, _, snapshot, _ in rows],
-        "since_boot": False,
-        "device": pd.Categorical([row[3].replace("!", "/") for _, row, _, _ in rows]),
-    }
+    data = front_columns(
+        source,
+        np.array([line.number for line, _, _, _ in found], dtype=np.int64),
+        "",
+        np.array([time for _, _, _, time in found]),
+        False,
+        np.full(size, np.nan),
+        np.zeros(size, dtype=np.int64),
+        np.array([snapshot for _, _, snapshot, _ in found], dtype=np.int64),
+    )
+    data["device"] = Words.of(row[3].replace("!", "/") for _, row, _, _ in found)
     for column, (name, factor) in enumerate(COUNTERS[:width]):
         data[name] = counters[:, column] * factor
-    return pd.DataFrame(data)
+    return Samples.of_columns(data, size)
 
 
 FORMAT = ContextFormat(

@@ -14,14 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._context import MAX_BLOCK_LINES
 from iodiag.formats._late import late
-from iodiag.formats._samples import front_columns
+from iodiag.formats._samples import columns_of, front_columns
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
+from iodiag.model.samples import Samples
+from iodiag.model.words import Words
 
 _EXAMPLE = """\
 nas1:/export/home mounted on /home:
@@ -103,7 +104,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows = [row for row in rows if row.numbers]
     if not rows:
         return None
-    table = SampleTable("nfs_mounts", _frame(rows, source))
+    table = SampleTable("nfs_mounts", _table(rows, source))
     return ContextBlock(used, tables=(table,), unread=tuple(unread), layout="nfsiostat")
 
 
@@ -140,7 +141,7 @@ def _values(text: str, count: int) -> list[float] | None:
     return numbers if at == len(text) and len(numbers) == count else None
 
 
-def _frame(rows: Sequence[_Row], source: str) -> pd.DataFrame:
+def _table(rows: Sequence[_Row], source: str) -> Samples:
     """One row per mount and report; numbers that the version does not print are absent."""
     size = len(rows)
     seconds = np.array([row.seconds for row in rows])
@@ -155,10 +156,9 @@ def _frame(rows: Sequence[_Row], source: str) -> pd.DataFrame:
         np.array([row.report for row in rows], dtype=np.int64),
         np.array([row.report == 0 for row in rows], dtype=np.bool_),
     )
-    front["mount"] = pd.Categorical([row.mount for row in rows])
-    front["export"] = pd.Categorical([row.export for row in rows])
-    values = pd.DataFrame([row.numbers for row in rows], dtype="float64")
-    return pd.DataFrame(front).join(values)
+    front["mount"] = Words.of(row.mount for row in rows)
+    front["export"] = Words.of(row.export for row in rows)
+    return Samples.of_columns(front | columns_of([row.numbers for row in rows]), size)
 
 
 def _lengths(rows: Sequence[_Row]) -> Iterator[float]:

@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import pandas as pd
+import numpy as np
 
 from iodiag.formats._context import MAX_BLOCK_LINES
 from iodiag.formats._late import late
+from iodiag.formats._samples import columns_of, front_columns
 from iodiag.formats._types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import SampleTable
+from iodiag.model.samples import Samples
 
 _AVERAGES = (
     r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
@@ -67,7 +69,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             return None
     if not samples:
         return None
-    table = SampleTable("pressure", _frame(samples, source))
+    table = SampleTable("pressure", _table(samples, source))
     return ContextBlock(used, tables=(table,), layout="pressure")
 
 
@@ -85,23 +87,21 @@ def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str
                 last.averages[f"{key}_{span}_pct"] = float(half[group])
 
 
-def _frame(samples: Sequence[_Sample], source: str) -> pd.DataFrame:
-    """A row per sample; `time` is in UTC where epochs were given, NaT otherwise."""
-    rows = list(_rows(samples))
-    epochs = pd.Series([sample.epoch for sample in samples], dtype="float64")
-    time = pd.to_datetime(epochs, unit="s").astype("datetime64[ns]")
-    has_epochs = bool(epochs.notna().any())
-    base = {
-        "source": pd.Categorical([source] * len(samples)),
-        "line": [sample.line.number for sample in samples],
-        "host": pd.Categorical([""] * len(samples)),
-        "time": time.dt.tz_localize("UTC") if has_epochs else time,
-        "interval_s": epochs.diff(),
-        "segment": 0,
-        "report": range(len(samples)),
-        "since_boot": False,
-    }
-    return pd.DataFrame(base).join(pd.DataFrame(rows, dtype="float64"))
+def _table(samples: Sequence[_Sample], source: str) -> Samples:
+    """A row per sample; `time` is in UTC where epochs were given, unknown otherwise."""
+    size = len(samples)
+    epochs = np.array([np.nan if s.epoch is None else s.epoch for s in samples], dtype=np.float64)
+    front = front_columns(
+        source,
+        np.array([sample.line.number for sample in samples], dtype=np.int64),
+        "",
+        epochs,
+        bool((~np.isnan(epochs)).any()),
+        np.diff(epochs, prepend=np.nan),
+        np.zeros(size, dtype=np.int64),
+        np.arange(size),
+    )
+    return Samples.of_columns(front | columns_of(list(_rows(samples))), size)
 
 
 def _rows(samples: Sequence[_Sample]) -> Iterator[dict[str, float]]:

@@ -17,13 +17,14 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._clock import Clock
 from iodiag.formats._lines import Piece
 from iodiag.formats._types import Layout, LayoutColumn, TableFormat
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_MB
+from iodiag.model.words import Words
 
 _EXAMPLE = """\
   #ts device    rd_s rd_avkb rd_mb_s rd_mrg rd_cnc   rd_rt    wr_s wr_avkb wr_mb_s wr_mrg wr_cnc   wr_rt busy
@@ -167,41 +168,47 @@ def _clocks(marks: Sequence[str]) -> Iterator[Clock | None]:
         yield Clock(seconds=elapsed)
 
 
-def _finish(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _finish(tables: dict[str, Samples]) -> dict[str, Samples]:
     """Add the requests in flight of both directions, and tell groups from devices."""
-    frame = frames["disk"]
-    names = frame["device"].astype(str)
-    is_group = names.str.startswith(f"{_GROUP}{{")
-    frame = frame.assign(
-        device=pd.Categorical(names.mask(is_group, names.str.removeprefix(_GROUP))),
+    disk = tables["disk"]
+    names = disk["device"]
+    is_group = np.array([name.startswith(f"{_GROUP}{{") for name in names.categories], dtype=np.bool_)[
+        names.codes
+    ]
+    disk = disk.with_columns(
+        device=Words.coded(names.codes, [_bare(name) for name in names.categories]),
         is_group=is_group,
-        since_boot=False,
+        since_boot=np.zeros(len(disk), dtype=np.bool_),
     )
-    depths = [_depth(frame, direction) for direction in ("read", "write")]
+    depths = [_depth(disk, direction) for direction in ("read", "write")]
     if all(depth is not None for depth in depths):
         known = [depth for depth in depths if depth is not None]
         total, doubt = (sum(parts) for parts in zip(*known, strict=True))
-        frame["queue_depth"] = np.where(doubt <= _MOST_DOUBT * total, total, np.nan)
-    return {"disk": frame}
+        disk = disk.with_columns(queue_depth=np.where(doubt <= _MOST_DOUBT * total, total, np.nan))
+    return {"disk": disk}
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix(_GROUP) if name.startswith(f"{_GROUP}{{") else name
 
 
 _Floats = npt.NDArray[np.float64]
 
 
-def _depth(frame: pd.DataFrame, direction: str) -> tuple[_Floats, _Floats] | None:
+def _depth(disk: Samples, direction: str) -> tuple[_Floats, _Floats] | None:
     """Requests of one direction in flight, and by how much they may be wrong; None without the column.
 
     One decimal is too coarse below a few requests, but pt-diskstats computes concurrency and response time
     from the same milliseconds: cnc = asked for per second x rt, and asked = done / (1 - merged).
     """
     names = [f"{direction}{name}" for name in ("_queue_depth", "s_per_s", "_await_ms", "_merges_pct")]
-    if names[0] not in frame:
+    if names[0] not in disk:
         return None
-    printed = frame[names[0]].to_numpy(dtype=np.float64)
-    doubt = np.full(len(frame), _HALF_DIGIT)
-    if not all(name in frame for name in names):
+    printed = disk.floats(names[0])
+    doubt = np.full(len(disk), _HALF_DIGIT)
+    if not all(name in disk for name in names):
         return printed, doubt
-    rate, wait, merged = (frame[name].to_numpy(dtype=np.float64) for name in names[1:])
+    rate, wait, merged = (disk.floats(name) for name in names[1:])
     done = np.maximum(1 - merged / 100, _HALF_PERCENT)
     product = rate / done * wait / 1000
     shares = [_HALF_DIGIT / np.maximum(number, _HALF_DIGIT) for number in (rate, wait)]

@@ -12,18 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from iodiag.formats import _clock
 from iodiag.formats._clock import Floats
 from iodiag.formats._sadf_counters import EXTRA, rates
-from iodiag.formats._sadf_lines import categories, number
-from iodiag.formats._sadf_tables import Export, Part, tables
-from iodiag.formats._samples import CLASS, Classes, Ints, account, alike, line_starts, undress, unseen
+from iodiag.formats._sadf_tables import Export, Part, number, tables
+from iodiag.formats._samples import CLASS, Classes, Ints, account, line_starts, undress, unseen
 from iodiag.formats._sar_columns import SECTIONS, find_section
 from iodiag.formats._sar_section import SarSection
 from iodiag.formats._types import FileFormat, Item
 from iodiag.model.capture import Source
+from iodiag.model.words import Words
 
 _EXAMPLE = """\
 12:24:44 UTC; tps; 505134; 511372; rtps; 296; 297; wtps; 208; 214; bread/s; 816; 820; bwrtn/s; 4; 8;
@@ -172,13 +171,13 @@ def _export(source: Source, state: _State) -> Export:
     for rows, own_ends, own_lengths in zip(found, ends, lengths, strict=True):
         before, after = np.array(rows.before), np.array(rows.after)
         tokens, numbers = rates(rows.section, rows.labels, before, after, own_lengths)
-        words = {name: _categories(name, column) for name, column in rows.words.items()}
+        words = {name: _named(name, column) for name, column in rows.words.items()}
         parts.append(
             Part(
                 section=rows.section,
                 tokens=tokens,
                 lines=np.array(rows.lines, dtype=np.int64),
-                hosts=alike("", len(rows.lines)),
+                hosts=Words.same("", len(rows.lines)),
                 seconds=own_ends,
                 interval=own_lengths,
                 segment=np.array(rows.segment, dtype=np.int64),
@@ -207,8 +206,10 @@ def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list
     return lengths
 
 
-def _categories(name: str, words: Sequence[str]) -> pd.Categorical[str]:
-    return categories(pd.Series(list(words), dtype="str"), _NAMES.get(name, {}))
+def _named(name: str, words: Sequence[str]) -> Words:
+    """A column of words as sar's text has them."""
+    called = _NAMES.get(name, {})
+    return Words.of(called.get(word.strip(), word.strip()) for word in words)
 
 
 FORMAT = FileFormat(

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
-from iodiag.formats._sar_columns import SECTIONS, combine_long_cpu, find_section
+from iodiag.formats._sar_columns import SECTIONS, combine_long_cpu, find_section, unfolded
 from iodiag.formats._sar_section import SarSection
 from iodiag.formats._types import Finish, Layout, LayoutColumn, TableFormat
 from iodiag.model.columns import KEYS
+from iodiag.model.samples import Samples
 
 _EXAMPLE = """\
 Linux 3.10.0 (db1) \t09/19/19 \t_x86_64_\t(4 CPU)
@@ -123,26 +123,20 @@ def _finisher(section: SarSection, words: list[str]) -> Finish | None:
     return None
 
 
-def _finish_long_cpu(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    return {family: combine_long_cpu(frame) if family == "cpu" else frame for family, frame in frames.items()}
+def _finish_long_cpu(tables: dict[str, Samples]) -> dict[str, Samples]:
+    return {family: combine_long_cpu(rows) if family == "cpu" else rows for family, rows in tables.items()}
 
 
-def _unfold(frames: dict[str, pd.DataFrame], key: str, column: str) -> dict[str, pd.DataFrame]:
+def _unfold(tables: dict[str, Samples], key: str, column: str) -> dict[str, Samples]:
     """A row per item for sections that print an item per column."""
     result = {}
-    for family, frame in frames.items():
-        items = [name for name in frame.columns if str(name).startswith(_SPREAD)]
-        if not items:
-            result[family] = frame
-            continue
-        rest = frame[[name for name in frame.columns if name not in items]]
-        words = [str(name).removeprefix(_SPREAD) for name in items]
-        order = sorted(range(len(words)), key=words.__getitem__)
-        codes = np.tile(np.argsort(order), len(frame))
-        long = rest.take(np.repeat(np.arange(len(frame)), len(items))).reset_index(drop=True)
-        long[key] = pd.Categorical.from_codes(codes, pd.Index([words[place] for place in order]))
-        long[column] = frame[items].to_numpy().ravel()
-        result[family] = long
+    for family, rows in tables.items():
+        items = [name for name in rows.names if name.startswith(_SPREAD)]
+        if items:
+            values = np.stack([rows.floats(name) for name in items], axis=1)
+            rest = rows.only(name for name in rows.names if name not in items)
+            rows = unfolded(rest, key, [name.removeprefix(_SPREAD) for name in items], column, values)
+        result[family] = rows
     return result
 
 

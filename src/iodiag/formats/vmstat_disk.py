@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
-import pandas as pd
+import numpy as np
 
 from iodiag.formats._types import Layout, LayoutColumn, TableFormat
+from iodiag.model.samples import Samples
 from iodiag.model.units import KB_PER_SECTOR
 
 _EXAMPLE = """\
@@ -54,12 +55,14 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     )
 
 
-def _number_reports(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _number_reports(tables: dict[str, Samples]) -> dict[str, Samples]:
     """Reports counted by how often a disk has come already; counters are no averages since boot."""
-    frame = frames["disk_counters"]
+    rows = tables["disk_counters"]
+    frame = rows.frame
     turn = frame.groupby(["segment", "device"], observed=True, sort=False).cumcount()
-    report = turn.groupby(frame["segment"], sort=False).cummax()
-    return {"disk_counters": frame.assign(report=report, since_boot=False)}
+    report = turn.groupby(frame["segment"], sort=False).cummax().to_numpy()
+    numbered = rows.with_columns(report=report, since_boot=np.zeros(len(rows), dtype=np.bool_))
+    return {"disk_counters": numbered}
 
 
 FORMAT = TableFormat(

@@ -17,6 +17,9 @@ from iodiag.model.topology import DeviceTopology
 if TYPE_CHECKING:
     import pandas as pd
 
+    from iodiag.model.samples import Samples
+    from iodiag.model.tables import Tables
+
 _LARGE_BYTES = 1 << 20
 _STRETCH_BYTES = 1 << 15  # about two hundred lines: in so much a line is looked for
 
@@ -114,13 +117,20 @@ class Source:
 class SampleTable:
     """Rows of one family, as a reader yields them.
 
-    `frame` has the columns of the contract: source, line, host, time, interval_s, segment,
-    report, since_boot, the keys of its family (device, cpu, …) and registry columns in float64.
+    `rows` (Samples, or a DataFrame) have the columns of the contract: source, line, host, time, interval_s,
+    segment, report, since_boot, the keys of its family (device, cpu, …) and registry columns in float64.
     """
 
     family: str
-    frame: pd.DataFrame = field(repr=False)
+    rows: Samples | pd.DataFrame = field(repr=False)
     is_average: bool = False
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame."""
+        from iodiag.model.samples import Samples
+
+        return Samples.of(self.rows).frame
 
 
 @dataclass(frozen=True)
@@ -194,14 +204,18 @@ class Capture:
     """
 
     sources: dict[str, Source] = field(default_factory=dict)
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    averages: dict[str, pd.DataFrame] = field(default_factory=dict)
+    tables: Tables = field(default_factory=lambda: _tables(None))
+    averages: Tables = field(default_factory=lambda: _tables(None))
     topology: DeviceTopology = field(default_factory=DeviceTopology)
     topologies: dict[str | None, DeviceTopology] = field(default_factory=dict)
     evidence: list[Fact] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     notes: list[ParseNote] = field(default_factory=list)
     ledgers: list[Ledger] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # whoever makes a capture of frames may give them as a dict
+        self.tables, self.averages = _tables(self.tables), _tables(self.averages)
 
     @property
     def disk(self) -> pd.DataFrame | None:
@@ -220,5 +234,12 @@ class Capture:
         return list(dict.fromkeys(named))
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name}: {len(frame)}" for name, frame in self.tables.items())
+        sizes = ", ".join(f"{name}: {len(rows)}" for name, rows in self.tables.each())
         return f"Capture({', '.join(self.sources) or 'nothing'}; {sizes or 'no tables'})"
+
+
+def _tables(tables: Mapping[str, Samples | pd.DataFrame] | None) -> Tables:
+    # whoever only renders a report needs no numpy
+    from iodiag.model.tables import Tables
+
+    return Tables(tables)

@@ -14,10 +14,10 @@ from iodiag.derive.joins import Array
 from iodiag.derive.parity import geometries
 from iodiag.derive.peers import peer_groups
 from iodiag.derive.reports import side_by_side
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.unseen import HostAccount, PageTraffic, host_account, page_traffic
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence
+from iodiag.model.samples import Samples, stacked
 
 Values = dict[str, float | str]
 

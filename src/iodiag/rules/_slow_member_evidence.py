@@ -11,9 +11,9 @@ from iodiag.derive import weighted
 from iodiag.derive.evidence import cite
 from iodiag.derive.peers import Comparison
 from iodiag.derive.reports import report_keys
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.spindles import is_spinning
 from iodiag.model.finding import Confidence, Evidence
+from iodiag.model.samples import Samples, stacked
 
 Values = dict[str, float | str]
 

@@ -27,10 +27,10 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
 from iodiag.derive.queueing import Level, level_of, levels, prepared
-from iodiag.derive.samples import stacked
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import stacked
 
 
 class Step(NamedTuple):
@@ -87,8 +87,7 @@ def _is_withheld(view: View, step: Step, limits: Limits) -> bool:
 
 def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
     before, after = step
-    times = after.rows["time"]
-    times = times[~times.isna()]
+    began = after.rows["time"].first()
     values: dict[str, float | str] = {
         "device": series.name,
         "before": before.latency_ms,
@@ -98,7 +97,7 @@ def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
         "rate_after": after.rate,
         "depth_before": before.busy_depth,
         "depth_after": after.busy_depth,
-        "when": f" at {times[0]:%H:%M:%S}" if len(times) else "",
+        "when": f" at {began:%H:%M:%S}" if began else "",
     }
     rows = stacked([before.rows[-1:], after.rows])
     return RULE.finding(

@@ -23,10 +23,10 @@ from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

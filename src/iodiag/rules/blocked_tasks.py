@@ -23,12 +23,12 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.samples import Samples, numbered
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import View
 from iodiag.derive.waiting import by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, numbered
 
 LEAVE = 0.8
 

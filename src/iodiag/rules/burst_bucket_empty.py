@@ -26,12 +26,12 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Step, step_of
 from iodiag.derive.queueing import level_of, prepared
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.spindles import is_spinning
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, stacked
 from iodiag.model.units import KB_PER_MB
 
 GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0

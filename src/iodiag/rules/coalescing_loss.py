@@ -23,11 +23,11 @@ from iodiag.derive import grading
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.merging import Merging, parts
-from iodiag.derive.samples import stacked
 from iodiag.derive.siblings import is_physical
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import stacked
 
 Values = dict[str, float | str]
 

@@ -22,10 +22,10 @@ from iodiag.derive import contradictions, weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples, by_word
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, by_word
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

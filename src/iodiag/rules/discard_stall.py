@@ -23,10 +23,10 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 DRAWS = 2000
 SEED = 0

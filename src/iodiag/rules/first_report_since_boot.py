@@ -23,11 +23,11 @@ import numpy as np
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
-from iodiag.derive.samples import Samples, numbered, stacked
 from iodiag.derive.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, numbered, stacked
 
 MOST_LINES = 10**12
 """More than an input has."""

@@ -25,11 +25,11 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.host import CpuShares, cpu_shares
-from iodiag.derive.samples import Samples
 from iodiag.derive.spindles import is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 
 class Slow(NamedTuple):

@@ -24,12 +24,12 @@ import numpy as np
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.samples import Samples
 from iodiag.derive.stalls import Stall, stalls_of
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

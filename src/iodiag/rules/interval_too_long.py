@@ -24,10 +24,10 @@ from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.queueing import levels, prepared, unloaded
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, stacked
 
 Floats = npt.NDArray[np.float64]
 

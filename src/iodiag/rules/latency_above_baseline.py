@@ -20,11 +20,10 @@ Perseus (FAST 2023) on latency regressed on load.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from iodiag.derive import weighted
 from iodiag.derive.baselines import DAYS_BY_HOUR, LEAST_HOURS, RATIO, Z, by_hour, days_of, middle_of, unusual
@@ -35,6 +34,9 @@ from iodiag.derive.host import cpu_shares
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Run = Mapping[Any, Any]
 """One row of `baselines.departures`."""

@@ -24,11 +24,11 @@ from iodiag.derive import weighted
 from iodiag.derive.evidence import Weighs, cite, cite_fact, say
 from iodiag.derive.facts import number, word
 from iodiag.derive.layers import Layers, layers
-from iodiag.derive.samples import Samples, numbered, stacked
 from iodiag.derive.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, numbered, stacked
 
 Values = dict[str, float | str]
 Extreme = tuple[float, Layers, Samples]

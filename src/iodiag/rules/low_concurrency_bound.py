@@ -26,12 +26,12 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.queueing import ALONE, Level, level_of, prepared
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

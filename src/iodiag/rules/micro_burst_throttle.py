@@ -23,11 +23,11 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, spread
 from iodiag.derive.queueing import levels, prepared, unloaded
-from iodiag.derive.samples import Samples
 from iodiag.derive.spindles import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

@@ -22,11 +22,11 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.derive.waiting import blocked, by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 LEAVE = 0.8
 _COLUMNS = ("", "_10s", "_60s")

@@ -27,10 +27,10 @@ from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.facts import number, word
 from iodiag.derive.joins import Account, Array, account, arrays, members_gone, quotient
 from iodiag.derive.resync import spread
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 from iodiag.model.topology import Device
 
 REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")

@@ -25,10 +25,10 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.joins import Account, Array, account, arrays, quotient
 from iodiag.derive.resync import is_rebuild, spread, suspected, window
-from iodiag.derive.samples import Samples, stacked
 from iodiag.derive.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples, stacked
 
 Values = dict[str, float | str]
 

@@ -21,12 +21,12 @@ import numpy as np
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.reports import report_keys
-from iodiag.derive.samples import stacked
 from iodiag.derive.siblings import without_parts
 from iodiag.derive.unseen import HostAccount, host_account
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import stacked
 
 Values = dict[str, float | str]
 

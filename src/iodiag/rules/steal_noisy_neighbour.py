@@ -24,11 +24,11 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.ranks import together
 from iodiag.derive.reports import paired
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import View
 from iodiag.derive.waiting import by_device, rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 LEAVE = 0.8
 LEAST_PAIRS = 8

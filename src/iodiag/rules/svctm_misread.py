@@ -19,11 +19,11 @@ from typing import NamedTuple
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.queueing import Level, levels
-from iodiag.derive.samples import stacked
 from iodiag.derive.spindles import spindles
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import stacked
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""

@@ -23,12 +23,12 @@ from iodiag.derive.episodes import episodes, is_sustained
 from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.reports import paired
-from iodiag.derive.samples import Samples
 from iodiag.derive.swapping import swap_devices, swapped
 from iodiag.derive.view import IDLE_KB_PER_S, View
 from iodiag.derive.waiting import rows_at
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 LEAVE = 0.8
 

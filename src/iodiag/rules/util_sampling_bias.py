@@ -24,10 +24,10 @@ import numpy.typing as npt
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.requests import HALF_DIGIT
-from iodiag.derive.samples import Samples
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.samples import Samples
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.derive import weighted
-from iodiag.derive.samples import Samples, by_word, numbered, stacked
+from iodiag.model.samples import Samples, by_word, numbered, stacked
 
 WORDS = ("sda", "dm-0", "md0")
 
 
 def frame_of(count: int, zone: str | None = None) -> pd.DataFrame:
     rng = np.random.default_rng(count)
-    times = pd.date_range("2026-03-02 13:00:00", periods=count, freq="s", tz=zone)
+    times = pd.date_range("2026-03-02 13:00:00", periods=count, freq="s", tz=zone, unit="ns")
     return pd.DataFrame(
         {
             "device": pd.Categorical(rng.choice(WORDS, count), categories=WORDS),
@@ -48,7 +48,13 @@ def test_a_part_of_a_part_is_what_pandas_takes(data, count, zone):
         samples = samples[wanted]
         assert len(samples) == len(frame)
     for name in samples.names:
-        pd.testing.assert_series_equal(pd.Series(samples[name], name=name), frame[name])
+        pd.testing.assert_series_equal(samples.only([name]).frame[name], frame[name])
+        if name not in ("device", "time"):
+            assert np.array_equal(samples[name], frame[name].to_numpy(), equal_nan=name == "await_ms")
+    assert list(samples["device"]) == frame["device"].tolist()
+    assert [samples["time"][row] for row in range(len(frame))] == [
+        None if pd.isna(time) else time.to_pydatetime() for time in frame["time"]
+    ]
     pd.testing.assert_frame_equal(samples.frame, frame)
 
 
@@ -62,10 +68,8 @@ def test_stacked_samples_are_frames_one_below_the_other(first, second):
 
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.booleans())
 def test_words_are_numbered_as_they_appear(words, is_category):
-    column = (
-        pd.Categorical(words, categories=list("dcbax")) if is_category else pd.Series(words, dtype=str).array
-    )
-    codes, names = numbered(column)
+    column = pd.Categorical(words, categories=list("dcbax")) if is_category else pd.Series(words, dtype=str)
+    codes, names = numbered(Samples.of(pd.DataFrame({"device": column}))["device"])
     assert names == list(dict.fromkeys(words))
     assert [names[code] for code in codes] == words
 

@@ -1,4 +1,4 @@
-"""Samples as rules see them: named columns of one length, of which a part costs nothing until it is read.
+"""Samples: named columns of one length, of which a part costs nothing until it is read.
 
 How a rule uses them:
 
@@ -12,8 +12,11 @@ How a rule uses them:
 - `stacked(parts)` are several one below the other;
 - `samples.frame` is all of it as a pandas DataFrame, for what numpy does not do.
 
-Nobody changes a column: the arrays are read-only, and each is looked up once. Words are pandas
-Categoricals, times pandas DatetimeArrays: `str(samples["source"][0])`, `samples["time"].min()`.
+Nobody changes a column: the arrays are read-only, and each is looked up once. Words are `Words`, times
+`Times`: `samples["source"][0]`, `samples["device"] == "sda"`, `samples["time"].min()`.
+
+A capture's tables are Samples until somebody asks for a DataFrame: pandas is imported then, which takes
+longer than reading and judging a capture of a few thousand rows.
 """
 
 from __future__ import annotations
@@ -21,17 +24,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
+
+from iodiag.model.times import Times
+from iodiag.model.words import NO_WORD, Words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 Column = Any
-"""A numpy array of numbers, or pandas' own array of words or times: what `len`, a mask and `take` work on."""
+"""A numpy array of numbers, Words or Times: what `len`, a mask and `take` work on."""
 
 
 @final
@@ -54,8 +62,16 @@ class Samples:
         """The rows of a frame as samples; samples as they are."""
         if isinstance(rows, Samples):
             return rows
-        frame = rows
-        return Samples(dict.fromkeys(frame.columns), len(frame), lambda name: _array(frame[name]))
+        samples = Samples(dict.fromkeys(rows.columns), len(rows), lambda name: _column(rows[name]))
+        samples.__dict__["frame"] = rows.reset_index(drop=True)
+        return samples
+
+    @staticmethod
+    def of_columns(columns: Mapping[str, Column], length: int) -> Samples:
+        """Samples of these columns, all of which have that length."""
+        for name, column in columns.items():
+            _check(name, column, length)
+        return Samples(dict.fromkeys(columns), length, columns.__getitem__)
 
     def __len__(self) -> int:
         return self.length
@@ -76,6 +92,17 @@ class Samples:
                 raise KeyError(wanted)
             column = self.kept[wanted] = _read_only(self.look_up(wanted))
         return column
+
+    def has(self, name: str) -> bool:
+        """Whether any sample has a value in a column."""
+        if name not in self.names:
+            return False
+        column = self[name]
+        if isinstance(column, Words):
+            return not column.is_missing().all()
+        if isinstance(column, Times):
+            return not column.is_unknown().all()
+        return bool(len(column)) and not (column.dtype.kind == "f" and np.isnan(column).all())
 
     def floats(self, name: str) -> Floats:
         """A column as floats; all NaN where there is none."""
@@ -109,11 +136,9 @@ class Samples:
     def with_columns(self, **columns: Column) -> Samples:
         """The samples with these columns besides, or in the place of their own."""
         for name, column in columns.items():
-            if len(column) != self.length:
-                raise ValueError(f"{name} has {len(column)} values for {self.length} samples")
+            _check(name, column, self.length)
         names = {**self.names, **dict.fromkeys(columns)} if columns.keys() - self.names else self.names
-        kept = {name: _read_only(column) for name, column in columns.items()}
-        return Samples(names, self.length, self.__getitem__, kept)
+        return Samples(names, self.length, lambda name: columns[name] if name in columns else self[name])
 
     def only(self, names: Iterable[str]) -> Samples:
         """The samples with those of these columns that they have, and no others."""
@@ -121,8 +146,19 @@ class Samples:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """All columns as a DataFrame, numbered from zero."""
-        return pd.DataFrame({name: self[name] for name in self.names}, index=range(self.length))
+        """All columns as a DataFrame, numbered from zero.
+
+        Columns that nobody else has looked at are not copied: a table of thousands of rows is there once.
+        """
+        import pandas as pd
+
+        columns = {name: _in_pandas(self.look_up(name)) for name in self.names}
+        return pd.DataFrame(columns, index=range(self.length), copy=False)
+
+
+def _check(name: str, column: Column, length: int) -> None:
+    if len(column) != length:
+        raise ValueError(f"{name} has {len(column)} values for {length} samples")
 
 
 def stacked(parts: Sequence[Samples]) -> Samples:
@@ -135,21 +171,37 @@ def stacked(parts: Sequence[Samples]) -> Samples:
     return Samples(names, sum(map(len, parts)), lambda name: _joined([part[name] for part in parts]))
 
 
-def numbered(words: Column) -> tuple[npt.NDArray[np.intp], list[str]]:
+def below_each_other(parts: Sequence[Samples]) -> Samples:
+    """Samples one part below the other, with all columns that any has: what one lacks is unknown there."""
+    if len(parts) == 1:
+        return parts[0]
+    names = {name: None for part in parts for name in part.names}
+
+    def look_up(name: str) -> Column:
+        known = next(part[name] for part in parts if name in part)
+        return _joined([part[name] if name in part else _unknown(known, len(part)) for part in parts])
+
+    return Samples(names, sum(map(len, parts)), look_up)
+
+
+def in_order_of_lines(samples: Samples) -> Samples:
+    """Samples in the order of their lines."""
+    lines = samples["line"]
+    return samples if (lines[1:] >= lines[:-1]).all() else samples[np.argsort(lines, kind="stable")]
+
+
+def _unknown(column: Column, count: int) -> Column:
+    """What stands for a column that some samples lack."""
+    if isinstance(column, Words):
+        return Words(np.full(count, NO_WORD, dtype=np.int8), column.categories)
+    if isinstance(column, Times):
+        return Times(np.full(count, np.datetime64("NaT"), dtype="datetime64[ns]"), column.zone)
+    return np.full(count, np.nan, dtype=object if column.dtype == np.bool_ else np.float64)
+
+
+def numbered(words: Words) -> tuple[npt.NDArray[np.intp], list[str]]:
     """Words, none missing, as numbers in the order of their first appearance, and the words by number."""
-    column = words if isinstance(words, pd.Categorical) else pd.Categorical(words)
-    codes, count = np.asarray(column.codes, dtype=np.intp), len(column.codes)
-    if count and (column.codes == column.codes[0]).all():
-        return np.zeros(count, dtype=np.intp), [str(column.categories[column.codes[0]])]
-    first = np.full(len(column.categories), count)
-    first[codes[::-1]] = np.arange(count)[::-1]  # of places that are named twice the last one holds
-    order = np.argsort(first, kind="stable")[: int((first < count).sum())]
-    names = [str(column.categories[code]) for code in order]
-    if (order == np.arange(len(order))).all():
-        return codes, names
-    number = np.zeros(len(first), dtype=np.intp)
-    number[order] = np.arange(len(order))
-    return number[codes], names
+    return words.numbered()
 
 
 def by_word(samples: Samples, name: str) -> Iterator[tuple[str, Samples]]:
@@ -159,9 +211,27 @@ def by_word(samples: Samples, name: str) -> Iterator[tuple[str, Samples]]:
         yield word, samples[codes == code]
 
 
-def _array(column: pd.Series) -> Column:
-    is_number = isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub"
-    return column.to_numpy() if is_number else column.array
+def _column(column: pd.Series) -> Column:
+    """A column of a DataFrame."""
+    import pandas as pd
+
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return column.to_numpy()
+    if isinstance(dtype, pd.CategoricalDtype):
+        return Words(np.asarray(column.cat.codes), tuple(map(str, column.cat.categories)))
+    if isinstance(dtype, pd.DatetimeTZDtype) or dtype.kind == "M":
+        return Times.of_pandas(column)
+    if pd.api.types.infer_dtype(column) in ("string", "empty"):
+        return Words.of(column)
+    return column.to_numpy()
+
+
+def _in_pandas(column: Column) -> Any:
+    """A column for a DataFrame, which may be written to."""
+    if isinstance(column, Words | Times):
+        return column.in_pandas()
+    return column if column.flags.writeable else column.copy()
 
 
 def _read_only(column: Column) -> Column:
@@ -172,6 +242,7 @@ def _read_only(column: Column) -> Column:
 
 
 def _joined(columns: Sequence[Column]) -> Column:
-    if all(isinstance(column, np.ndarray) for column in columns):
-        return np.concatenate(columns)
-    return pd.concat([pd.Series(column) for column in columns], ignore_index=True).array
+    for kind in (Words, Times):
+        if isinstance(columns[0], kind):
+            return kind.joined(columns)
+    return np.concatenate(columns)

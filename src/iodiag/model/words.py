@@ -1,0 +1,148 @@
+"""A column of words that repeat: a number per row, and the words that the numbers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final, overload
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Codes = npt.NDArray[np.integer[Any]]
+Mask = npt.NDArray[np.bool_]
+
+NO_WORD: Final = -1
+"""The code of a row without a word."""
+
+
+@final
+class Words:
+    """Words by row: `categories[codes[row]]`, or none where the code is NO_WORD.
+
+    `words[3]` is a word, "" where there is none; `words[mask]`, `words[places]` and `words[2:9]` are parts;
+    `words == "sda"` is a mask. Nobody changes the codes.
+    """
+
+    __slots__ = ("categories", "codes")
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # equality is by row
+
+    def __init__(self, codes: Codes, categories: tuple[str, ...]) -> None:
+        self.codes, self.categories = codes, categories
+
+    @classmethod
+    def coded(cls, codes: Codes, words: Sequence[str]) -> Words:
+        """The words that codes stand for, some of them perhaps for the same; the categories are sorted."""
+        if len(words) == 1 and len(codes):
+            return cls.same(words[0], len(codes))
+        is_used = np.bincount(codes, minlength=len(words)) > 0
+        known = sorted({words[code] for code in np.flatnonzero(is_used).tolist()})
+        place = {word: number for number, word in enumerate(known)}
+        number = np.array([place.get(word, NO_WORD) for word in words], dtype=least_type(len(known)))
+        return cls(number[codes], tuple(known))
+
+    @classmethod
+    def of(cls, words: Iterable[object]) -> Words:
+        """Words one by one; whatever is no str is none."""
+        listed = [word if isinstance(word, str) else None for word in words]
+        known = sorted({word for word in listed if word is not None})
+        place: dict[str | None, int] = {word: number for number, word in enumerate(known)}
+        codes = np.array([place.get(word, NO_WORD) for word in listed], dtype=least_type(len(known)))
+        return cls(codes, tuple(known))
+
+    @classmethod
+    def same(cls, word: str, count: int) -> Words:
+        """The same word in every row."""
+        return cls(np.zeros(count, dtype=np.int8), (word,))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[str]:
+        named = (*self.categories, "")
+        return (named[code] for code in self.codes.tolist())
+
+    @overload
+    def __getitem__(self, wanted: int | np.integer[Any]) -> str: ...
+    @overload
+    def __getitem__(self, wanted: slice | Mask | Codes) -> Words: ...
+    def __getitem__(self, wanted: int | np.integer[Any] | slice | Mask | Codes) -> str | Words:
+        if isinstance(wanted, (slice, np.ndarray)):
+            return Words(self.codes[wanted], self.categories)
+        code = int(self.codes[wanted])
+        return "" if code == NO_WORD else self.categories[code]
+
+    def take(self, places: Codes) -> Words:
+        """The words of some rows."""
+        return Words(self.codes.take(places), self.categories)
+
+    def __eq__(self, word: object) -> Mask:  # type: ignore[override]
+        """Which rows have a word."""
+        return self.isin((word,))
+
+    def __ne__(self, word: object) -> Mask:  # type: ignore[override]
+        return ~self.isin((word,))
+
+    def is_missing(self) -> Mask:
+        """Which rows have no word."""
+        result: Mask = self.codes < 0
+        return result
+
+    def isin(self, words: Collection[object]) -> Mask:
+        """Which rows have one of some words."""
+        is_wanted = np.array([*(word in words for word in self.categories), False], dtype=np.bool_)
+        result: Mask = is_wanted[self.codes]
+        return result
+
+    def distinct(self) -> list[str]:
+        """The words that there are."""
+        is_used = np.bincount(self.codes[self.codes >= 0], minlength=len(self.categories)) > 0
+        return [self.categories[code] for code in np.flatnonzero(is_used).tolist()]
+
+    def numbered(self) -> tuple[npt.NDArray[np.intp], list[str]]:
+        """Numbers in the order of the words' first appearance, and the words by number; no row lacks one."""
+        codes, count = self.codes, len(self.codes)
+        if count and (codes == codes[0]).all():
+            return np.zeros(count, dtype=np.intp), [self.categories[codes[0]]]
+        places: npt.NDArray[np.intp] = codes.astype(np.intp)
+        first = np.full(len(self.categories), count)
+        first[places[::-1]] = np.arange(count)[::-1]  # of places that are named twice the last one holds
+        order = np.argsort(first, kind="stable")[: int((first < count).sum())]
+        names = [self.categories[code] for code in order.tolist()]
+        if (order == np.arange(len(order))).all():
+            return places, names
+        number = np.zeros(len(first), dtype=np.intp)
+        number[order] = np.arange(len(order))
+        return number[places], names
+
+    @classmethod
+    def joined(cls, parts: Sequence[Words]) -> Words:
+        """One part below the other; the categories are those that are used, sorted."""
+        if all(part.categories == parts[0].categories for part in parts):
+            return cls(np.concatenate([part.codes for part in parts]), parts[0].categories)
+        words = tuple(dict.fromkeys(word for part in parts for word in part.categories))
+        place = {word: number for number, word in enumerate(words)}
+        codes = [
+            np.array([*(place[word] for word in part.categories), NO_WORD], dtype=np.intp)[part.codes]
+            for part in parts
+        ]
+        whole = np.concatenate(codes)
+        known = sorted({words[code] for code in np.unique(whole).tolist() if code != NO_WORD})
+        rank = {word: number for number, word in enumerate(known)}
+        final = np.array(
+            [*(rank.get(word, NO_WORD) for word in words), NO_WORD], dtype=least_type(len(known))
+        )
+        return cls(final[whole], tuple(known))
+
+    def in_pandas(self) -> pd.Categorical[str]:
+        """The words as pandas has them."""
+        import pandas as pd
+
+        return pd.Categorical.from_codes(self.codes, categories=pd.Index(self.categories, dtype="str"))
+
+
+def least_type(count: int) -> np.dtype[Any]:
+    """The smallest type for so many codes."""
+    return np.min_scalar_type(-max(count, 1))
