@@ -52,7 +52,7 @@ def said(*findings, outcomes=(), views=None):
             "swap-thrash happens. Then: Title of slow-member; Title of volume-cap, and 1 more.",
         ),
         ([finding("swap-thrash", "notice", "low")], "Nothing certain; possibly: swap-thrash happens."),
-        ([finding("flush-latency", "notice")], "No harm is seen, but note: flush-latency happens."),
+        ([finding("flush-latency", "notice")], "Nobody is seen to suffer, but note: flush-latency happens."),
         ([finding("blocked-tasks", "notice")], "blocked-tasks happens. No rule could name the cause."),
         ([finding("first-report-since-boot", "notice")], "first-report-since-boot happens."),
     ],

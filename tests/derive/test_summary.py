@@ -24,4 +24,7 @@ def test_the_ranks_are_numpy_s_to_the_last_digit(numbers):
 def test_the_least_of_each_stretch_is_the_first_of_them(numbers, stretches):
     values = np.array(numbers)
     edges = np.linspace(0, len(values), stretches + 1).astype(int)
-    assert _least(values, edges).tolist() == [a + int(values[a:b].argmin()) for a, b in pairwise(edges)]
+    stretch = np.repeat(np.arange(stretches), np.diff(edges))
+    assert _least(values, edges, stretch).tolist() == [
+        a + int(values[a:b].argmin()) for a, b in pairwise(edges)
+    ]

@@ -63,7 +63,7 @@ def _noted(first: Finding) -> str:
         return first.summary + _NO_CAUSE
     if first.confidence == "low":
         return f"Nothing certain; possibly: {first.summary}"
-    return f"No harm is seen, but note: {first.summary}"
+    return f"Nobody is seen to suffer, but note: {first.summary}"
 
 
 def _weight(finding: Finding, findings: Sequence[Finding]) -> int:

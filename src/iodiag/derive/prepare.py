@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -235,7 +236,7 @@ def _disk(
     disk = _without_repeats(disk)
     codes, names = numbered(disk["device"])
     order = np.argsort(codes.astype(np.int16) if len(names) < 1 << 15 else codes, kind="stable")
-    disk, reasons = enriched(disk[order])
+    disk, reasons = enriched(_by_device(disk, order, len(names)))
     is_sound = reasons == 0
     edges = np.searchsorted(codes[order], np.arange(len(names) + 1))
     disk = disk.with_columns(sample=_numbers(is_sound, edges))
@@ -246,6 +247,35 @@ def _disk(
     left_out = disk[bad].only(name for name in disk.names if name != "sample")
     anomaly = Words.coded(reasons[bad], ANOMALIES)
     return disk[in_order[is_sound[in_order]]], parts, left_out.with_columns(anomaly=anomaly)
+
+
+def _by_device(disk: Samples, order: Places, devices: int) -> Samples:
+    """The rows in an order that has those of one device together.
+
+    Where all reports show the same devices in the same order, that is a table turned on its side, which takes
+    half the time of fetching row by row. Of many rows two threads lay out the numbers, for numpy copies
+    without the interpreter's lock.
+    """
+    count = len(order)
+    if count < _MANY or count % devices or not (order == _turned(np.arange(count), devices)).all():
+        return disk[order]
+    numbers = [name for name in disk.names if _is_number(disk[name])]
+    with ThreadPoolExecutor(2) as threads:
+        turned = threads.map(lambda name: _turned(disk[name], devices), numbers)
+        return disk[order].with_columns(**dict(zip(numbers, turned, strict=True)))
+
+
+_MANY = 1 << 16
+_REPORTS = 512
+
+
+def _turned(column: Column, devices: int) -> Column:
+    """A column by report as one by device; a few reports at a time, which stay in a processor's cache."""
+    rows = column.reshape(-1, devices)
+    result = np.empty((devices, len(rows)), dtype=column.dtype)
+    for first in range(0, len(rows), _REPORTS):
+        result[:, first : first + _REPORTS] = rows[first : first + _REPORTS].T
+    return result.reshape(-1)
 
 
 def _numbers(is_sound: Mask, edges: Places) -> Places:

@@ -215,7 +215,10 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
     is_absurd = np.zeros(len(samples), dtype=np.bool_)
     for name in samples.names:
         column = samples[name]
-        if isinstance(column, np.ndarray) and column.dtype.kind in "iuf" and name not in _PLACES:
+        if not isinstance(column, np.ndarray) or column.dtype.kind not in "iuf" or name in _PLACES:
+            continue
+        # of nearly all columns the extremes tell; those of one with unknown values are unknown
+        if len(column) and not (column.min() >= 0 and column.max() <= _ABSURD):
             is_absurd |= (column > _ABSURD) | (column < 0)
     is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
     return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)

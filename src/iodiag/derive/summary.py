@@ -125,17 +125,20 @@ def _places(samples: Samples) -> npt.NDArray[np.intp]:
         return np.arange(count)
     leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT]
     edges = np.linspace(0, count, MOST_POINTS // (2 * max(1, len(leads))) + 1).astype(int)
+    stretch = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     is_kept = np.zeros(count, dtype=np.bool_)
     for lead in leads:
         values = samples.floats(lead)
         is_unknown = np.isnan(values)
         for signed in (values, -values):
-            is_kept[_least(np.where(is_unknown, np.inf, signed), edges)] = True
+            is_kept[_least(np.where(is_unknown, np.inf, signed), edges, stretch)] = True
     return np.flatnonzero(is_kept) if leads else edges[:-1]
 
 
-def _least(values: npt.NDArray[np.float64], edges: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """The place of the first least value between each edge and the next."""
-    stretch = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+def _least(
+    values: npt.NDArray[np.float64], edges: npt.NDArray[np.intp], stretch: npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    """The place of the first least value between each edge and the next; `stretch` is each value's number."""
     places = np.flatnonzero(values == np.minimum.reduceat(values, edges[:-1])[stretch])
-    return places[np.unique(stretch[places], return_index=True)[1]]
+    own = stretch[places]
+    return places[np.concatenate(([True], own[1:] != own[:-1]))]

@@ -111,10 +111,10 @@ class _Tally:
 
     def count_file(self) -> None:
         self.check()
-        self.files += 1
         most = limits().members
-        if self.files > most:
+        if self.files == most:
             raise DamageError(f"holds more than {most:,} files ({raising('members')})")
+        self.files += 1
 
     def keep(self, name: str, size: int) -> str:
         """Count a member that is kept; gives a name that no other has."""
