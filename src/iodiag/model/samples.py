@@ -47,7 +47,8 @@ Column = Any
 class Samples:
     """Columns of one length; `look_up` gives one that was not asked for yet.
 
-    `memo` keeps what is computed of them again and again, by the name of the function.
+    `given` is the DataFrame that they are of, if any. `memo` keeps what is computed of them again and
+    again, by the name of the function.
     """
 
     names: Mapping[str, None]
@@ -56,15 +57,14 @@ class Samples:
     kept: dict[str, Column] = field(default_factory=dict, repr=False)
     kept_floats: dict[str, Floats] = field(default_factory=dict, repr=False)
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    given: pd.DataFrame | None = field(default=None, repr=False)
 
     @staticmethod
     def of(rows: Samples | pd.DataFrame) -> Samples:
         """The rows of a frame as samples; samples as they are."""
         if isinstance(rows, Samples):
             return rows
-        samples = Samples(dict.fromkeys(rows.columns), len(rows), lambda name: _column(rows[name]))
-        samples.__dict__["frame"] = rows.reset_index(drop=True)
-        return samples
+        return Samples(dict.fromkeys(rows.columns), len(rows), lambda name: _column(rows[name]), given=rows)
 
     @staticmethod
     def of_columns(columns: Mapping[str, Column], length: int) -> Samples:
@@ -150,6 +150,8 @@ class Samples:
 
         Columns that nobody else has looked at are not copied: a table of thousands of rows is there once.
         """
+        if self.given is not None:
+            return self.given.reset_index(drop=True)
         import pandas as pd
 
         columns = {name: _in_pandas(self.look_up(name)) for name in self.names}
