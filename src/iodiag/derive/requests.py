@@ -74,9 +74,7 @@ def _derived(disk: Samples) -> Columns:
         _latencies,
         _while_busy,
     ):
-        columns = step(disk)
-        disk = disk.with_columns(**columns)
-        found |= columns
+        found |= step(disk.with_columns(**found))
     return found
 
 
