@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +26,6 @@ from iodiag.derive.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
 from iodiag.model.samples import Samples
-
-if TYPE_CHECKING:
-    pass
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.samples import Column, Samples, stacked
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
-
-if TYPE_CHECKING:
-    pass
 
 PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""

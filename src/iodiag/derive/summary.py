@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,6 @@ from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series
 from iodiag.model.samples import Samples, numbered
-
-if TYPE_CHECKING:
-    pass
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""

@@ -18,19 +18,6 @@ from iodiag.model.samples import Column, Samples, below_each_other, in_order_of_
 from iodiag.model.times import Times
 from iodiag.model.words import Words
 
-_BASE = (
-    "source",
-    "line",
-    "host",
-    "time",
-    "interval_s",
-    "segment",
-    "report",
-    "since_boot",
-    "device",
-    "is_group",
-)
-
 
 class _Front(NamedTuple):
     """What the columns in front of all tables need: the input and its lines; hosts, indents by block."""
