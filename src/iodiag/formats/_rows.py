@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,12 +15,11 @@ from iodiag.formats._repair import RepairedRow, repaired
 from iodiag.formats._sheet import PlainRows, Sheet
 from iodiag.formats._types import Layout
 from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
+from iodiag.model.lines import side_by_side
 
 Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
-_FEWEST_STRETCHES = 4
-_MOST_THREADS = min(os.cpu_count() or 1, 4)
 _STRETCH = 1 << 19  # bytes that are parsed together: what is made of them stays in the cache
 
 
@@ -138,14 +135,7 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
             for sheet, part in parts:
                 sheet.take(text, tokens, part)
 
-    if len(starts) < _FEWEST_STRETCHES:
-        for stretch in range(len(starts)):
-            take(stretch)
-    else:
-        with ThreadPoolExecutor(_MOST_THREADS) as pool:
-            # numpy lets other threads run while it works
-            for _ in pool.map(take, range(len(starts))):
-                pass
+    side_by_side(take, len(starts))
 
 
 def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:
