@@ -73,7 +73,6 @@ _MOST_IN_FRONT = 3
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _IS_ODD = bytes(byte not in b"0123456789., \t\n" for byte in range(256))
 _COLOURED = 1 << 22  # bytes whose colours are taken off together
-_COPIED = 1 << 16  # bytes that are copied to be searched
 
 
 class Piece(NamedTuple):
@@ -262,12 +261,17 @@ def _split(data: bytes) -> list[Piece]:
 
 def _special_bytes(data: bytes) -> set[bytes]:
     """Which bytes occur that lines may be dressed with; a stretch is searched for all of them at once."""
-    wanted, found = [*_MARKS, *_PLAIN_MARKS], set[bytes]()
-    plain = [byte for byte in wanted if byte.isascii()]
-    for begin in range(0, len(data), _COPIED):
-        stretch = data[begin : begin + _COPIED]
-        may_be = plain if stretch.isascii() else wanted
-        found.update([byte for byte in may_be if byte not in found and byte in stretch])
+    array, wanted, found = np.frombuffer(data, dtype=np.uint8), [*_MARKS, *_PLAIN_MARKS], set[bytes]()
+    for begin in range(0, len(data), STRETCH_BYTES):
+        end = begin + STRETCH_BYTES
+        highest = int(array[begin:end].max())
+        found.update(
+            [
+                byte
+                for byte in wanted
+                if byte[0] <= highest and byte not in found and data.find(byte, begin, end) >= 0
+            ]
+        )
     return found
 
 

@@ -271,7 +271,11 @@ def _ranks(keys: Floats) -> Ints:
 
 def _occurrence(rows: Rows) -> Ints:
     """How often each row's key has stood in its block before."""
-    pairs = pd.Series(rows.block * len(rows.names) + rows.key)
+    places = rows.block * len(rows.names) + rows.key
+    # names are numbered as they come: where all reports list them in one order, none stands twice
+    if (places[1:] > places[:-1]).all():
+        return np.zeros(len(places), dtype=np.int64)
+    pairs = pd.Series(places)
     counts = np.zeros(len(pairs), dtype=np.int64)
     if pairs.duplicated().any():
         counts[:] = pairs.groupby(pairs, sort=False).cumcount()
