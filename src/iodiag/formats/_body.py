@@ -79,36 +79,51 @@ class Numbers(NamedTuple):
 
 
 class Tokens:
-    """The edges of every token in the lines `first` to `last` (left out) of a text, as offsets into it.
+    """The edges of every token in some lines of a text, as offsets into it.
 
     `begins` is the index of each line's first token, `counts` how many it has.
     """
 
-    def __init__(self, text: Text, first: int, last: int) -> None:
-        begin, end = int(text.starts[first]), int(text.ends[last - 1])
-        chars = text.bytes[begin:end]
+    def __init__(self, text: Text, lines: Ints) -> None:
+        self._lines, self._text = lines, text
+        self._is_whole = int(lines[-1] - lines[0]) == len(lines) - 1
+        line_starts = text.starts[lines]
+        if self._is_whole:
+            begin, end = int(line_starts[0]), int(text.ends[lines[-1]])
+            chars, offsets = text.bytes[begin:end], None
+        else:
+            # what stands behind each line belongs to it, so that no token goes on in the next
+            sizes = text.ends[lines] + 1 - line_starts
+            ends = np.cumsum(sizes)
+            offsets = np.arange(int(ends[-1])) + np.repeat(line_starts - (ends - sizes), sizes)
+            chars = text.bytes[np.minimum(offsets, len(text.data) - 1)]
+            chars[ends - 1] = _FEED
         solid = np.zeros(len(chars) + 2, dtype=np.bool_)
         inner = np.not_equal(chars, _BLANK, out=solid[1:-1])
         other = np.not_equal(chars, _TAB)
         inner &= other
         inner &= np.not_equal(chars, _FEED, out=other)
         edges = np.flatnonzero(solid[1:] != solid[:-1])
-        edges += begin
+        if offsets is None:
+            edges += begin
+        else:
+            edges = offsets[edges]
         self.starts: Ints = np.ascontiguousarray(edges[0::2])
         self.ends: Ints = edges[1::2]
-        places = np.searchsorted(self.starts, text.starts[first:last])
+        places = np.searchsorted(self.starts, line_starts)
         self._begins: Ints = places
         self._counts: Ints = np.diff(places, append=len(self.starts))
-        self._first = first
-        self._text = text
 
     def begins(self, lines: Ints) -> Ints:
         """The index of each line's first token."""
-        return self._begins[lines - self._first]
+        return self._begins[self._places(lines)]
 
     def counts(self, lines: Ints) -> Ints:
         """The number of tokens of each line."""
-        return self._counts[lines - self._first]
+        return self._counts[self._places(lines)]
+
+    def _places(self, lines: Ints) -> Ints:
+        return lines - self._lines[0] if self._is_whole else np.searchsorted(self._lines, lines)
 
     def words(self, index: Ints) -> list[str]:
         """Tokens by their index, decoded."""

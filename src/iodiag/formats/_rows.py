@@ -20,7 +20,8 @@ from iodiag.model.lines import side_by_side
 Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
-_STRETCH = 1 << 19  # bytes that are parsed together: what is made of them stays in the cache
+# bytes that are parsed together: with fewer, threads wait for each other; more would leave the cache
+_STRETCH = 1 << 21
 
 
 @dataclass
@@ -126,16 +127,23 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
 
     def take(stretch: int) -> None:
         parts = [(s, slice(*edge[stretch : stretch + 2])) for s, edge in zip(sheets, edges, strict=True)]
-        parts = [(sheet, part) for sheet, part in parts if part.start < part.stop]
-        if parts:
-            # rows of iostat -h look at the line above
-            first = min(int(sheet.lines[part.start]) for sheet, part in parts)
-            last = max(int(sheet.lines[part.stop - 1]) for sheet, part in parts)
-            tokens = Tokens(text, max(first - 1, 0), last + 1)
-            for sheet, part in parts:
-                sheet.take(text, tokens, part)
+        left = [(sheet, sheet.take_aligned(text, part)) for sheet, part in parts if part.start < part.stop]
+        left = [(sheet, places) for sheet, places in left if len(places)]
+        if left:
+            tokens = Tokens(text, _lines_of(left))
+            for sheet, places in left:
+                sheet.take(text, tokens, places)
 
     side_by_side(take, len(starts))
+
+
+def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
+    """The lines at some places of sheets, and those above them where a name may stand there."""
+    lines = [sheet.lines[places] for sheet, places in left]
+    above = [
+        np.maximum(own - 1, 0) for own, (sheet, _) in zip(lines, left, strict=True) if sheet.has_name_above
+    ]
+    return np.unique(np.concatenate(lines + above))
 
 
 def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:
