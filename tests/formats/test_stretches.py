@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats import _candidates, _rows, _walk
+from iodiag.formats import _candidates, _rows, _sheet, _walk
 from iodiag.formats._body import Tokens
 from iodiag.formats._lines import Text
 from text_reading import Reading, reading
@@ -32,21 +32,34 @@ LIVE_SAR = "\n{t}        DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz  
 
 
 def quick(data: bytes, stretch: int = 1 << 19) -> Reading:
-    """What is read when every text counts as a long one."""
-    with patch.object(_candidates, "_FEW_LINES", 0), patch.object(_rows, "_STRETCH", stretch):
+    """What is read when every text counts as a long one, and two rows as aligned."""
+    with (
+        patch.object(_candidates, "_FEW_LINES", 0),
+        patch.object(_rows, "_STRETCH", stretch),
+        patch.object(_sheet, "_FEWEST_ALIKE", 1),
+    ):
+        return reading(data)
+
+
+def careful(data: bytes) -> Reading:
+    """What is read when the tokens of every row are looked for."""
+    with patch.object(_sheet, "_MOST_SHAPES", 0):
         return reading(data)
 
 
 def assert_same(data: bytes, stretch: int = 1 << 19) -> Reading:
     """Both ways of reading end in the same tables, lines, notes and account."""
-    careful, other = reading(data), quick(data, stretch)
-    for ours, theirs in ((careful.tables, other.tables), (careful.averages, other.averages)):
+    return assert_alike(careful(data), quick(data, stretch))
+
+
+def assert_alike(slow: Reading, other: Reading) -> Reading:
+    for ours, theirs in ((slow.tables, other.tables), (slow.averages, other.averages)):
         assert list(ours) == list(theirs)
         for family, frame in ours.items():
             pd.testing.assert_frame_equal(frame, theirs[family], check_exact=True)
-    assert careful.notes == other.notes
-    assert careful.sections == other.sections
-    assert careful.counts == other.counts
+    assert slow.notes == other.notes
+    assert slow.sections == other.sections
+    assert slow.counts == other.counts
     return other
 
 
@@ -123,6 +136,36 @@ def test_damage_anywhere(seed: int, clock: str, damages: int):
     assert_same("\n".join(lines).encode(), stretch=choose.choice([64, 500, 1 << 19]))
 
 
+ALIGNED = "Device            r/s     rkB/s   f/s   w/s     wkB/s  %util\n"
+ROW = "{:<10}{:>11}{:>10}{:>6}{:>6}{:>10}{:>7}\n"
+NUMBER = st.one_of(
+    st.floats(0, 1e5).map(lambda value: f"{value:.2f}"),
+    st.sampled_from(["0.00", ".05", "100.00", "123456.78", "1234567.00", "99999999.99", "7", "12345678"]),
+)
+NAME = st.sampled_from(["sda", "nvme0n1", "dm-10", " vg", "sd a", "3", "", "mapper-long"])
+DAMAGE = st.tuples(st.integers(0, 10_000), st.sampled_from([*" \t.,-x018", "\x01", "\xa0", "\u2212", ""]))
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(NAME, *[NUMBER] * 6), min_size=1, max_size=12),
+    st.lists(DAMAGE, max_size=4),
+    st.booleans(),
+)
+def test_rows_in_columns_are_read_as_others_are(
+    rows: list[tuple[str, ...]], damages: list[tuple[int, str]], has_comma: bool
+):
+    body = "".join(ROW.format(*row) for row in rows)
+    body = body.replace(".", ",") if has_comma else body
+    for place, char in damages:
+        at = place % len(body)
+        body = body[:at] + char + body[at + 1 :]
+    sound = ROW.format("sdz", *["12.34"] * 6)
+    data = f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{CPU}{ALIGNED}{sound}{body}\n".encode()
+    with patch.object(_sheet, "_FEWEST_ALIKE", 1):
+        assert_alike(careful(data), reading(data))
+
+
 PRINTED = st.one_of(
     st.from_regex(r"[0-9]{1,18}", fullmatch=True),
     st.from_regex(r"[0-9]{0,16}[.][0-9]{1,6}", fullmatch=True),
@@ -136,7 +179,7 @@ def test_every_printed_number_is_float_s(words: list[str], has_comma: bool):
     if has_comma:
         words = [word.replace(".", ",") if len(word.partition(".")[2]) <= 2 else word for word in words]
     text = Text.of(f"{' '.join(words)}\n".encode())
-    printed = Tokens(text, 0, 1).printed(np.arange(len(words)))
+    printed = Tokens(text, np.array([0])).printed(np.arange(len(words)))
     for place, word in enumerate(words):
         plain = word.removesuffix("%").replace(",", ".")
         if plain.replace(".", "", 1).removeprefix("-").isdigit() and not plain.endswith("."):

@@ -79,33 +79,51 @@ class Numbers(NamedTuple):
 
 
 class Tokens:
-    """The edges of every token in the lines `first` to `last` (left out) of a text, as offsets into it.
+    """The edges of every token in some lines of a text, as offsets into it.
 
     `begins` is the index of each line's first token, `counts` how many it has.
     """
 
-    def __init__(self, text: Text, first: int, last: int) -> None:
-        begin, end = int(text.starts[first]), int(text.ends[last - 1])
-        chars = text.bytes[begin:end]
+    def __init__(self, text: Text, lines: Ints) -> None:
+        self._lines, self._text = lines, text
+        self._is_whole = int(lines[-1] - lines[0]) == len(lines) - 1
+        line_starts = text.starts[lines]
+        if self._is_whole:
+            begin, end = int(line_starts[0]), int(text.ends[lines[-1]])
+            chars, offsets = text.bytes[begin:end], None
+        else:
+            # what stands behind each line belongs to it, so that no token goes on in the next
+            sizes = text.ends[lines] + 1 - line_starts
+            ends = np.cumsum(sizes)
+            offsets = np.arange(int(ends[-1])) + np.repeat(line_starts - (ends - sizes), sizes)
+            chars = text.bytes[np.minimum(offsets, len(text.data) - 1)]
+            chars[ends - 1] = _FEED
         solid = np.zeros(len(chars) + 2, dtype=np.bool_)
-        solid[1:-1] = (chars != _BLANK) & (chars != _TAB) & (chars != _FEED)
+        inner = np.not_equal(chars, _BLANK, out=solid[1:-1])
+        other = np.not_equal(chars, _TAB)
+        inner &= other
+        inner &= np.not_equal(chars, _FEED, out=other)
         edges = np.flatnonzero(solid[1:] != solid[:-1])
-        edges += begin
+        if offsets is None:
+            edges += begin
+        else:
+            edges = offsets[edges]
         self.starts: Ints = np.ascontiguousarray(edges[0::2])
         self.ends: Ints = edges[1::2]
-        places = np.searchsorted(self.starts, text.starts[first:last])
+        places = np.searchsorted(self.starts, line_starts)
         self._begins: Ints = places
         self._counts: Ints = np.diff(places, append=len(self.starts))
-        self._first = first
-        self._text = text
 
     def begins(self, lines: Ints) -> Ints:
         """The index of each line's first token."""
-        return self._begins[lines - self._first]
+        return self._begins[self._places(lines)]
 
     def counts(self, lines: Ints) -> Ints:
         """The number of tokens of each line."""
-        return self._counts[lines - self._first]
+        return self._counts[self._places(lines)]
+
+    def _places(self, lines: Ints) -> Ints:
+        return lines - self._lines[0] if self._is_whole else np.searchsorted(self._lines, lines)
 
     def words(self, index: Ints) -> list[str]:
         """Tokens by their index, decoded."""
@@ -159,15 +177,17 @@ def _usual(text: Text, starts: Ints, ends: Ints) -> _Usual:
     if len(text.data) < 2 * _WORD:
         nothing = [np.zeros(len(starts), dtype=np.bool_) for _ in range(3)]
         return _Usual(np.zeros(len(starts)), *nothing)
-    digits, point, comma, is_usual = _eight(text, starts, ends)
+    widths = ends - starts
+    digits, point, comma, is_usual = _eight(text, ends, widths)
     mantissa = digits.astype(np.float64)
-    wide = np.flatnonzero((ends - starts > _WORD) & (ends - starts <= 2 * _WORD) & (ends >= 2 * _WORD))
-    if len(wide):
-        low = _eight(text, ends[wide] - _WORD, ends[wide])
-        high = _eight(text, starts[wide], ends[wide] - _WORD)
+    if int(widths.max(initial=0)) > _WORD:
+        wide = np.flatnonzero(widths > _WORD)
+        wide = wide[(widths[wide] <= 2 * _WORD) & (ends[wide] >= 2 * _WORD)]
+        low = _eight(text, ends[wide], np.full(len(wide), _WORD))
+        high = _eight(text, ends[wide] - _WORD, widths[wide] - _WORD)
         has_sign = low.has_point | low.has_comma
         mantissa[wide] = high.digits * np.where(has_sign, 1e7, 1e8) + low.digits
-        is_exact = ends[wide] - starts[wide] - has_sign <= _EXACT_DIGITS
+        is_exact = widths[wide] - has_sign <= _EXACT_DIGITS
         is_usual[wide] = low.is_usual & high.is_usual & is_exact & ~(high.has_point | high.has_comma)
         point[wide], comma[wide] = low.has_point, low.has_comma
     if point.all():
@@ -186,19 +206,23 @@ class _Eight(NamedTuple):
     is_usual: Bools
 
 
-def _eight(text: Text, starts: Ints, ends: Ints) -> _Eight:
+def _eight(text: Text, ends: Ints, widths: Ints) -> _Eight:
     """Digits of tokens that are nothing else, but for a decimal sign in front of the last two.
 
     All eight bytes that end with a token are one unsigned number, its last byte the highest. Shifting
     clears what stands in front of the token and closes the gap of the sign; each of three
     multiplications then adds neighbours up: digits to pairs, pairs to fours, fours to eight.
     """
-    widths = ends - starts
-    word = text.eights[np.maximum(ends - _WORD, 0)]
+    at, blank_bits = ends - _WORD, _WORD - widths
+    # the tokens for which this does not hold are refused below
+    is_far, is_narrow = _least(at) >= 0, _least(blank_bits) >= 0
+    word = text.eights[at if is_far else np.maximum(at, 0)]
     word ^= _ALL_ZEROS
-    blank_bits = (np.maximum(_WORD - widths, 0) << 3).view(np.uint64)
-    word >>= blank_bits
-    word <<= blank_bits
+    if not is_narrow:
+        np.maximum(blank_bits, 0, out=blank_bits)
+    blank_bits <<= 3
+    word >>= blank_bits.view(np.uint64)
+    word <<= blank_bits.view(np.uint64)
     third_last = word & _THIRD_LAST
     has_point: Bools = third_last == _POINT_THIRD_LAST
     closed = word & _BEFORE_SIGN
@@ -214,12 +238,18 @@ def _eight(text: Text, starts: Ints, ends: Ints) -> _Eight:
     beyond = word + _TO_HIGH_BIT
     beyond |= word
     beyond &= _HIGH_BITS
-    is_usual: Bools = (beyond == 0) & (widths <= _WORD) & (ends >= _WORD)
+    is_usual: Bools = beyond == 0
+    if not (is_far and is_narrow):
+        is_usual &= (widths <= _WORD) & (ends >= _WORD)
     for factor, shift, kept in _ADD_NEIGHBOURS:
         word *= factor
         word >>= shift
         word &= kept
     return _Eight(word, has_point, has_comma, is_usual)
+
+
+def _least(numbers: Ints) -> int:
+    return int(numbers.min(initial=0))
 
 
 def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Plain:

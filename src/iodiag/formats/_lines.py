@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
+from iodiag.model.lines import STRETCH_BYTES, side_by_side
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -70,11 +71,8 @@ _MOST_LIKE = 4  # lines alike that are looked at
 _LINES_NEXT = 7  # and so many of each with those below it
 _MOST_IN_FRONT = 3
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
-_IS_ODD = np.ones(256, dtype=np.bool_)
-_IS_ODD[list(b"0123456789., \t\n")] = False
+_IS_ODD = bytes(byte not in b"0123456789., \t\n" for byte in range(256))
 _COLOURED = 1 << 22  # bytes whose colours are taken off together
-_COPIED = 1 << 16  # bytes that are copied to be searched
-_STRETCH = 1 << 19  # bytes that are looked at together: what is made of them stays in the cache
 
 
 class Piece(NamedTuple):
@@ -150,14 +148,13 @@ class Text:
         """The first eight bytes of each line, the first of them the lowest; line feeds from its end on."""
         fed = self.data[-8:] + b"\n" * 8
         heads = np.empty(len(self), dtype=np.uint64)
-        is_last = self.starts > len(self.data) - 8
-        heads[~is_last] = self.eights[self.starts[~is_last]]
-        offsets = self.starts[is_last] - max(len(self.data) - 8, 0)
-        heads[is_last] = [int.from_bytes(fed[at : at + 8], "little") for at in offsets.tolist()]
-        short = np.flatnonzero(self.ends - self.starts < 8)
-        kept = (
-            np.uint64(1) << (self.ends - self.starts)[short].astype(np.uint64) * np.uint64(8)
-        ) - np.uint64(1)
+        inside = int(np.searchsorted(self.starts, len(self.data) - 8, "right"))
+        heads[:inside] = self.eights[self.starts[:inside]]
+        offsets = self.starts[inside:] - max(len(self.data) - 8, 0)
+        heads[inside:] = [int.from_bytes(fed[at : at + 8], "little") for at in offsets.tolist()]
+        sizes = self.ends - self.starts
+        short = np.flatnonzero(sizes < 8)
+        kept = (np.uint64(1) << sizes[short].astype(np.uint64) * np.uint64(8)) - np.uint64(1)
         heads[short] = (heads[short] & kept) | (np.uint64(0x0A0A0A0A0A0A0A0A) & ~kept)
         return heads
 
@@ -166,6 +163,8 @@ class Text:
         """True for lines of nothing but blanks and tabs."""
         result: Bools = self.starts == self.ends
         leading = np.flatnonzero(~result & ((self.heads & np.uint64(0xFF)) <= 32))
+        # a row that is set in ends in a digit
+        leading = leading[self.bytes[self.ends[leading] - 1] <= 32]
         heads = self.heads[leading].view(np.uint8).reshape(-1, 8)
         for index in leading[((heads == 32) | (heads == 9) | (heads == 10)).all(axis=1)].tolist():
             result[index] = self.data[self.starts[index] : self.ends[index]].isspace()
@@ -185,15 +184,17 @@ class Text:
 
 
 def _ends_of(data: bytes) -> Ints:
-    array, places = np.frombuffer(data, dtype=np.uint8), range(0, len(data), _STRETCH)
-    breaks = [np.flatnonzero(array[place : place + _STRETCH] == 10) for place in places]
-    ends = np.empty(sum(map(len, breaks)) + bool(data and not data.endswith(b"\n")), dtype=np.int64)
-    ends[-1:] = len(data)
-    filled = 0
-    for place, own in zip(places, breaks, strict=True):
-        np.add(own, place, out=ends[filled : filled + len(own)])
-        filled += len(own)
-    return ends
+    array, places = np.frombuffer(data, dtype=np.uint8), range(0, len(data), STRETCH_BYTES)
+    last = [len(data)] if data and not data.endswith(b"\n") else []
+    breaks = [np.array(last, dtype=np.int64)] * (len(places) + 1)
+
+    def find(number: int) -> None:
+        place = places[number]
+        breaks[number] = np.flatnonzero(array[place : place + STRETCH_BYTES] == 10)
+        breaks[number] += place
+
+    side_by_side(find, len(places))
+    return np.concatenate(breaks)
 
 
 def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
@@ -239,13 +240,16 @@ def _is_plain_row(text: Text) -> Bools:
     is_solid = (text.bytes != 32) & (text.bytes != 9) & (text.bytes != 10)
     is_begin = is_solid.copy()
     is_begin[1:] &= ~is_solid[:-1]
-    words = np.cumsum(is_begin, dtype=np.int32)
-    odd = np.flatnonzero(_IS_ODD[text.bytes])
+    begins = np.flatnonzero(is_begin)
+    odd = np.flatnonzero(np.frombuffer(text.data.translate(_IS_ODD), dtype=np.bool_))
     last_odd = text.starts - 1
     last_odd[np.searchsorted(text.ends, odd)] = odd
     first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, text.ends))
-    in_front = words[np.maximum(last_odd, 0)] - words[first] + is_begin[first]
-    behind = words[last] - words[np.maximum(last_odd, 0)]
+    until_odd, until_first, until_last = (
+        np.searchsorted(begins, at, "right") for at in (np.maximum(last_odd, 0), first, last)
+    )
+    in_front = until_odd - until_first + is_begin[first]
+    behind = until_last - until_odd
     result: Bools = (last_odd < text.starts) | ((in_front <= _MOST_IN_FRONT) & (behind >= in_front))
     return result
 
@@ -257,12 +261,17 @@ def _split(data: bytes) -> list[Piece]:
 
 def _special_bytes(data: bytes) -> set[bytes]:
     """Which bytes occur that lines may be dressed with; a stretch is searched for all of them at once."""
-    wanted, found = [*_MARKS, *_PLAIN_MARKS], set[bytes]()
-    plain = [byte for byte in wanted if byte.isascii()]
-    for begin in range(0, len(data), _COPIED):
-        stretch = data[begin : begin + _COPIED]
-        may_be = plain if stretch.isascii() else wanted
-        found.update([byte for byte in may_be if byte not in found and byte in stretch])
+    array, wanted, found = np.frombuffer(data, dtype=np.uint8), [*_MARKS, *_PLAIN_MARKS], set[bytes]()
+    for begin in range(0, len(data), STRETCH_BYTES):
+        end = begin + STRETCH_BYTES
+        highest = int(array[begin:end].max())
+        found.update(
+            [
+                byte
+                for byte in wanted
+                if byte[0] <= highest and byte not in found and data.find(byte, begin, end) >= 0
+            ]
+        )
     return found
 
 

@@ -270,8 +270,10 @@ def _times_of(text: Text, lines: Ints) -> _Times:
     chars = _matrix(text, lines)
     begin = match.start() + 3
     digits = chars[:, [begin, begin + 1, begin + 3, begin + 4]].astype(np.int64) - 48
-    later = digits @ np.array([600.0, 60.0, 10.0, 1.0])
-    is_time = (digits[:, 0] <= 5) & (digits[:, 2:] @ np.array([10, 1]) <= 61)
+    tens, ones, ten_seconds, seconds = digits.T
+    # no product of matrices: the threads that numpy has for one would keep a core busy
+    later = (600 * tens + 60 * ones + 10 * ten_seconds + seconds).astype(np.float64)
+    is_time = (tens <= 5) & (10 * ten_seconds + seconds <= 61)
     count = len(lines) if is_time.all() else int(np.argmin(is_time))
     chars[:, begin : begin + 5] = np.frombuffer(b"00:00", dtype=np.uint8)
     is_new = np.concatenate(([True], (chars[1:] != chars[:-1]).any(axis=1)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,13 +15,13 @@ from iodiag.formats._repair import RepairedRow, repaired
 from iodiag.formats._sheet import PlainRows, Sheet
 from iodiag.formats._types import Layout
 from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
+from iodiag.model.lines import side_by_side
 
 Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
-_FEWEST_STRETCHES = 4
-_MOST_THREADS = min(os.cpu_count() or 1, 4)
-_STRETCH = 1 << 19  # bytes that are parsed together: what is made of them stays in the cache
+# bytes that are parsed together: with fewer, threads wait for each other; more would leave the cache
+_STRETCH = 1 << 21
 
 
 @dataclass
@@ -129,23 +127,23 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
 
     def take(stretch: int) -> None:
         parts = [(s, slice(*edge[stretch : stretch + 2])) for s, edge in zip(sheets, edges, strict=True)]
-        parts = [(sheet, part) for sheet, part in parts if part.start < part.stop]
-        if parts:
-            # rows of iostat -h look at the line above
-            first = min(int(sheet.lines[part.start]) for sheet, part in parts)
-            last = max(int(sheet.lines[part.stop - 1]) for sheet, part in parts)
-            tokens = Tokens(text, max(first - 1, 0), last + 1)
-            for sheet, part in parts:
-                sheet.take(text, tokens, part)
+        left = [(sheet, sheet.take_aligned(text, part)) for sheet, part in parts if part.start < part.stop]
+        left = [(sheet, places) for sheet, places in left if len(places)]
+        if left:
+            tokens = Tokens(text, _lines_of(left))
+            for sheet, places in left:
+                sheet.take(text, tokens, places)
 
-    if len(starts) < _FEWEST_STRETCHES:
-        for stretch in range(len(starts)):
-            take(stretch)
-    else:
-        with ThreadPoolExecutor(_MOST_THREADS) as pool:
-            # numpy lets other threads run while it works
-            for _ in pool.map(take, range(len(starts))):
-                pass
+    side_by_side(take, len(starts))
+
+
+def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
+    """The lines at some places of sheets, and those above them where a name may stand there."""
+    lines = [sheet.lines[places] for sheet, places in left]
+    above = [
+        np.maximum(own - 1, 0) for own, (sheet, _) in zip(lines, left, strict=True) if sheet.has_name_above
+    ]
+    return np.unique(np.concatenate(lines + above))
 
 
 def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:

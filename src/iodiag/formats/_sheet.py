@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats import _clock
+from iodiag.formats._aligned import aligned_rows
 from iodiag.formats._body import Floats, Numbers, Tokens
 from iodiag.formats._codes import factorized
 from iodiag.formats._found import Block
@@ -16,6 +17,9 @@ from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._row import bare_name, is_fraction, is_item
 from iodiag.model.units import KB_PER_BYTE
 
+_MOST_SHAPES = 8  # of aligned rows in one stretch; each is looked for among the lines that are left
+_FEWEST_ALIKE = 32
+_LONGEST_ROW = 1000  # in bytes
 _LONGEST_NAME = 24  # longer ones are compared one by one
 _WORD = 8
 _SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
@@ -50,6 +54,7 @@ class Sheet:
         self._factors = np.array([column.factor for column in layout.columns])
         self._is_size = np.array([column.is_size for column in layout.columns], dtype=np.bool_)
         self._is_scaled = bool((self._factors != 1.0).any())
+        self._has_labels = any(column.is_label for column in layout.columns)
         # what is never filled is never touched, and so takes no memory
         self._numbers = np.empty((len(layout.columns), size))
         self._begin = lines.copy()
@@ -65,69 +70,114 @@ class Sheet:
         self._is_fitting = np.zeros(size, dtype=np.bool_)
         self._is_row = np.zeros(size, dtype=np.bool_)
 
-    def take(self, text: Text, tokens: Tokens, part: slice) -> None:
+    @property
+    def has_name_above(self) -> bool:
+        """Whether a row's name may stand on a line of its own above the values."""
+        layout = self.first.layout
+        return layout.key is not None and layout.key_at == "first" and layout.clock == "line"
+
+    def take(self, text: Text, tokens: Tokens, places: Ints) -> None:
         """Take the rows among some lines: those with as many tokens as their header, each of its kind.
 
         Stretches may be taken in any order, and side by side.
         """
         layout = self.first.layout
-        if any(column.is_label for column in layout.columns):
+        if self._has_labels:
             return
         size, has_key = len(layout.columns), layout.key is not None
         ahead = self.first.clock_tokens if layout.clock == "row" and not self.first.is_label else 0
         width = ahead + has_key + size + (2 if layout.clock == "tail" else 0)
-        places, begins = self._whole(tokens, part, width)
+        places, begins = self._whole(tokens, places, width)
         if not len(places):
             return
         at = tokens.begins(begins)
         begin = ahead + (has_key and layout.key_at == "first")
         printed = tokens.printed((at + begin)[:, None] + np.arange(size))
-        values, is_good = self._canonical(printed)
-        is_even = bool((printed.decimals == printed.decimals[:1, :1]).all())
-        self._note_decimals(places, printed, is_even)
         seconds = epoch = None
+        is_timed: Bools = np.ones(len(at), dtype=np.bool_)
         if ahead:
             seconds = _row_clocks(text, tokens, at[:, None] + np.arange(ahead))
-            is_good &= ~np.isnan(seconds)
+            is_timed = ~np.isnan(seconds)
         elif layout.clock == "tail":
             epoch = _tail_clocks(tokens, at[:, None] + np.arange(width - 2, width))
-            is_good &= ~np.isnan(epoch)
-        if not is_good.all():
-            at, values = at[is_good], values[is_good]
-            places, begins = places[is_good], begins[is_good]
-        here = part if len(places) == part.stop - part.start else places
-        for column, cells in zip(self._numbers, values.T, strict=True):
-            column[here] = cells
-        self._is_row[here], self._begin[here] = True, begins
+            is_timed = ~np.isnan(epoch)
+        here, is_good = self._put(places, begins, printed, is_timed)
         if seconds is not None:
             self._seconds[here] = seconds[is_good]
         if epoch is not None:
             self._epoch[here] = epoch[is_good]
         if has_key:
             is_first = layout.key_at == "first"
-            key_at = at + (begin - 1 if is_first else width - 1)
+            key_at = (at + (begin - 1 if is_first else width - 1))[is_good]
             self._key_start[here], self._key_end[here] = tokens.starts[key_at], tokens.ends[key_at]
-            before = text.starts[begins] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
+            before = text.starts[begins[is_good]] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
             self._gap[here] = tokens.starts[key_at] - before
-        is_two = printed.decimals == 2
-        self._is_fine[here] = is_two[0, 0] if is_even else is_two.any(axis=1)[is_good]
 
-    def _whole(self, tokens: Tokens, part: slice, width: int) -> tuple[Ints, Ints]:
+    def take_aligned(self, text: Text, part: slice) -> Ints:
+        """Take the rows among some lines whose numbers end below each other; the places of the others."""
+        layout, left = self.first.layout, np.arange(part.start, part.stop)
+        has_name = layout.key is not None
+        is_plain = layout.clock not in ("row", "tail") and not self._has_labels
+        if not is_plain or (has_name and layout.key_at != "first"):
+            return left
+        for _ in range(_MOST_SHAPES):
+            if len(left) < _FEWEST_ALIKE:
+                break
+            lines = self.lines[left]
+            sizes = text.ends[lines] - text.starts[lines]
+            size = int(sizes[len(sizes) // 2])
+            alike = np.flatnonzero(sizes == size)
+            if size > _LONGEST_ROW:
+                break
+            rows = aligned_rows(text, lines[alike], len(layout.columns), has_name)
+            if rows is None:
+                break
+            taken = alike[rows.places]
+            lines = lines[taken]
+            here, is_good = self._put(left[taken], lines, rows.printed, np.ones(len(taken), dtype=np.bool_))
+            if has_name:
+                self._key_start[here], self._key_end[here] = rows.name_start[is_good], rows.name_end[is_good]
+                self._gap[here] = (rows.name_start - text.starts[lines])[is_good]
+            left = np.delete(left, taken) if len(taken) < len(left) else left[:0]
+        return left
+
+    def _put(
+        self, places: Ints, begins: Ints, printed: Numbers, is_timed: Bools
+    ) -> tuple[Ints | slice, Bools]:
+        """Put rows in their places, those of them that are good; where these are, and which."""
+        values, is_good = self._canonical(printed)
+        is_even = bool((printed.decimals == printed.decimals[:1, :1]).all())
+        self._note_decimals(places, printed, is_even)
+        is_good &= is_timed
+        if not is_good.all():
+            values, places, begins = values[is_good], places[is_good], begins[is_good]
+        is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
+        here = slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
+        for column, cells in zip(self._numbers, values.T, strict=True):
+            column[here] = cells
+        self._is_row[here], self._begin[here] = True, begins
+        is_two = printed.decimals == 2
+        if is_even:
+            self._is_fine[here] = is_two[0, 0]
+        else:
+            self._is_fine[here] = np.broadcast_to(is_two.any(axis=1), is_good.shape)[is_good]
+        return here, is_good
+
+    def _whole(self, tokens: Tokens, places: Ints, width: int) -> tuple[Ints, Ints]:
         """The places of the lines that end a row of so many tokens, and the lines on which these rows begin.
 
         iostat -h up to 11.7.1 prints the name on a line of its own above the values.
         """
-        layout, lines = self.first.layout, self.lines[part]
+        layout, lines = self.first.layout, self.lines[places]
         counts = tokens.counts(lines)
         fits, begins = counts == width, lines
-        has_name_above = layout.key is not None and layout.key_at == "first" and layout.clock == "line"
-        if has_name_above and not fits.all():
+        if self.has_name_above and not fits.all():
             above = np.maximum(lines - 1, 0)
-            is_below_name = ~fits & self._has_above[part] & (counts == len(layout.columns))
+            is_below_name = ~fits & self._has_above[places] & (counts == len(layout.columns))
             is_below_name[is_below_name] = tokens.counts(above[is_below_name]) == 1
             begins = np.where(is_below_name, above, lines)
             fits = fits | is_below_name
-        return np.arange(part.start, part.stop)[fits], begins[fits]
+        return places[fits], begins[fits]
 
     def _canonical(self, printed: Numbers) -> tuple[Floats, Bools]:
         """Values in canonical units, and the rows whose cells are all numbers of one kind.

@@ -130,7 +130,7 @@ def decoded(data: bytes) -> bytes:
         data = data.decode("utf-16", "replace").encode()
     data = data.removeprefix(b"\xef\xbb\xbf")
     # an old Mac's text; what has NUL bytes near its beginning is binary
-    if b"\r" in data and b"\n" not in data and b"\0" not in data.lstrip(b"\0")[:64]:
+    if b"\n" not in data and b"\r" in data and b"\0" not in data.lstrip(b"\0")[:64]:
         return data.replace(b"\r", b"\n")
     return data
 
