@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats import _lines
-from iodiag.formats._lines import Piece, Text, clean, undress
+from iodiag.formats._lines import Piece, Text, clean, undress, without_nuls
 from text_reading import reading
 
 X3 = """Linux 3.10.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)
@@ -258,6 +258,31 @@ def test_any_bytes_are_cleaned(data: bytes):
     assert len(text) == len(text.starts) == len(text.ends) == len(text.is_blank)
     assert all(0 <= a <= b <= len(text.data) for a, b in zip(text.starts, text.ends, strict=True))
     assert b"\0" not in text.data
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        (b"%util\n 4.10\0\n", b"%util\n 4.10\n"),
+        (b'{"util": 4.10\0, "await": 1.0\0}', b'{"util": 4.10, "await": 1.0}'),
+        (b"\0\0\0Linux\0 6.1", b"Linux 6.1"),
+        (b"1\0002 1\0\0\0002 4\0.5 4.\0005 4,\0005 4\0,5", b"1?2 1?2 4?.5 4.?5 4,?5 4,5"),
+        (b"1\0", b"1"),
+        (b"\0001", b"1"),
+        (b"", b""),
+    ],
+)
+def test_a_nul_behind_a_number_is_nothing_and_one_within_a_number_is_a_loss(data, left):
+    assert without_nuls(data) == left
+
+
+@given(st.lists(st.sampled_from([b"1", b"\0", b".", b",", b" ", b"x"]), max_size=30), st.integers(1, 9))
+def test_nuls_are_the_same_in_stretches_of_every_size(parts, stretch):
+    data = b"".join(parts)
+    expected = re.sub(rb"\0", b"", re.sub(rb"(?<=[\d.,])\0+(?=[\d.])", b"?", data))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_lines, "STRETCH_BYTES", stretch)
+        assert without_nuls(data) == expected
 
 
 COLOURED = (

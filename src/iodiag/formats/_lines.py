@@ -278,7 +278,7 @@ def _special_bytes(data: bytes) -> set[bytes]:
 def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
     """What can be taken off without looking at lines: NUL bytes, colour, line ends, odd spaces."""
     if b"\0" in special:
-        data = data.replace(b"\0", b"")
+        data = without_nuls(data)
     if not special.isdisjoint((b"\x1b", b"\x07")):
         data = b"".join(_COLOUR.sub(b"", part) for part in _coloured_parts(data)).replace(b"\x07", b"")
     if b"\r" in special:
@@ -287,6 +287,29 @@ def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
         for space in _SPACES:
             data = data.replace(space, b" ")
     return data
+
+
+def without_nuls(data: bytes) -> bytes:
+    """Bytes without the NULs that 11.5.7 prints behind numbers.
+
+    Within a number one stands for what was lost, not for nothing: it becomes a mark that no number has.
+    """
+    while b"\0\0" in data:
+        data = data.replace(b"\0\0", b"\0")
+    array = np.frombuffer(data, dtype=np.uint8)
+    marked = bytearray(data)
+    for begin in range(1, len(data), STRETCH_BYTES):
+        before, own, behind = (array[begin + off : begin + off + STRETCH_BYTES] for off in (-1, 0, 1))
+        is_between = (own == 0)[: len(behind)]
+        is_between &= np.isin(before[: len(behind)], _OF_NUMBERS)
+        # what follows a number in JSON is a comma
+        is_between &= np.isin(behind, _OF_NUMBERS[:-1])
+        for place in np.flatnonzero(is_between).tolist():
+            marked[begin + place] = ord("?")
+    return bytes(marked).replace(b"\0", b"")
+
+
+_OF_NUMBERS = np.frombuffer(b"0123456789.,", dtype=np.uint8)
 
 
 def _coloured_parts(data: bytes) -> Iterator[bytes]:

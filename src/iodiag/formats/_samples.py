@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats._clock import Floats
+from iodiag.formats._lines import without_nuls
 from iodiag.formats._text import read_text
 from iodiag.formats._types import Item
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
@@ -60,8 +61,8 @@ def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
 
 def undress(data: bytes) -> bytes:
     """The same lines without the NUL bytes of 11.5.7, carriage returns and the quoting of mail."""
-    for dress in (b"\0", b"\r"):
-        data = data.replace(dress, b"") if dress in data else data
+    data = without_nuls(data) if b"\0" in data else data
+    data = data.replace(b"\r", b"") if b"\r" in data else data
     return _QUOTE.sub(b"", data) if data.startswith(b">") or b"\n>" in data else data
 
 
