@@ -55,7 +55,9 @@ def aligned_rows(text: Text, lines: Ints, columns: int, has_name: bool) -> Align
     chars = windows[starts]
     is_blank = chars == _BLANK
     is_end = np.empty_like(is_blank)
-    np.greater(is_blank[:, 1:], is_blank[:, :-1], out=is_end[:, :-1])
+    # all lines in one go, as going from line to line takes longer than the work on a line
+    flat_blank, flat_end = is_blank.reshape(-1), is_end.reshape(-1)
+    np.greater(flat_blank[1:], flat_blank[:-1], out=flat_end[:-1])
     np.logical_not(is_blank[:, -1], out=is_end[:, -1])
     ends = np.flatnonzero(is_end[0]) + 1
     if len(ends) != columns + has_name or ends[-columns] < _WORD + has_name:
@@ -115,6 +117,8 @@ def _is_as_shown(
     least[ends[:-1]], count[ends[:-1]] = _BLANK, 1
     is_fine = np.less(chars - least, count)
     is_fine |= is_blank & may_be_blank
+    if is_fine.all():  # looking line by line takes longer
+        return np.ones(len(chars), dtype=np.bool_)
     result: Bools = is_fine.all(axis=1)
     return result
 

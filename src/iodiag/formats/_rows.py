@@ -21,7 +21,7 @@ Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: with fewer, threads wait for each other; more would leave the cache
-_STRETCH = 1 << 21
+_STRETCH = 1 << 20
 
 
 @dataclass
@@ -119,22 +119,28 @@ def _kind(block: Block) -> Hashable:
 
 
 def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
-    """Fill sheets with their plain rows, stretches of the text side by side."""
+    """Fill sheets with their plain rows, a stretch of the text at a time.
+
+    Rows that stand in columns are read by one thread: what numpy does with a stretch is so short that
+    threads would wait for each other longer than they work. Tokens take longer, side by side.
+    """
     text = found.text
     starts = np.arange(0, len(text.data), _STRETCH)
     bounds = np.append(np.searchsorted(text.ends, starts), len(text))
     edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
-
-    def take(stretch: int) -> None:
+    left: list[list[tuple[Sheet, Ints]]] = []
+    for stretch in range(len(starts)):
         parts = [(s, slice(*edge[stretch : stretch + 2])) for s, edge in zip(sheets, edges, strict=True)]
-        left = [(sheet, sheet.take_aligned(text, part)) for sheet, part in parts if part.start < part.stop]
-        left = [(sheet, places) for sheet, places in left if len(places)]
-        if left:
-            tokens = Tokens(text, _lines_of(left))
-            for sheet, places in left:
-                sheet.take(text, tokens, places)
+        unread = [(sheet, sheet.take_aligned(text, part)) for sheet, part in parts if part.start < part.stop]
+        if any(len(places) for _, places in unread):
+            left.append([(sheet, places) for sheet, places in unread if len(places)])
 
-    side_by_side(take, len(starts))
+    def take(number: int) -> None:
+        tokens = Tokens(text, _lines_of(left[number]))
+        for sheet, places in left[number]:
+            sheet.take(text, tokens, places)
+
+    side_by_side(take, len(left))
 
 
 def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:

@@ -153,8 +153,7 @@ class Sheet:
             values, places, begins = values[is_good], places[is_good], begins[is_good]
         is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
         here = slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
-        for column, cells in zip(self._numbers, values.T, strict=True):
-            column[here] = cells
+        self._numbers[:, here] = values.T
         self._is_row[here], self._begin[here] = True, begins
         is_two = printed.decimals == 2
         if is_even:
