@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -254,8 +253,7 @@ def _by_device(disk: Samples, codes: Places, devices: int) -> tuple[Samples, Pla
     """The rows with those of one device together, and the places that they had.
 
     Where all reports show the same devices in the same order, that is a table turned on its side, which takes
-    half the time of fetching row by row. Of many rows two threads lay out the numbers, for numpy copies
-    without the interpreter's lock.
+    half the time of fetching row by row.
     """
     count = len(codes)
     is_even = count >= _MANY and count % devices == 0
@@ -263,10 +261,8 @@ def _by_device(disk: Samples, codes: Places, devices: int) -> tuple[Samples, Pla
         order = np.argsort(codes.astype(np.int16) if devices < 1 << 15 else codes, kind="stable")
         return disk[order], order
     order = _turned(np.arange(count), devices)
-    numbers = [name for name in disk.names if _is_number(disk[name])]
-    with ThreadPoolExecutor(2) as threads:
-        turned = threads.map(lambda name: _turned(disk[name], devices), numbers)
-        return disk[order].with_columns(**dict(zip(numbers, turned, strict=True))), order
+    turned = {name: _turned(disk[name], devices) for name in disk.names if _is_number(disk[name])}
+    return disk[order].with_columns(**turned), order
 
 
 _MANY = 1 << 16

@@ -127,7 +127,8 @@ def _places(samples: Samples) -> npt.NDArray[np.intp]:
         values = samples.floats(lead)
         is_unknown = np.isnan(values)
         for signed in (values, -values):
-            is_kept[_least(np.where(is_unknown, np.inf, signed), edges, stretch)] = True
+            known = np.where(is_unknown, np.inf, signed) if is_unknown.any() else signed
+            is_kept[_least(known, edges, stretch)] = True
     return np.flatnonzero(is_kept) if leads else edges[:-1]
 
 

@@ -48,17 +48,27 @@ def values(rows: Rows, column: str) -> Floats:
 
 def mean(rows: Rows, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
-    data, weights = values(rows, column), lengths(rows)
+    samples = Samples.of(rows)
     entry = registry.find(family, column)
-    if entry is not None and entry.kind == "mean" and entry.weight:
-        weights = weights * values(rows, entry.weight)
-    total, above = float(weights.sum()), float((data * weights).sum())
+    by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
+    data, (weights, total) = samples.floats(column), _weights(samples, by)
+    above = float((data * weights).sum())
     if math.isnan(total + above):
         known = np.flatnonzero(~np.isnan(data))
         data, weights = data[known], weights[known]
         weights = np.where(np.isnan(weights), 0.0, weights)
         total, above = float(weights.sum()), float((data * weights).sum())
     return above / total if total > 0 else float("nan")
+
+
+def _weights(samples: Samples, column: str) -> tuple[Floats, float]:
+    """What samples weigh, lengths times the column of their weights ("" for none), and the sum of it."""
+    key = f"weights {column}"
+    if key not in samples.memo:
+        weights = lengths(samples) * samples.floats(column) if column else lengths(samples)
+        samples.memo[key] = weights, float(weights.sum())
+    found: tuple[Floats, float] = samples.memo[key]
+    return found
 
 
 def ratio(rows: Rows, above: str, below: str) -> float:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
-from iodiag.model.lines import STRETCH_BYTES, side_by_side
+from iodiag.model.lines import STRETCH_BYTES
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -184,16 +184,13 @@ class Text:
 
 
 def _ends_of(data: bytes) -> Ints:
-    array, places = np.frombuffer(data, dtype=np.uint8), range(0, len(data), STRETCH_BYTES)
-    last = [len(data)] if data and not data.endswith(b"\n") else []
-    breaks = [np.array(last, dtype=np.int64)] * (len(places) + 1)
-
-    def find(number: int) -> None:
-        place = places[number]
-        breaks[number] = np.flatnonzero(array[place : place + STRETCH_BYTES] == 10)
-        breaks[number] += place
-
-    side_by_side(find, len(places))
+    array = np.frombuffer(data, dtype=np.uint8)
+    breaks = [np.empty(0, dtype=np.int64)]
+    for place in range(0, len(data), STRETCH_BYTES):
+        breaks.append(np.flatnonzero(array[place : place + STRETCH_BYTES] == 10))
+        breaks[-1] += place
+    if data and not data.endswith(b"\n"):
+        breaks.append(np.array([len(data)]))
     return np.concatenate(breaks)
 
 

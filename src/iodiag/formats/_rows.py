@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,13 +16,14 @@ from iodiag.formats._repair import RepairedRow, repaired
 from iodiag.formats._sheet import PlainRows, Sheet
 from iodiag.formats._types import Layout
 from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
-from iodiag.model.lines import side_by_side
 
 Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
-# bytes that are parsed together: with fewer, threads wait for each other; more would leave the cache
+# bytes that are parsed together: fewer take more calls, more would leave the cache
 _STRETCH = 1 << 20
+_FEWEST_STRETCHES = 4
+_MOST_THREADS = min(os.cpu_count() or 1, 4)
 
 
 @dataclass
@@ -140,7 +142,31 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
         for sheet, places in left[number]:
             sheet.take(text, tokens, places)
 
-    side_by_side(take, len(left))
+    _side_by_side(take, len(left))
+
+
+def _side_by_side(work: Callable[[int], object], count: int) -> None:
+    """Do a work for every number below `count`, few after each other and many on all cores, in any order.
+
+    The caller's thread takes part, so that nobody has to be woken for each number that is done.
+    """
+    numbers = iter(range(count))
+
+    def take() -> None:
+        for number in numbers:
+            work(number)
+
+    if count < _FEWEST_STRETCHES or _MOST_THREADS < 2:
+        take()
+        return
+    # reading a short text needs no threads
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_MOST_THREADS - 1) as pool:
+        others = [pool.submit(take) for _ in range(_MOST_THREADS - 1)]
+        take()
+        for other in others:
+            other.result()
 
 
 def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
