@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final, overload
 
 import numpy as np
@@ -140,7 +141,16 @@ class Words:
         """The words as pandas has them."""
         import pandas as pd
 
-        return pd.Categorical.from_codes(self.codes, categories=pd.Index(self.categories, dtype="str"))
+        # as codes come from nobody else, whether there are such words need not be looked at again
+        return pd.Categorical.from_codes(self.codes, dtype=_dtype_of(self.categories), validate=False)
+
+
+@lru_cache(maxsize=256)
+def _dtype_of(categories: tuple[str, ...]) -> pd.CategoricalDtype[Any]:
+    """One for all columns of the same words: making it takes longer than making the column."""
+    import pandas as pd
+
+    return pd.CategoricalDtype(pd.Index(categories, dtype="str"))
 
 
 def least_type(count: int) -> np.dtype[Any]:
