@@ -85,8 +85,11 @@ class Tokens:
     """
 
     def __init__(self, text: Text, lines: Ints) -> None:
+        first, last = int(lines[0]), int(lines[-1])
+        # to pick lines out takes longer than to look at some more
+        self._is_whole = last - first < 2 * len(lines)
+        lines = np.arange(first, last + 1) if self._is_whole else lines
         self._lines, self._text = lines, text
-        self._is_whole = int(lines[-1] - lines[0]) == len(lines) - 1
         line_starts = text.starts[lines]
         if self._is_whole:
             begin, end = int(line_starts[0]), int(text.ends[lines[-1]])
