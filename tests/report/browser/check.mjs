@@ -1,6 +1,5 @@
 // Opens pages in one headless Chromium and prints, as JSON, what is wrong with each.
-// usage: node check.mjs CHROMIUM FEW PAGE...
-// The first FEW of the pages are looked at closely, which takes several times as long.
+// usage: node check.mjs CHROMIUM PAGE...
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -21,8 +20,7 @@ const MODES = [
   ["print", SHEET, { media: "print", colorScheme: "light" }],
 ];
 
-const [executablePath, few, ...paths] = process.argv.slice(2);
-const thorough = new Set(paths.slice(0, Number(few)));
+const [executablePath, ...paths] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 const results = Object.fromEntries(paths.map((path) => [path, []]));
 const todo = [...paths];
@@ -35,8 +33,7 @@ async function worker() {
   const page = await browser.newPage({ viewport: DESK });
   const plain = await browser.newPage({ viewport: DESK, javaScriptEnabled: false });
   for (let path = todo.shift(); path; path = todo.shift()) {
-    results[path] = await problems(page, path);
-    if (thorough.has(path)) results[path].push(...(await closely(page, plain, path)));
+    results[path] = [...(await problems(page, path)), ...(await closely(page, plain, path))];
   }
 }
 
