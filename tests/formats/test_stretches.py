@@ -191,3 +191,19 @@ def test_every_printed_number_is_float_s(words: list[str], has_comma: bool):
         else:
             assert np.isnan(printed.value[place])
             assert printed.is_bad[place] == (word not in ("-", "nan"))
+
+
+@pytest.mark.parametrize(
+    ("between", "tokens"),
+    [
+        pytest.param("Device r/s w/s", 9, id="a header is looked at with the rows around it"),
+        pytest.param("x " * 10_000, 6, id="a long line between two rows is not taken apart"),
+    ],
+)
+def test_tokens_of_some_lines_are_theirs_whatever_stands_between(between, tokens):
+    text = Text.of(f"sda 1.00 2.00\n{between}\nsdb 3.00 4.00\n".encode())
+    lines = np.array([0, 2])
+    found = Tokens(text, lines)
+    assert found.counts(lines).tolist() == [3, 3]
+    assert found.words(found.begins(lines)) == ["sda", "sdb"]
+    assert len(found.starts) == tokens

@@ -86,8 +86,9 @@ class Tokens:
 
     def __init__(self, text: Text, lines: Ints) -> None:
         first, last = int(lines[0]), int(lines[-1])
-        # to pick lines out takes longer than to look at some more
-        self._is_whole = last - first < 2 * len(lines)
+        # to pick lines out takes longer than to look at some more; but one between may be of any length
+        span = text.ends[last] - text.starts[first]
+        self._is_whole = bool(span <= 2 * (text.ends[lines] - text.starts[lines] + 1).sum())
         lines = np.arange(first, last + 1) if self._is_whole else lines
         self._lines, self._text = lines, text
         line_starts = text.starts[lines]
