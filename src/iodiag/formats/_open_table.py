@@ -21,10 +21,6 @@ _MOST_KEYS = 1000
 _MOST_UNKNOWN_SECTIONS = 100
 _MOST_HEADER_WORDS = 60
 _FEWEST_LOOSE_WORDS = 3
-_IOSTAT_ORDER = (
-    "avg-cpu",
-    *(f"iostat -x -h, part {word}" for word in ("r/s", "w/s", "d/s", "f/s", "aqu-sz")),
-)
 _HEADING_WORD = re.compile(r".*[/%_].*|[A-Z]{2,}\S*|-{2,}\S*")
 _TABLE_WORDS = frozenset(
     ("Device", "Device:", "DEV", "CPU", "device", "disk", "Disk:", "Filesystem", "Filesystem:", "NAME", "PID")
@@ -92,9 +88,13 @@ def _begins_again(name: str, seen: frozenset[str]) -> bool:
 @lru_cache(maxsize=256)
 def _place(name: str) -> int:
     """Where iostat prints a table in its report; -1 for what it does not print."""
-    if name in _IOSTAT_ORDER:
-        return _IOSTAT_ORDER.index(name)
-    return 1 if name.startswith("iostat") else -1
+    if name == "avg-cpu":
+        return 0
+    part = name.partition("iostat -x -h, part ")[2]
+    # r/s, w/s, d/s, f/s and aqu-sz begin them; of a header that lost its first word the next begins alike
+    return (
+        1 + "rwdfa".find(part[0]) if part and part[0] in "rwdfa" else 1 if name.startswith("iostat") else -1
+    )
 
 
 def _may_head(words: Sequence[str]) -> bool:
