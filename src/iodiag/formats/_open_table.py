@@ -92,9 +92,9 @@ def _place(name: str) -> int:
         return 0
     part = name.partition("iostat -x -h, part ")[2]
     # r/s, w/s, d/s, f/s and aqu-sz begin them; of a header that lost its first word the next begins alike
-    return (
-        1 + "rwdfa".find(part[0]) if part and part[0] in "rwdfa" else 1 if name.startswith("iostat") else -1
-    )
+    if part:
+        return 1 + max("rwdfa".find(part[0]), 0)
+    return 1 if name.startswith("iostat") else -1
 
 
 def _may_head(words: Sequence[str]) -> bool:
