@@ -133,7 +133,7 @@ def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
             capture.ledgers.append(item)
     for (family, is_average), parts in tables.items():
         target = capture.averages if is_average else capture.tables
-        target.put(family, below_each_other(parts))
+        target[family] = below_each_other(parts)
     capture.topology = merge(devices)
     capture.topologies = topologies_of(devices, capture.sections)
     _pair_counters(capture, None)
@@ -152,9 +152,9 @@ def _pair_counters(capture: Capture, interval_s: float | None) -> None:
         return
     rows, disk = Samples.of(made), capture.tables.samples("disk")
     if disk is None:
-        capture.tables.put("disk", rows)
+        capture.tables["disk"] = rows
     elif not set(rows["source"].distinct()) <= set(disk["source"].distinct()):
-        capture.tables.put("disk", below_each_other([disk, rows]))
+        capture.tables["disk"] = below_each_other([disk, rows])
 
 
 def read_many(
@@ -306,7 +306,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     has_both = is_mixed([rows for parts in tables.values() for rows in parts])
     for (family, is_average), parts in tables.items():
         alike = [unzoned(rows) for rows in parts] if has_both else parts
-        (whole.averages if is_average else whole.tables).put(family, below_each_other(alike))
+        (whole.averages if is_average else whole.tables)[family] = below_each_other(alike)
     whole.topology = merge(devices)
     whole.topologies = {host: merge(found) for host, found in by_host.items()}
     whole.notes += without_host(captures)

@@ -294,16 +294,15 @@ def without_nuls(data: bytes) -> bytes:
     while b"\0\0" in data:
         data = data.replace(b"\0\0", b"\0")
     array = np.frombuffer(data, dtype=np.uint8)
-    marked = bytearray(data)
+    marked = np.array(array)
     for begin in range(1, len(data), STRETCH_BYTES):
         before, own, behind = (array[begin + off : begin + off + STRETCH_BYTES] for off in (-1, 0, 1))
         is_between = (own == 0)[: len(behind)]
         is_between &= np.isin(before[: len(behind)], _OF_NUMBERS)
         # what follows a number in JSON is a comma
         is_between &= np.isin(behind, _OF_NUMBERS[:-1])
-        for place in np.flatnonzero(is_between).tolist():
-            marked[begin + place] = ord("?")
-    return bytes(marked).replace(b"\0", b"")
+        marked[begin + np.flatnonzero(is_between)] = ord("?")
+    return marked.tobytes().replace(b"\0", b"")
 
 
 _OF_NUMBERS = np.frombuffer(b"0123456789.,", dtype=np.uint8)

@@ -148,7 +148,7 @@ class Samples:
     def frame(self) -> pd.DataFrame:
         """All columns as a DataFrame, numbered from zero.
 
-        Columns that nobody else has looked at are not copied: a table of thousands of rows is there once.
+        Columns that may be written to, as those of a reader, are not copied: a table is there once.
         """
         if self.given is not None:
             return self.given.reset_index(drop=True)

@@ -30,7 +30,7 @@ class Tables(MutableMapping[str, "pd.DataFrame"]):
             self._tables[family] = table = table.frame
         return table
 
-    def __setitem__(self, family: str, table: pd.DataFrame) -> None:
+    def __setitem__(self, family: str, table: Samples | pd.DataFrame) -> None:
         self._tables[family] = table
 
     def __delitem__(self, family: str) -> None:
@@ -51,10 +51,6 @@ class Tables(MutableMapping[str, "pd.DataFrame"]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tables, (dict(self),)
-
-    def put(self, family: str, rows: Samples) -> None:
-        """Make these rows the table of a family."""
-        self._tables[family] = rows
 
     def samples(self, family: str) -> Samples | None:
         """The columns of a table, or None where there is none."""

@@ -99,18 +99,21 @@ class Times:
 
     def min(self) -> datetime | None:
         """The earliest time; None where none is known."""
-        known = self.stamps[~np.isnat(self.stamps)]
+        known = self._known()
         return self._shown(known.min()) if len(known) else None
 
     def max(self) -> datetime | None:
         """The latest time; None where none is known."""
-        known = self.stamps[~np.isnat(self.stamps)]
+        known = self._known()
         return self._shown(known.max()) if len(known) else None
 
     def first(self) -> datetime | None:
         """The first time that is known; None where none is."""
-        known = self.stamps[~np.isnat(self.stamps)]
+        known = self._known()
         return self._shown(known[0]) if len(known) else None
+
+    def _known(self) -> Stamps:
+        return self.stamps[~np.isnat(self.stamps)]
 
     def seconds(self) -> npt.NDArray[np.float64]:
         """Seconds since 1970, NaN where unknown."""

@@ -36,22 +36,17 @@ class Words:
     @classmethod
     def coded(cls, codes: Codes, words: Sequence[str]) -> Words:
         """The words that codes stand for, some of them perhaps for the same; the categories are sorted."""
-        if len(words) == 1 and len(codes):
-            return cls.same(words[0], len(codes))
-        is_used = np.bincount(codes, minlength=len(words)) > 0
-        known = sorted({words[code] for code in np.flatnonzero(is_used).tolist()})
+        known = sorted({words[code] for code in _used(codes, len(words))})
         place = {word: number for number, word in enumerate(known)}
-        number = np.array([place.get(word, NO_WORD) for word in words], dtype=least_type(len(known)))
-        return cls(number[codes], tuple(known))
+        number = [*(place.get(word, NO_WORD) for word in words), NO_WORD]
+        return cls(np.array(number, dtype=least_type(len(known)))[codes], tuple(known))
 
     @classmethod
     def of(cls, words: Iterable[object]) -> Words:
         """Words one by one; whatever is no str is none."""
-        listed = [word if isinstance(word, str) else None for word in words]
-        known = sorted({word for word in listed if word is not None})
-        place: dict[str | None, int] = {word: number for number, word in enumerate(known)}
-        codes = np.array([place.get(word, NO_WORD) for word in listed], dtype=least_type(len(known)))
-        return cls(codes, tuple(known))
+        place: dict[str, int] = {}
+        codes = [place.setdefault(w, len(place)) if isinstance(w, str) else NO_WORD for w in words]
+        return cls.coded(np.array(codes, dtype=np.intp), tuple(place))
 
     @classmethod
     def same(cls, word: str, count: int) -> Words:
@@ -99,8 +94,7 @@ class Words:
 
     def distinct(self) -> list[str]:
         """The words that there are."""
-        is_used = np.bincount(self.codes[self.codes >= 0], minlength=len(self.categories)) > 0
-        return [self.categories[code] for code in np.flatnonzero(is_used).tolist()]
+        return [self.categories[code] for code in _used(self.codes, len(self.categories))]
 
     def numbered(self) -> tuple[npt.NDArray[np.intp], list[str]]:
         """Numbers in the order of the words' first appearance, and the words by number; no row lacks one."""
@@ -123,19 +117,12 @@ class Words:
         """One part below the other; the categories are those that are used, sorted."""
         if all(part.categories == parts[0].categories for part in parts):
             return cls(np.concatenate([part.codes for part in parts]), parts[0].categories)
-        words = tuple(dict.fromkeys(word for part in parts for word in part.categories))
-        place = {word: number for number, word in enumerate(words)}
+        first = np.cumsum([0, *(len(part.categories) for part in parts)])
         codes = [
-            np.array([*(place[word] for word in part.categories), NO_WORD], dtype=np.intp)[part.codes]
-            for part in parts
+            np.where(part.is_missing(), NO_WORD, at + part.codes.astype(np.intp))
+            for at, part in zip(first, parts, strict=False)
         ]
-        whole = np.concatenate(codes)
-        known = sorted({words[code] for code in np.unique(whole).tolist() if code != NO_WORD})
-        rank = {word: number for number, word in enumerate(known)}
-        final = np.array(
-            [*(rank.get(word, NO_WORD) for word in words), NO_WORD], dtype=least_type(len(known))
-        )
-        return cls(final[whole], tuple(known))
+        return cls.coded(np.concatenate(codes), [word for part in parts for word in part.categories])
 
     def in_pandas(self) -> pd.Categorical[str]:
         """The words as pandas has them."""
@@ -143,6 +130,11 @@ class Words:
 
         # as codes come from nobody else, whether there are such words need not be looked at again
         return pd.Categorical.from_codes(self.codes, dtype=_dtype_of(self.categories), validate=False)
+
+
+def _used(codes: Codes, count: int) -> list[int]:
+    """Which codes below `count` there are."""
+    return np.flatnonzero(np.bincount(codes[codes >= 0], minlength=count)).tolist()
 
 
 @lru_cache(maxsize=256)
