@@ -1,27 +1,43 @@
 """Rows whose numbers end below each other, as tools print them: read without looking for their tokens.
 
-Lines of one length are held against one of them. Where all tokens of a line but its name end in the same
-columns, and the bytes in front of each end are digits, a decimal sign where the other has one, and blanks,
-the line has as many tokens as the other, and each is a number. The eight bytes in front of an end hold it.
+Lines of one length are held against a shape, that of one of them: where its tokens end, where it has decimal
+signs, a clock, a name. Where all numbers of a line end in the same columns, and the bytes in front of each
+end are digits, a decimal sign where the shape has one, and blanks, the line has as many tokens as the shape,
+and each is a number. The eight bytes in front of an end hold it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats._body import Floats, Numbers
+from iodiag.formats._body import Floats
 from iodiag.formats._lines import Bools, Ints, Text
 
+Chars = npt.NDArray[np.uint8]
+Eights = npt.NDArray[np.uint64]
+
+DECIMALS = 2
+"""How many digits stand behind a decimal sign."""
+
 _WORD = 8  # bytes that are read at a time
+_WIDEST_NAME = 64  # in bytes, with the blanks around it
 _BLANK = ord(" ")
-_DECIMALS = 2
-_SIGN_AT = _DECIMALS + 1  # from the end of a number
+_SIGN_AT = DECIMALS + 1  # from the end of a number
 _POINT, _COMMA = b".,"
-_ANY_VISIBLE = (_BLANK, 255 - _BLANK)  # the least byte and how many: all but control characters and 255
-_DIGIT = (ord("0"), 10)
+_DIGIT = (ord("0"), 10)  # the least byte, and how many
+_ANY_VISIBLE = (_BLANK, 255 - _BLANK)  # all but control characters and 255
+_TOGETHER = 16  # rows whose templates stand side by side: going from row to row takes longer than a row
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+_CLOCK = b"00:00:00"
+_CLOCK_WIDTHS = (0, len(_CLOCK), len(_CLOCK) + len(" PM"))  # by the number of its words
+_CLOCK_DIGITS = np.uint64(0x0F0F000F0F000F0F)
+_HOURS, _MINUTES, _SECONDS = (np.uint64(8 * at) for at in (0, 3, 6))
+_MOST_HOURS, _MOST_MINUTES, _MOST_SECONDS = 24, 59, 61
 
 # of the third pair and the first, the fourth and the second; a sign stands where a digit would, and makes the
 # weight of all in front of it a tenth
@@ -30,121 +46,280 @@ _WEIGHTS = np.array(
 )
 _TO_PAIRS, _BYTE = np.uint64((10 << 8) + 1), np.uint64(8)
 _OUTER_PAIRS, _TWO_BYTES, _FOUR_BYTES = np.uint64(0x000000FF000000FF), np.uint64(16), np.uint64(32)
+_ONE_BYTE = np.uint64(0xFF)
 
 
 class AlignedRows(NamedTuple):
-    """The rows among some lines: their places, their values, and the offsets of their names in the text.
+    """Which of some lines are rows of a shape, the numbers of their names, and their clocks, if any.
 
-    The flags of `printed` are those of one row, as they are the same in all.
+    Each is anything for a line that is no row.
     """
 
-    places: Ints
-    printed: Numbers
-    name_start: Ints
-    name_end: Ints
+    fits: Bools
+    name: Ints | None
+    seconds: Floats | None
+
+    def only(self, places: Ints) -> AlignedRows:
+        """The rows at some places."""
+        name = None if self.name is None else self.name[places]
+        return AlignedRows(self.fits[places], name, None if self.seconds is None else self.seconds[places])
 
 
-def aligned_rows(text: Text, lines: Ints, columns: int, has_name: bool) -> AlignedRows | None:
-    """The rows among lines of one length that have so many numbers where the first line has them.
+class Cells:
+    """The cells of names, which come again in every report, by number: what each holds is looked at once.
 
-    With `has_name` they begin with one word. None where the first is no such row.
+    `words` are those that cells hold, in the order of their first appearance, `before` how many blanks stand
+    in front of each.
     """
-    starts = text.starts[lines]
-    size = int(text.ends[lines[0]] - starts[0])
-    windows = np.ndarray((len(text.data) - size + 1, size), np.uint8, text.data, strides=(1, 1))
-    chars = windows[starts]
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.before: list[int] = []
+        self._mixed: Eights = np.empty(0, dtype=np.uint64)
+        self._parts: list[Eights] = []
+        self._number: Ints = np.empty(0, dtype=np.int64)
+
+    def numbers(self, parts: Sequence[Eights], cell: Callable[[int], bytes]) -> Ints:
+        """The number of each cell by its bytes, eight in each part; -1 for one that does not hold one word.
+
+        `cell` gives the one at a place.
+        """
+        mixed = parts[0]
+        for part in parts[1:]:
+            mixed = mixed * _SPREAD ^ part
+        numbers = self._known(mixed, parts)
+        if numbers is None:
+            new, first = np.unique(mixed, return_index=True)
+            first = first[~np.isin(new, self._mixed)]
+            self._learn(mixed[first], [part[first] for part in parts], [*map(cell, first.tolist())])
+            numbers = self._known(mixed, parts)
+        # two cells whose bytes mix to the same are one in a million million million
+        return np.full(len(mixed), -1) if numbers is None else numbers
+
+    def _known(self, mixed: Eights, parts: Sequence[Eights]) -> Ints | None:
+        """The number of each cell, or None when one was not seen yet."""
+        if not len(self._mixed):
+            return None
+        at = np.minimum(np.searchsorted(self._mixed, mixed), len(self._mixed) - 1)
+        is_known = all((own[at] == part).all() for own, part in zip(self._parts, parts, strict=True))
+        return self._number[at] if is_known else None
+
+    def _learn(self, mixed: Eights, parts: Sequence[Eights], cells: Sequence[bytes]) -> None:
+        numbers = []
+        for cell in cells:
+            words = cell.split()
+            numbers.append(len(self.words) if len(words) == 1 else -1)
+            if len(words) == 1:
+                self.words.append(words[0].decode("utf-8", "replace"))
+                self.before.append(len(cell) - len(cell.lstrip()))
+        mixed = np.concatenate((self._mixed, mixed))
+        order = np.argsort(mixed)
+        before = self._parts or [np.empty(0, dtype=np.uint64) for _ in parts]
+        self._mixed = mixed[order]
+        self._parts = [np.concatenate(pair)[order] for pair in zip(before, parts, strict=True)]
+        self._number = np.concatenate((self._number, numbers))[order].astype(np.int64)
+
+
+class Shape(NamedTuple):
+    """How rows of `size` bytes are laid out.
+
+    `clock` is the number of words of the clock in front, `name` where the cell of the name begins and ends
+    (None: there is none), `tokens` how many they are with the numbers. `ends` is where the numbers end, each
+    behind its last digit; those that `has_sign` marks have decimals. A byte of a row is one of `choices`, of
+    which `least` is the lowest, or a blank where it `may_be_blank`: each for `_TOGETHER` rows. `kept` and
+    `weights` make a number of the eight bytes in front of its end.
+    """
+
+    size: int
+    clock: int
+    name: tuple[int, int] | None
+    tokens: int
+    ends: Sequence[int]
+    has_sign: Bools
+    has_comma: bool
+    least: Chars
+    choices: Chars
+    may_be_blank: Bools
+    kept: Eights
+    weights: Eights
+
+
+def shape_of(line: bytes, columns: int, clock: int, name: Literal["first", "last"] | None) -> Shape | None:
+    """The shape of a row of so many numbers behind a clock of so many words, with a name first or last.
+
+    None where the line is no such row, or too narrow; that it is one, only `rows_in` proves.
+    """
+    chars = np.frombuffer(line, dtype=np.uint8)
     is_blank = chars == _BLANK
-    is_end = np.empty_like(is_blank)
-    # all lines in one go, as going from line to line takes longer than the work on a line
-    flat_blank, flat_end = is_blank.reshape(-1), is_end.reshape(-1)
-    np.greater(flat_blank[1:], flat_blank[:-1], out=flat_end[:-1])
-    np.logical_not(is_blank[:, -1], out=is_end[:, -1])
-    ends = np.flatnonzero(is_end[0]) + 1
-    if len(ends) != columns + has_name or ends[-columns] < _WORD + has_name:
+    is_end = np.append(is_blank[1:] & ~is_blank[:-1], ~is_blank[-1:])
+    ends = np.flatnonzero(is_end) + 1
+    tokens = clock + columns + (name is not None)
+    if len(ends) != tokens or clock >= len(_CLOCK_WIDTHS):
         return None
+    lead = _CLOCK_WIDTHS[clock]
+    cell = None
+    if name == "last":
+        cell = (int(ends[-2]), len(line))
+        ends = ends[:-1]
     ends = ends[-columns:]
-    front = int(ends[0]) - _WORD if has_name else 0  # where the first number may begin
-    begins = np.maximum(np.append(front, ends[:-1]), ends - _WORD)
-    signs = chars[0, ends - _SIGN_AT]
-    has_sign = ((signs == _POINT) | (signs == _COMMA)) & (ends - _SIGN_AT >= begins)
-    fits = _is_as_shown(chars, is_blank, front, begins, ends, np.where(has_sign, signs, 0))
-    name_start = name_end = starts
-    if has_name:
-        name_at = is_blank[:, :front].argmin(axis=1)
-        name_start = starts + name_at
-        name_end = starts + is_end[:, :front].argmax(axis=1) + 1
-        # a word ends in front of the numbers, as what stands right before them is its end or blank
-        fits &= is_blank[:, front - 1] | is_end[:, front - 1]
-        fits &= chars[np.arange(len(chars)), name_at] != _BLANK
-    # so far a line has at least as many tokens as the first
-    if np.count_nonzero(is_end) != len(lines) * (columns + has_name) or not fits.all():
-        fits &= np.count_nonzero(is_end, axis=1) == columns + has_name
-    if not fits[0]:
+    if name == "first":
+        cell = (lead, int(ends[0]) - _WORD)
+    front = cell[1] if cell and name == "first" else lead  # where the first number may begin
+    if ends[0] < max(_WORD, front + 2) or (cell and not 2 <= cell[1] - cell[0] <= _WIDEST_NAME):
         return None
-    values = _values(chars, begins, ends, has_sign)
-    places = np.flatnonzero(fits)
-    no, yes = np.zeros((1, columns), dtype=np.bool_), np.ones((1, columns), dtype=np.bool_)
-    printed = Numbers(
-        value=(values if len(places) == len(lines) else values[:, places]).T,
-        suffix=None,
-        is_bad=no,
-        is_plain=yes,
-        has_comma=(has_sign & (signs == _COMMA))[None, :],
-        has_point=(has_sign & (signs == _POINT))[None, :],
-        decimals=np.where(has_sign, _DECIMALS, 0).astype(np.int8)[None, :],
-    )
-    return AlignedRows(places, printed, name_start[places], name_end[places])
-
-
-def _is_as_shown(
-    chars: npt.NDArray[np.uint8], is_blank: Bools, front: int, begins: Ints, ends: Ints, signs: Ints
-) -> Bools:
-    """Which lines have nothing but blanks and digits behind `front`, and signs where they belong (0: none).
-
-    A number ends in a digit, and a blank follows. In front of its eight bytes there are blanks alone.
-    """
-    size = chars.shape[1]
-    least, count = np.full(size, _BLANK, dtype=np.uint8), np.ones(size, dtype=np.uint8)
-    may_be_blank = np.zeros(size, dtype=np.bool_)
-    least[:front], count[:front] = _ANY_VISIBLE
-    for begin, end, sign in zip(begins.tolist(), ends.tolist(), signs.tolist(), strict=True):
-        least[begin:end], count[begin:end] = _DIGIT
+    begins = np.maximum(np.append(front, ends[:-1]), ends - _WORD)
+    signs = chars[ends - _SIGN_AT]
+    has_sign = ((signs == _POINT) | (signs == _COMMA)) & (ends - _SIGN_AT >= begins)
+    if len({*signs[has_sign].tolist()}) > 1:
+        return None
+    least, choices = np.full(len(line), _BLANK, dtype=np.uint8), np.ones(len(line), dtype=np.uint8)
+    may_be_blank = np.zeros(len(line), dtype=np.bool_)
+    for begin, end, sign in zip(
+        begins.tolist(), ends.tolist(), np.where(has_sign, signs, 0).tolist(), strict=True
+    ):
+        least[begin:end], choices[begin:end] = _DIGIT
         may_be_blank[begin : end - 1] = True
         if sign:
             # digits may not stand in for it, nor blanks
-            least[end - _SIGN_AT], count[end - _SIGN_AT], may_be_blank[end - _SIGN_AT] = sign, 1, False
-    # a number that began where another ends would make one token of both
-    least[ends[:-1]], count[ends[:-1]] = _BLANK, 1
-    is_fine = np.less(chars - least, count)
-    is_fine |= is_blank & may_be_blank
-    if is_fine.all():  # looking line by line takes longer
-        return np.ones(len(chars), dtype=np.bool_)
-    result: Bools = is_fine.all(axis=1)
-    return result
+            least[end - _SIGN_AT], choices[end - _SIGN_AT], may_be_blank[end - _SIGN_AT] = sign, 1, False
+    if clock:
+        for at, char in enumerate(_CLOCK):
+            least[at], choices[at] = (char, 1) if char == ord(":") else _DIGIT
+        least[len(_CLOCK) : lead], choices[len(_CLOCK) : lead] = _ANY_VISIBLE
+    if cell:
+        least[slice(*cell)], choices[slice(*cell)] = _ANY_VISIBLE
+    # a token that began where another ends would make one of both
+    alone = [*ends[:-1].tolist(), *([lead] if clock else [])]
+    if cell:
+        alone.append(cell[0] if name == "last" else cell[1] - 1)
+    least[alone], choices[alone], may_be_blank[alone] = _BLANK, 1, False
+    places = ends[:, None] - _WORD + np.arange(_WORD)
+    is_digit = (places >= begins[:, None]) & ~(has_sign[:, None] & (places == ends[:, None] - _SIGN_AT))
+    return Shape(
+        size=len(line),
+        clock=clock,
+        name=cell,
+        tokens=tokens,
+        ends=ends.tolist(),
+        has_sign=has_sign,
+        has_comma=_COMMA in signs[has_sign],
+        least=np.tile(least, _TOGETHER),
+        choices=np.tile(choices, _TOGETHER),
+        may_be_blank=np.tile(may_be_blank, _TOGETHER),
+        kept=_once_if_even(np.where(is_digit, np.uint8(0x0F), np.uint8(0)).view("<u8")),
+        weights=_once_if_even(_WEIGHTS[has_sign.astype(np.intp)]),
+    )
 
 
-def _values(chars: npt.NDArray[np.uint8], begins: Ints, ends: Ints, has_sign: Bools) -> Floats:
-    """The numbers that end in some columns, a row for each column.
+def _once_if_even(rows: Eights) -> Eights:
+    """One row where all are the same: with a single number numpy takes half the time."""
+    return rows[:1] if (rows == rows[:1]).all() else rows
+
+
+def rows_in(shape: Shape, text: Text, starts: Ints, cells: Cells, values: Floats) -> AlignedRows:
+    """The rows of a shape among lines of its length, which begin at `starts`.
+
+    `values` (numbers x lines) takes their numbers, and anything for lines that are no rows.
+    """
+    size, count = shape.size, len(starts)
+    windows = np.ndarray((len(text.data) - size + 1, size), np.uint8, text.data, strides=(1, 1))
+    # the first line again, until all stand together
+    chars = windows[np.concatenate((starts, np.repeat(starts[:1], -count % _TOGETHER)))]
+    fits = np.ones(count, dtype=np.bool_)
+    name = seconds = None
+    if shape.name:
+        begin, end = shape.name
+        name = cells.numbers(_parts(chars, count, begin, end), lambda row: chars[row, begin:end].tobytes())
+        fits &= name >= 0
+    if shape.clock:
+        seconds = _seconds(chars, count, shape.clock)
+        fits &= ~np.isnan(seconds)
+    _put_values(shape, chars, values)
+    # where each name is one word, a line has at least as many tokens as there should be
+    fits &= _is_as_shown(shape, chars, bool(fits.all()))[:count]
+    return AlignedRows(fits, name, seconds)
+
+
+def _is_as_shown(shape: Shape, chars: Chars, has_names: bool) -> Bools:
+    """Which lines have blanks, digits and signs where they belong, and as many tokens as there should be.
+
+    The bytes are used up: another array as large would not stay in the cache.
+    """
+    lines = len(chars)
+    together = chars.reshape(lines // _TOGETHER, -1)
+    is_blank = together == _BLANK
+    flags = np.empty_like(is_blank)
+    # all lines in one go, as the templates do
+    np.greater(is_blank.reshape(-1)[1:], is_blank.reshape(-1)[:-1], out=flags.reshape(-1)[:-1])
+    by_line = flags.reshape(lines, -1)
+    np.logical_not(is_blank.reshape(lines, -1)[:, -1], out=by_line[:, -1])
+    is_whole = np.ones(lines, dtype=np.bool_)
+    if not has_names or np.count_nonzero(flags) != lines * shape.tokens:
+        is_whole = np.count_nonzero(by_line, axis=1) == shape.tokens
+    together -= shape.least
+    np.less(together, shape.choices, out=flags)
+    is_blank &= shape.may_be_blank
+    flags |= is_blank
+    if not flags.all():  # looking line by line takes longer
+        is_whole &= by_line.all(axis=1)
+    return is_whole
+
+
+def _put_values(shape: Shape, chars: Chars, values: Floats) -> None:
+    """The numbers in front of each end, into a row for each.
 
     The eight bytes in front of an end are one unsigned number. What of them is no digit becomes 0; a
     multiplication adds up neighbours to pairs, and two more the pairs, each with its weight.
     """
-    words = np.empty((len(ends), len(chars)), dtype=np.uint64)
-    for word, end in zip(words, ends.tolist(), strict=True):
-        word[:] = np.ndarray((len(chars),), "<u8", chars, end - _WORD, (chars.shape[1],))
-    at = ends[:, None] - _WORD + np.arange(_WORD)
-    is_digit = (at >= begins[:, None]) & ~(has_sign[:, None] & (at == ends[:, None] - _SIGN_AT))
-    words &= np.where(is_digit, np.uint8(0x0F), np.uint8(0)).view("<u8")
+    words = np.empty(values.shape, dtype=np.uint64)
+    for word, end in zip(words, shape.ends, strict=True):
+        word[:] = _eights(chars, end - _WORD, len(word))
+    words &= shape.kept
     words *= _TO_PAIRS
     words >>= _BYTE
-    weights = _WEIGHTS[has_sign.astype(np.intp)]
     others = words >> _TWO_BYTES
     words &= _OUTER_PAIRS
-    words *= weights[:, :1]
+    words *= shape.weights[:, :1]
     others &= _OUTER_PAIRS
-    others *= weights[:, 1:]
+    others *= shape.weights[:, 1:]
     words += others
     words >>= _FOUR_BYTES
-    values = words.view(np.int64).astype(np.float64)
-    values /= 10.0**_DECIMALS if has_sign.all() else np.where(has_sign, 10.0**_DECIMALS, 1.0)[:, None]
-    return values
+    mantissa = others.view(np.float64)
+    mantissa[...] = words.view(np.int64)
+    has_sign = shape.has_sign
+    divisor = 10.0**DECIMALS if has_sign.all() else np.where(has_sign, 10.0**DECIMALS, 1.0)[:, None]
+    np.divide(mantissa, divisor, out=values)
+
+
+def _eights(chars: Chars, at: int, count: int) -> Eights:
+    """The eight bytes from a column on, of the first so many lines, the first of them the lowest."""
+    return np.ndarray((count,), "<u8", chars, at, (chars.shape[1],))
+
+
+def _parts(chars: Chars, count: int, begin: int, end: int) -> list[Eights]:
+    """The bytes of some columns of each line, eight in each part."""
+    width = end - begin
+    if width >= _WORD:
+        return [_eights(chars, at, count).copy() for at in (*range(begin, end - _WORD, _WORD), end - _WORD)]
+    at = min(begin, chars.shape[1] - _WORD)
+    kept = np.uint64((1 << 8 * width) - 1 << 8 * (begin - at))
+    return [_eights(chars, at, count) & kept]
+
+
+def _seconds(chars: Chars, count: int, words: int) -> Floats:
+    """Seconds of the day of the clock that each line begins with; NaN where it is no time.
+
+    That it has digits where it should is not looked at.
+    """
+    pairs = (_eights(chars, 0, count) & _CLOCK_DIGITS) * _TO_PAIRS
+    pairs >>= _BYTE
+    hours, minutes, seconds = (
+        (pairs >> at & _ONE_BYTE).astype(np.float64) for at in (_HOURS, _MINUTES, _SECONDS)
+    )
+    is_time = (hours <= _MOST_HOURS) & (minutes <= _MOST_MINUTES) & (seconds <= _MOST_SECONDS)
+    if words > 1:
+        half = chars[:count, len(_CLOCK) : _CLOCK_WIDTHS[words]]
+        is_pm = half[:, 1] == ord("P")
+        is_time &= (half[:, 0] == _BLANK) & (is_pm | (half[:, 1] == ord("A"))) & (half[:, 2] == ord("M"))
+        hours = hours % 12 + 12 * is_pm
+    return np.where(is_time, hours * 3600 + minutes * 60 + seconds, np.nan)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats._body import Floats, Tokens
 from iodiag.formats._found import CLASS, UNSEEN, Block, Walk
-from iodiag.formats._lines import Bools, Ints
+from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow, repaired
 from iodiag.formats._sheet import PlainRows, Sheet
 from iodiag.formats._types import Layout
@@ -22,6 +23,7 @@ Words = npt.NDArray[np.object_]
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: fewer take more calls, more would leave the cache
 _STRETCH = 1 << 20
+_SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _FEWEST_STRETCHES = 4
 _MOST_THREADS = min(os.cpu_count() or 1, 4)
 
@@ -129,13 +131,13 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
     text = found.text
     starts = np.arange(0, len(text.data), _STRETCH)
     bounds = np.append(np.searchsorted(text.ends, starts), len(text))
-    edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
-    left: list[list[tuple[Sheet, Ints]]] = []
-    for stretch in range(len(starts)):
-        parts = [(s, slice(*edge[stretch : stretch + 2])) for s, edge in zip(sheets, edges, strict=True)]
-        unread = [(sheet, sheet.take_aligned(text, part)) for sheet, part in parts if part.start < part.stop]
-        if any(len(places) for _, places in unread):
-            left.append([(sheet, places) for sheet, places in unread if len(places)])
+    left: list[list[tuple[Sheet, Ints]]] = [[] for _ in starts]
+    for sheet, places in zip(sheets, _unaligned(text, sheets, bounds), strict=True):
+        edges = np.searchsorted(sheet.lines[places], bounds).tolist()
+        for stretch, edge in enumerate(pairwise(edges)):
+            if edge[0] < edge[1]:
+                left[stretch].append((sheet, places[slice(*edge)]))
+    left = [parts for parts in left if parts]
 
     def take(number: int) -> None:
         tokens = Tokens(text, _lines_of(left[number]))
@@ -143,6 +145,27 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
             sheet.take(text, tokens, places)
 
     _side_by_side(take, len(left))
+
+
+def _unaligned(text: Text, sheets: Sequence[Sheet], bounds: Ints) -> list[Ints]:
+    """Fill sheets with the rows that stand in columns; the places of the others in each.
+
+    Rows of rarer shapes are taken from many stretches at once.
+    """
+    edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
+    left: list[list[Ints]] = [[] for _ in sheets]
+    for stretch in range(len(bounds) - 1):
+        for sheet, edge, own in zip(sheets, edges, left, strict=True):
+            part = slice(*edge[stretch : stretch + 2])
+            if part.start < part.stop:
+                own.append(sheet.take_aligned(text, part))
+    scattered = []
+    for sheet, own in zip(sheets, left, strict=True):
+        places = np.concatenate(own) if own else np.empty(0, dtype=np.int64)
+        parts = range(0, len(places), _SCATTERED)
+        taken = [sheet.take_scattered(text, places[begin : begin + _SCATTERED]) for begin in parts]
+        scattered.append(np.concatenate(taken) if taken else places)
+    return scattered
 
 
 def _side_by_side(work: Callable[[int], object], count: int) -> None:

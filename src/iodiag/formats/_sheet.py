@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats import _clock
-from iodiag.formats._aligned import aligned_rows
+from iodiag.formats._aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats._body import Floats, Numbers, Tokens
 from iodiag.formats._codes import factorized
 from iodiag.formats._found import Block
@@ -17,12 +18,13 @@ from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._row import bare_name, is_fraction, is_item
 from iodiag.model.units import KB_PER_BYTE
 
-_MOST_SHAPES = 8  # of aligned rows in one stretch; each is looked for among the lines that are left
+_MOST_SHAPES = 8  # of rows besides the commonest; each is looked for among the lines that are left
 _FEWEST_ALIKE = 32
 _LONGEST_ROW = 1000  # in bytes
 _LONGEST_NAME = 24  # longer ones are compared one by one
 _WORD = 8
 _SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_NO_NAME = -1
 _TIME_WIDTH = 8  # 12:24:01
 
 
@@ -58,6 +60,9 @@ class Sheet:
         # what is never filled is never touched, and so takes no memory
         self._numbers = np.empty((len(layout.columns), size))
         self._begin = lines.copy()
+        self._key = np.full(size, _NO_NAME)
+        self._names: dict[str, int] = {}
+        self._shapes: dict[int, tuple[Shape, Cells]] = {}
         self._key_start = np.zeros(size, dtype=np.int64)
         self._key_end = np.zeros(size, dtype=np.int64)
         self._gap = np.zeros(size, dtype=np.int64)
@@ -85,7 +90,7 @@ class Sheet:
         if self._has_labels:
             return
         size, has_key = len(layout.columns), layout.key is not None
-        ahead = self.first.clock_tokens if layout.clock == "row" and not self.first.is_label else 0
+        ahead = self._ahead
         width = ahead + has_key + size + (2 if layout.clock == "tail" else 0)
         places, begins = self._whole(tokens, places, width)
         if not len(places):
@@ -114,52 +119,115 @@ class Sheet:
             self._gap[here] = tokens.starts[key_at] - before
 
     def take_aligned(self, text: Text, part: slice) -> Ints:
-        """Take the rows among some lines whose numbers end below each other; the places of the others."""
-        layout, left = self.first.layout, np.arange(part.start, part.stop)
-        has_name = layout.key is not None
-        is_plain = layout.clock not in ("row", "tail") and not self._has_labels
-        if not is_plain or (has_name and layout.key_at != "first"):
-            return left
-        for _ in range(_MOST_SHAPES):
-            if len(left) < _FEWEST_ALIKE:
+        """Take the rows of the commonest shape among neighbouring lines; the places of the others."""
+        places = np.arange(part.start, part.stop)
+        if not self._is_alignable or len(places) < _FEWEST_ALIKE:
+            return places
+        starts, sizes = self._extents(text, part)
+        is_alike = sizes == np.bincount(sizes).argmax()
+        # a row for every line, as most are: what is none is written over later, or never looked at
+        own = np.where(is_alike, starts, starts[is_alike.argmax()])
+        for shape, cells in self._shapes_for(text, own[0], sizes[is_alike.argmax()]):
+            rows = rows_in(shape, text, own, cells, self._numbers[:, part])
+            fits = rows.fits & is_alike
+            if fits.any():
+                self._is_row[part] = self._is_fitting[part] = fits
+                self._describe(part, shape, cells, rows)
+                left: Ints = places[~fits]
+                return left
+        return places
+
+    def take_scattered(self, text: Text, places: Ints) -> Ints:
+        """Take rows of further shapes among some lines; the places of those that are of none."""
+        for _ in range(_MOST_SHAPES if self._is_alignable else 0):
+            if len(places) < _FEWEST_ALIKE:
                 break
-            lines = self.lines[left]
-            sizes = text.ends[lines] - text.starts[lines]
-            size = int(sizes[len(sizes) // 2])
-            alike = np.flatnonzero(sizes == size)
-            if size > _LONGEST_ROW:
+            starts, sizes = self._extents(text, places)
+            alike = np.flatnonzero(sizes == np.bincount(sizes).argmax())
+            values = np.empty((len(self._numbers), len(alike)))
+            for shape, cells in self._shapes_for(text, starts[alike[0]], sizes[alike[0]]):
+                rows = rows_in(shape, text, starts[alike], cells, values)
+                if rows.fits.any():
+                    break
+            else:
                 break
-            rows = aligned_rows(text, lines[alike], len(layout.columns), has_name)
-            if rows is None:
-                break
-            taken = alike[rows.places]
-            lines = lines[taken]
-            here, is_good = self._put(left[taken], lines, rows.printed, np.ones(len(taken), dtype=np.bool_))
-            if has_name:
-                self._key_start[here], self._key_end[here] = rows.name_start[is_good], rows.name_end[is_good]
-                self._gap[here] = (rows.name_start - text.starts[lines])[is_good]
-            left = np.delete(left, taken) if len(taken) < len(left) else left[:0]
-        return left
+            kept = np.flatnonzero(rows.fits)
+            here = places[alike[kept]]
+            for column, own in zip(self._numbers, values, strict=True):
+                column[here] = own[kept]
+            self._is_row[here] = self._is_fitting[here] = True
+            self._describe(here, shape, cells, rows.only(kept))
+            places = np.delete(places, alike[kept])
+        return places
+
+    def _extents(self, text: Text, places: Ints | slice) -> tuple[Ints, Ints]:
+        """Where lines begin, and how long they are, up to the longest of a row and one."""
+        starts = text.starts[self.lines[places]]
+        return starts, np.minimum(text.ends[self.lines[places]] - starts, _LONGEST_ROW + 1)
+
+    def _shapes_for(self, text: Text, start: int, size: int) -> Iterator[tuple[Shape, Cells]]:
+        """The shape that rows of a size had before, and then that of the line that begins at `start`."""
+        if size in self._shapes:
+            yield self._shapes[size]
+        shape = self._shape_of(text.data[start : start + size]) if size <= _LONGEST_ROW else None
+        if shape is not None:
+            self._shapes[size] = shape, Cells()
+            yield self._shapes[size]
+
+    @cached_property
+    def _is_alignable(self) -> bool:
+        return not self._has_labels and self.first.layout.clock != "tail"
+
+    @cached_property
+    def _ahead(self) -> int:
+        """How many words of a clock stand in front of a row."""
+        return self.first.clock_tokens if self.first.layout.clock == "row" and not self.first.is_label else 0
+
+    def _shape_of(self, line: bytes) -> Shape | None:
+        layout = self.first.layout
+        name: Literal["first", "last"] = "first" if layout.key_at == "first" else "last"
+        return shape_of(line, len(layout.columns), self._ahead, None if layout.key is None else name)
+
+    def _describe(self, here: Ints | slice, shape: Shape, cells: Cells, rows: AlignedRows) -> None:
+        """Keep what besides the numbers is known of rows of a shape."""
+        if self._is_scaled:
+            self._numbers[:, here] *= self._factors[:, None]
+        if rows.name is not None and shape.name is not None:
+            self._key[here] = np.array([self._number_of(word) for word in cells.words])[rows.name]
+            in_front = shape.name[0] if self.first.layout.key_at == "first" else 0
+            self._gap[here] = np.array(cells.before)[rows.name] + in_front
+        if rows.seconds is not None:
+            self._seconds[here] = rows.seconds
+        decimals = np.where(shape.has_sign, DECIMALS, 0).astype(np.int8)
+        self._note_decimals(here, decimals[None, :], True)
+        self._is_fine[here] = shape.has_sign.any()
+
+    def _number_of(self, word: str) -> int:
+        return self._names.setdefault(bare_name(word), len(self._names))
 
     def _put(
         self, places: Ints, begins: Ints, printed: Numbers, is_timed: Bools
     ) -> tuple[Ints | slice, Bools]:
         """Put rows in their places, those of them that are good; where these are, and which."""
         values, is_good = self._canonical(printed)
-        is_even = bool((printed.decimals == printed.decimals[:1, :1]).all())
-        self._note_decimals(places, printed, is_even)
+        decimals = printed.decimals
+        # mostly they are the same in all rows
+        decimals = decimals[:1] if (decimals == decimals[:1, :1]).all() else decimals
+        self._is_fitting[places] = True
+        self._note_decimals(places, decimals, printed.is_plain[:, -1])
+        is_fine = np.broadcast_to((decimals == DECIMALS).any(axis=1), is_good.shape)
         is_good &= is_timed
         if not is_good.all():
-            values, places, begins = values[is_good], places[is_good], begins[is_good]
-        is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
-        here = slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
+            values, places, begins, is_fine = (
+                values[is_good],
+                places[is_good],
+                begins[is_good],
+                is_fine[is_good],
+            )
+        here = _together(places)
         self._numbers[:, here] = values.T
-        self._is_row[here], self._begin[here] = True, begins
-        is_two = printed.decimals == 2
-        if is_even:
-            self._is_fine[here] = is_two[0, 0]
-        else:
-            self._is_fine[here] = np.broadcast_to(is_two.any(axis=1), is_good.shape)[is_good]
+        self._is_row[here], self._begin[here], self._is_fine[here] = True, begins, is_fine
+        self._key[here] = _NO_NAME
         return here, is_good
 
     def _whole(self, tokens: Tokens, places: Ints, width: int) -> tuple[Ints, Ints]:
@@ -198,16 +266,13 @@ class Sheet:
             is_good &= ~(printed.has_comma.any(axis=1) & printed.has_point.any(axis=1))
         return values, is_good
 
-    def _note_decimals(self, places: Ints, printed: Numbers, is_even: bool) -> None:
-        """Keep what tells that a row's last number was cut off. `is_even`: all have as many decimals."""
-        decimals = printed.decimals
-        self._is_fitting[places] = True
+    def _note_decimals(
+        self, places: Ints | slice, decimals: npt.NDArray[np.int8], is_last_plain: Bools | bool
+    ) -> None:
+        """Keep what tells that a row's last number was cut off; a single row of decimals is that of all."""
         self._last_decimals[places] = decimals[:, -1]
-        self._is_last_plain[places] = printed.is_plain[:, -1]
+        self._is_last_plain[places] = is_last_plain
         if decimals.shape[1] > 2 and is_fraction(self.first.layout.columns[-1]):
-            if is_even:
-                self._usual_decimals[places] = decimals[0, 0]
-                return
             others = decimals[:, :-1]
             is_alike = (others == others[:, :1]).all(axis=1)
             self._usual_decimals[places] = np.where(is_alike, others[:, 0], 0)
@@ -215,13 +280,11 @@ class Sheet:
     def rows(self, text: Text) -> PlainRows:
         """The rows that were taken, without those whose last number is cut off or whose item has no name."""
         is_row = self._is_row & ~self._is_cut_off()
-        key = np.zeros(len(is_row), dtype=np.int64)
-        names: Sequence[str] = ("",)
-        if self.first.layout.key is not None:
-            code, words = words_at(text, self._key_start[is_row], self._key_end[is_row])
-            names = list(dict.fromkeys(map(bare_name, words)))
-            place = {name: n for n, name in enumerate(names)}
-            key[is_row] = np.array([place[bare_name(word)] for word in words], dtype=np.int64)[code]
+        key, names = self._key, [""]
+        if self.first.layout.key is None:
+            key = np.zeros(len(is_row), dtype=np.int64)
+        else:
+            key, names = self._named(text, is_row)
             is_name = np.array([*(is_item(self.first.layout, name) for name in names), False], dtype=np.bool_)
             is_row &= is_name[key]
         kept = slice(None) if is_row.all() else np.flatnonzero(is_row)
@@ -238,6 +301,22 @@ class Sheet:
             begins=self._begin[kept],
         )
 
+    def _named(self, text: Text, is_row: Bools) -> tuple[Ints, list[str]]:
+        """The number of each row's name, and the names in the order of their first appearance."""
+        rest = np.flatnonzero(is_row & (self._key == _NO_NAME))
+        if len(rest):
+            codes, words = words_at(text, self._key_start[rest], self._key_end[rest])
+            self._key[rest] = np.array([self._number_of(word) for word in words])[codes]
+        rows = np.flatnonzero(is_row)[::-1]
+        first = np.full(len(self._names), len(is_row))
+        first[self._key[rows]] = rows  # of several the last is kept
+        order = np.argsort(first, kind="stable")
+        order = order[first[order] < len(is_row)]
+        names = [*self._names]
+        rank = np.full(len(names) + 1, -1)
+        rank[order] = np.arange(len(order))
+        return rank[self._key], [names[place] for place in order.tolist()]
+
     def _is_cut_off(self) -> Bools:
         """Lines whose last number has lost digits at a right margin.
 
@@ -252,6 +331,12 @@ class Sheet:
             np.maximum.at(usual, self.block[fitting], last[fitting])
             most = usual[self.block]
         return (last < np.maximum(most, self._usual_decimals)) & self._is_last_plain
+
+
+def _together(places: Ints) -> Ints | slice:
+    """Places as a slice where they are neighbours: that takes a fraction of the time."""
+    is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
+    return slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
 
 
 def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
