@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.model import capture
+from iodiag.model import lines as model_lines
 from iodiag.model.capture import Source
 
 
@@ -17,7 +17,7 @@ from iodiag.model.capture import Source
 )
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_every_line_and_none_beyond(end, lines, stretch):
-    with patch.object(capture, "_STRETCH_BYTES", stretch):
+    with patch.object(model_lines, "STRETCH_BYTES", stretch):
         source = Source("input", end.join(lines))
         quotes = [source.quote(number) for number in range(1, len(lines) + 1)]
         assert quotes == [line.decode("utf-8", "replace") for line in lines]

@@ -516,10 +516,10 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path, monkeypatch):
     unpack({"a.txt": busy_iostat("a"), "b.txt": busy_iostat("a")}, tmp_path)
     plain = Path.open
 
-    def refuse(path, *arguments):
+    def refuse(path, *arguments, **options):
         if path.name == "b.txt":
             raise PermissionError(13, "Permission denied")
-        return plain(path, *arguments)
+        return plain(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "open", refuse)
     _, (problem,) = read_all(str(tmp_path))

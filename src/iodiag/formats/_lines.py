@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from iodiag.formats._clock import Clock
 from iodiag.formats._types import Line
-from iodiag.model.lines import STRETCH_BYTES
+from iodiag.model.lines import STRETCH_BYTES, places_of
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -102,9 +102,9 @@ class Text:
     stamps: tuple[tuple[int, Clock], ...] = ()
 
     @classmethod
-    def of(cls, data: bytes) -> Text:
-        """A text that needs no cleaning."""
-        ends = _ends_of(data)
+    def of(cls, data: bytes, line_feeds: Ints | None = None) -> Text:
+        """A text that needs no cleaning; `line_feeds` is where they stand, if that is known."""
+        ends = _ends_of(data, line_feeds)
         text = cls(data, np.arange(1, len(ends) + 1))
         # where a cached_property keeps what it was asked for
         text.__dict__["ends"] = ends
@@ -183,26 +183,24 @@ class Text:
         return Line(self.line(index), int(self.numbers[index]))
 
 
-def _ends_of(data: bytes) -> Ints:
-    array = np.frombuffer(data, dtype=np.uint8)
-    breaks = [np.empty(0, dtype=np.int64)]
-    for place in range(0, len(data), STRETCH_BYTES):
-        breaks.append(np.flatnonzero(array[place : place + STRETCH_BYTES] == 10))
-        breaks[-1] += place
-    if data and not data.endswith(b"\n"):
-        breaks.append(np.array([len(data)]))
-    return np.concatenate(breaks)
+def _ends_of(data: bytes, line_feeds: Ints | None = None) -> Ints:
+    ends = places_of(b"\n", data) if line_feeds is None else line_feeds
+    return ends if not data or data.endswith(b"\n") else np.append(ends, len(data))
 
 
-def clean(data: bytes, rewrites: Sequence[Rewrite] = ()) -> Text:
-    """The text without what its way here added. Rewrites run where they find something to do in its head."""
+def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None = None) -> Text:
+    """The text without what its way here added. Rewrites run where they find something to do in its head.
+
+    `line_feeds` is where they stand in the bytes, if that is known.
+    """
+    given = data
     special = _special_bytes(data)
     data = _plain_bytes(data, special)
     if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
         head: Sequence[Piece] = _telling(data[:_HEAD])
         needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
         if not needed:
-            return Text.of(data)
+            return Text.of(data, line_feeds if data is given else None)
         pieces: Sequence[Piece] = _split(data)
     else:
         needed = list(rewrites)

@@ -149,11 +149,19 @@ def may_be_since_boot(groups: Sequence[Rows]) -> bool:
         for place in np.flatnonzero(rows.report == 0).tolist():
             same = rows.numbers[later[items[later] == items[place]]]
             known = ~np.isnan(same).all(axis=0) & ~np.isnan(rows.numbers[place])
-            number, usual = rows.numbers[place][known], np.nanmedian(same[:, known], axis=0)
+            number, usual = rows.numbers[place][known], _medians(same[:, known])
             counts = (np.abs(number) > 0.5) | (np.abs(usual) > 0.5)
             alike += int((np.abs(number - usual) <= _ALIKE * np.abs(usual))[counts].sum())
             total += int(counts.sum())
     return not (total >= _FEWEST_CELLS and alike >= _SHARE_ALIKE * total)
+
+
+def _medians(cells: Floats) -> Floats:
+    """The median of what is known in each column."""
+    # which takes a tenth of the time, but warns of no columns
+    is_whole = cells.size and not np.isnan(cells).any()
+    result: Floats = (np.median if is_whole else np.nanmedian)(cells, axis=0)
+    return result
 
 
 def _rates(groups: Sequence[Rows], is_first: bool) -> Floats:

@@ -34,7 +34,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     Raises UnknownFormat where all that it holds is the output of another system's tools.
     """
     own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
-    text = clean(source.data, [*_REWRITES, *own])
+    text = clean(source.data, [*_REWRITES, *own], source.line_feeds)
     found = walk(text, source.name)
     adopt(found, columns)
     if found.foreign and not (found.blocks or found.contexts):

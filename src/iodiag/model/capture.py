@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import accumulate
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
-from iodiag.model.lines import line_ends
+from iodiag.model.lines import places_of
 from iodiag.model.topology import DeviceTopology
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
     from iodiag.model.samples import Samples
     from iodiag.model.tables import Tables
 
 _LARGE_BYTES = 1 << 20
-_STRETCH_BYTES = 1 << 15  # about two hundred lines: in so much a line is looked for
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
 """Every non-blank line of a text input is counted in exactly one of these classes.
@@ -68,7 +67,8 @@ class Source:
 
     `name` is what the user called it (for a member of an archive, ``archive:member``);
     `folder` is the place whose files belong to one host, when the place says so. `remark` says
-    what is amiss with the bytes (they were cut off), "" where nothing is.
+    what is amiss with the bytes (they were cut off), "" where nothing is. `counted` are the places of the
+    line feeds, where somebody looked for them already.
     """
 
     name: str
@@ -77,11 +77,19 @@ class Source:
     pos_unit: Literal["line", "byte"] = "line"
     folder: str = ""
     remark: str = ""
+    counted: npt.NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, name: str, data: bytes, folder: str = "", remark: str = "") -> Source:
+    def of(
+        cls,
+        name: str,
+        data: bytes,
+        folder: str = "",
+        remark: str = "",
+        counted: npt.NDArray[np.int64] | None = None,
+    ) -> Source:
         """A source of these bytes, with their checksum."""
-        return cls(name, data, _hashing(data), folder=folder, remark=remark)
+        return cls(name, data, _hashing(data), folder=folder, remark=remark, counted=counted)
 
     @cached_property
     def sha256(self) -> str:
@@ -89,28 +97,23 @@ class Source:
         return self.checksum() if self.checksum else ""
 
     @cached_property
-    def _line_end(self) -> bytes:
-        # a text of carriage returns alone has its lines end with them
-        return b"\n" if b"\n" in self.data else b"\r"
+    def line_feeds(self) -> npt.NDArray[np.int64]:
+        """Where the line feeds stand in the bytes."""
+        return places_of(b"\n", self.data) if self.counted is None else self.counted
 
     @cached_property
-    def _ends_before(self) -> list[int]:
-        """How many line ends lie before each stretch of the bytes; last how many there are."""
-        return list(accumulate(line_ends(self.data, ord(self._line_end), _STRETCH_BYTES), initial=0))
+    def _line_ends(self) -> npt.NDArray[np.int64]:
+        # a text of carriage returns alone has its lines end with them
+        return self.line_feeds if len(self.line_feeds) else places_of(b"\r", self.data)
 
     def quote(self, line: int) -> str:
         """The verbatim text of a 1-based line, without its line end."""
-        if not 1 <= line <= self._ends_before[-1] + 1:
+        ends = self._line_ends
+        if not 1 <= line <= len(ends) + 1:
             return ""
-        start = 0
-        if line > 1:
-            stretch = bisect_left(self._ends_before, line - 1) - 1
-            start = stretch * _STRETCH_BYTES
-            for _ in range(line - 1 - self._ends_before[stretch]):
-                start = self.data.index(self._line_end, start) + 1
-        end = self.data.find(self._line_end, start)
-        text = self.data[start : end if end >= 0 else len(self.data)]
-        return text.decode("utf-8", "replace").rstrip("\r")
+        start = int(ends[line - 2]) + 1 if line > 1 else 0
+        end = int(ends[line - 1]) if line <= len(ends) else len(self.data)
+        return self.data[start:end].decode("utf-8", "replace").rstrip("\r")
 
 
 @dataclass(frozen=True)

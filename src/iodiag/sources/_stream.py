@@ -22,11 +22,15 @@ class ByteStream:
     """Bytes that come in pieces, with a look ahead.
 
     Reading never raises for bytes that end early: it gives what there is, and `damage` then says
-    why no more came. `position` counts the bytes that were read or skipped.
+    why no more came. `position` counts the bytes that were read or skipped. `rest`, where there is one,
+    gives all bytes from a position on in one go; where they may be more than so many, it gives None.
     """
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    def __init__(
+        self, pieces: Iterator[bytes], rest: Callable[[int, int], bytes | None] | None = None
+    ) -> None:
         self._pieces = pieces
+        self._rest = rest
         self._ahead = bytearray()
         self.position = 0
         self.damage: DamageError | None = None
@@ -71,6 +75,12 @@ class ByteStream:
 
     def read_all(self, most: int) -> bytes:
         """All that is left, but at most one byte more than `most`, which tells that there is more."""
+        if self._rest is not None and self.damage is None:
+            data = self._rest(self.position, most)
+            if data is not None:
+                self._ahead.clear()
+                self.position += len(data)
+                return data
         buffer = io.BytesIO()
         for piece in self.pieces(most + 1):
             buffer.write(piece)

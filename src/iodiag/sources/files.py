@@ -6,12 +6,14 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from iodiag.errors import SourceError
 from iodiag.model.capture import Source
-from iodiag.model.lines import line_ends
+from iodiag.model.lines import places_of
 from iodiag.sources._compressed import unpacked
 from iodiag.sources._stream import ByteStream, DamageError, pieces_of
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
@@ -52,11 +54,11 @@ def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened
     if os.path.isdir(path):
         raise SourceError(f"{path}: is a directory; give the files in it, or the directory to `analyze`")
     try:
-        handle = path.open("rb")
+        handle = path.open("rb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise SourceError(f"{path}: cannot be read ({reason}); check the name and the rights") from None
-    stream = ByteStream(_pieces_of_file(handle))
+    stream = ByteStream(_pieces_of_file(handle), partial(_rest_of_file, handle))
     stream.peek(1)  # from here on closing the stream closes the file
     return Opened(name or in_utf8(str(source)), stream, in_utf8(str(path.parent)), path)
 
@@ -93,12 +95,14 @@ def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = 
         data = data if b"\0" in data[-512:] else data[: data.rfind(b"\n") + 1]
         remark = f"{damage.reason}: what came before that was read, the rest is lost"
     plain = decoded(data)
-    most = limits().lines
-    if len(plain) > most and sum(line_ends(plain)) > most:
-        raise SourceError(f"{name}: holds more than {most:,} lines; split it ({raising('lines')})")
+    most, line_feeds = limits().lines, None
+    if len(plain) > most:
+        line_feeds = places_of(b"\n", plain, most)
+        if len(line_feeds) > most:
+            raise SourceError(f"{name}: holds more than {most:,} lines; split it ({raising('lines')})")
     if is_supportconfig(plain[: 1 << 16]):
-        plain = with_plain_parts(plain)
-    return Source.of(name, plain, folder, remark)
+        plain, line_feeds = with_plain_parts(plain), None
+    return Source.of(name, plain, folder, remark, line_feeds)
 
 
 def expand(path: str | Path) -> Iterator[Path]:
@@ -140,6 +144,22 @@ def _is_large(path: Path, most: int) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size > most
 
 
-def _pieces_of_file(handle: BinaryIO) -> Iterator[bytes]:
+def _pieces_of_file(handle: FileIO) -> Iterator[bytes]:
     with handle:
         yield from pieces_of(handle.read)
+
+
+def _rest_of_file(handle: FileIO, position: int, most: int) -> bytes | None:
+    """What a plain file holds from a position on; None, and nothing is read, where it is more than `most`."""
+    if handle.closed:  # its last piece was looked at
+        return None
+    status = os.fstat(handle.fileno())
+    if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= position + most:
+        return None
+    reached = handle.tell()
+    try:
+        handle.seek(position)
+        return handle.readall()
+    except OSError:  # its pieces give what comes before that
+        handle.seek(reached)
+        return None
