@@ -9,7 +9,7 @@ import numpy as np
 
 from iodiag.formats._found import CLASS, UNSEEN, Classes, Walk
 from iodiag.formats._lines import Bools, Text
-from iodiag.formats._rows import Rows
+from iodiag.formats._sheet import Rows
 from iodiag.formats._times import Timing, levels
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.model.times import span

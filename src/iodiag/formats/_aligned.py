@@ -8,6 +8,7 @@ and each is a number. The eight bytes in front of an end hold it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -27,9 +28,10 @@ _WORD = 8  # bytes that are read at a time
 _WIDEST_NAME = 64  # in bytes, with the blanks around it
 _BLANK = ord(" ")
 _SIGN_AT = DECIMALS + 1  # from the end of a number
-_POINT, _COMMA = b".,"
-_DIGIT = (ord("0"), 10)  # the least byte, and how many
-_ANY_VISIBLE = (_BLANK, 255 - _BLANK)  # all but control characters and 255
+_SIGNS = b".,"
+_DIGITS = 10
+_VISIBLE = 255 - _BLANK  # all but control characters and 255
+_TOKEN = re.compile(rb"[^ ]+")
 _TOGETHER = 16  # rows whose templates stand side by side: going from row to row takes longer than a row
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -136,7 +138,6 @@ class Shape(NamedTuple):
     tokens: int
     ends: Sequence[int]
     has_sign: Bools
-    has_comma: bool
     least: Chars
     choices: Chars
     may_be_blank: Bools
@@ -149,64 +150,63 @@ def shape_of(line: bytes, columns: int, clock: int, name: Literal["first", "last
 
     None where the line is no such row, or too narrow; that it is one, only `rows_in` proves.
     """
-    chars = np.frombuffer(line, dtype=np.uint8)
-    is_blank = chars == _BLANK
-    is_end = np.append(is_blank[1:] & ~is_blank[:-1], ~is_blank[-1:])
-    ends = np.flatnonzero(is_end) + 1
+    ends = [match.end() for match in _TOKEN.finditer(line)]
     tokens = clock + columns + (name is not None)
     if len(ends) != tokens or clock >= len(_CLOCK_WIDTHS):
         return None
     lead = _CLOCK_WIDTHS[clock]
     cell = None
     if name == "last":
-        cell = (int(ends[-2]), len(line))
-        ends = ends[:-1]
+        cell = (ends[-2], len(line))
+        ends.pop()
     ends = ends[-columns:]
     if name == "first":
-        cell = (lead, int(ends[0]) - _WORD)
+        cell = (lead, ends[0] - _WORD)
     front = cell[1] if cell and name == "first" else lead  # where the first number may begin
     if ends[0] < max(_WORD, front + 2) or (cell and not 2 <= cell[1] - cell[0] <= _WIDEST_NAME):
         return None
-    begins = np.maximum(np.append(front, ends[:-1]), ends - _WORD)
-    signs = chars[ends - _SIGN_AT]
-    has_sign = ((signs == _POINT) | (signs == _COMMA)) & (ends - _SIGN_AT >= begins)
-    if len({*signs[has_sign].tolist()}) > 1:
-        return None
-    least, choices = np.full(len(line), _BLANK, dtype=np.uint8), np.ones(len(line), dtype=np.uint8)
-    may_be_blank = np.zeros(len(line), dtype=np.bool_)
-    for begin, end, sign in zip(
-        begins.tolist(), ends.tolist(), np.where(has_sign, signs, 0).tolist(), strict=True
-    ):
-        least[begin:end], choices[begin:end] = _DIGIT
-        may_be_blank[begin : end - 1] = True
-        if sign:
-            # digits may not stand in for it, nor blanks
-            least[end - _SIGN_AT], choices[end - _SIGN_AT], may_be_blank[end - _SIGN_AT] = sign, 1, False
+    # a byte is a blank, but for what follows
+    least, choices, may_be_blank = (bytearray(byte * len(line)) for byte in (b" ", b"\1", b"\0"))
     if clock:
-        for at, char in enumerate(_CLOCK):
-            least[at], choices[at] = (char, 1) if char == ord(":") else _DIGIT
-        least[len(_CLOCK) : lead], choices[len(_CLOCK) : lead] = _ANY_VISIBLE
+        least[: len(_CLOCK)] = _CLOCK
+        choices[: len(_CLOCK)] = bytes(1 if char == ord(":") else _DIGITS for char in _CLOCK)
+        choices[len(_CLOCK) : lead] = bytes([_VISIBLE]) * (lead - len(_CLOCK))
     if cell:
-        least[slice(*cell)], choices[slice(*cell)] = _ANY_VISIBLE
+        choices[slice(*cell)] = bytes([_VISIBLE]) * (cell[1] - cell[0])
+    kept, signs = [], []
+    for begin, end in zip([front, *ends[:-1]], ends, strict=True):
+        begin = max(begin, end - _WORD)
+        least[begin:end] = b"0" * (end - begin)
+        choices[begin:end] = bytes([_DIGITS]) * (end - begin)
+        may_be_blank[begin : end - 1] = b"\1" * (end - 1 - begin)
+        digits = bytearray(_WORD - (end - begin)) + b"\x0f" * (end - begin)
+        sign_at = end - _SIGN_AT
+        signs.append(line[sign_at] if sign_at >= begin and line[sign_at] in _SIGNS else 0)
+        if signs[-1]:
+            # digits may not stand in for it, nor blanks
+            least[sign_at], choices[sign_at], may_be_blank[sign_at] = signs[-1], 1, 0
+            digits[-_SIGN_AT] = 0
+        kept.append(digits)
+    if len({*signs} - {0}) > 1:
+        return None
     # a token that began where another ends would make one of both
-    alone = [*ends[:-1].tolist(), *([lead] if clock else [])]
+    alone = [*ends[:-1], *([lead] if clock else [])]
     if cell:
         alone.append(cell[0] if name == "last" else cell[1] - 1)
-    least[alone], choices[alone], may_be_blank[alone] = _BLANK, 1, False
-    places = ends[:, None] - _WORD + np.arange(_WORD)
-    is_digit = (places >= begins[:, None]) & ~(has_sign[:, None] & (places == ends[:, None] - _SIGN_AT))
+    for at in alone:
+        least[at], choices[at], may_be_blank[at] = _BLANK, 1, 0
+    has_sign = np.array(signs, dtype=np.bool_)
     return Shape(
         size=len(line),
         clock=clock,
         name=cell,
         tokens=tokens,
-        ends=ends.tolist(),
+        ends=ends,
         has_sign=has_sign,
-        has_comma=_COMMA in signs[has_sign],
-        least=np.tile(least, _TOGETHER),
-        choices=np.tile(choices, _TOGETHER),
-        may_be_blank=np.tile(may_be_blank, _TOGETHER),
-        kept=_once_if_even(np.where(is_digit, np.uint8(0x0F), np.uint8(0)).view("<u8")),
+        least=np.frombuffer(least * _TOGETHER, dtype=np.uint8),
+        choices=np.frombuffer(choices * _TOGETHER, dtype=np.uint8),
+        may_be_blank=np.frombuffer(may_be_blank * _TOGETHER, dtype=np.bool_),
+        kept=_once_if_even(np.frombuffer(b"".join(kept), dtype="<u8")[:, None]),
         weights=_once_if_even(_WEIGHTS[has_sign.astype(np.intp)]),
     )
 

@@ -24,12 +24,16 @@ _SHARE_OF_FIGURES = 0.6
 
 
 class RepairedRow(NamedTuple):
-    """A row, the line that holds its values, and the index of its block."""
+    """A row, the line that holds its values, and the time that it names, in seconds since 1970."""
 
     line: int
-    block: int
     row: OneRow
     epoch: float
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether any of its values has two decimals."""
+        return any(cell[-3:-2] in (".", ",") for cell in self.row.cells)
 
 
 @dataclass
@@ -95,7 +99,7 @@ def _taken(found: Walk, desk: _Desk, line: int, number: int, row: OneRow, order:
         return []
     # the table's own times are the host's, so a row's own is, too, whatever zone it names
     epoch = _clock.moment(row.clock._replace(offset_s=None), order) if row.clock else np.nan
-    return [RepairedRow(where, number, row, epoch)]
+    return [RepairedRow(where, row, epoch)]
 
 
 def _is_average(found: Walk, desk: _Desk, number: int, row: OneRow) -> bool:

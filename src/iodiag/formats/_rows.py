@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.formats._body import Floats, Tokens
+from iodiag.formats._body import Tokens
 from iodiag.formats._found import CLASS, UNSEEN, Block, Walk
-from iodiag.formats._lines import Bools, Ints, Text
-from iodiag.formats._repair import RepairedRow, repaired
-from iodiag.formats._sheet import PlainRows, Sheet
-from iodiag.formats._types import Layout
+from iodiag.formats._lines import Ints, Text
+from iodiag.formats._repair import repaired
+from iodiag.formats._sheet import Rows, Sheet
 from iodiag.formats.vmstat_text import memory_columns, memory_unit_kb
-
-Words = npt.NDArray[np.object_]
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: fewer take more calls, more would leave the cache
@@ -26,31 +21,6 @@ _STRETCH = 1 << 20
 _SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _FEWEST_STRETCHES = 4
 _MOST_THREADS = min(os.cpu_count() or 1, 4)
-
-
-@dataclass
-class Rows:
-    """Rows of one layout in the order of the text.
-
-    `numbers` is rows x columns in canonical units, a column's values next to each other; `block` the index
-    of each row's block among `Walk.blocks`; `key` the place of its item's name in `names`; `seconds` the
-    row's own clock (NaN without); `epoch` its own full time, where it has one; `gaps` the blanks in front
-    of the item's name; `is_fine` marks rows whose values have two decimals; `labels` are the cells of
-    columns of words.
-    """
-
-    layout: Layout
-    lines: Ints
-    block: Ints
-    key: Ints
-    names: Sequence[str]
-    numbers: Floats
-    seconds: Floats
-    gaps: Ints
-    is_average: Bools
-    epoch: Floats
-    is_fine: Bools
-    labels: dict[str, Words] = field(default_factory=dict)
 
 
 def rows_of(found: Walk, order: str) -> list[Rows]:
@@ -208,58 +178,10 @@ def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
 
 def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:
     """The rows of a sheet, those that are no plain ones among them."""
-    plain = sheet.rows(found.text)
-    found.classes[plain.lines] = found.classes[plain.begins] = CLASS["row"]
+    found.classes[sheet.settle(found.text)] = CLASS["row"]
     is_left = found.classes[sheet.lines] == UNSEEN
-    others = repaired(found, sheet.lines[is_left].tolist(), sheet.block[is_left].tolist(), order)
-    return _merged(_plain(sheet.first.layout, plain), others)
-
-
-def _plain(layout: Layout, plain: PlainRows) -> Rows:
-    return Rows(
-        layout=layout,
-        lines=plain.lines,
-        block=plain.block,
-        key=plain.key,
-        names=plain.names,
-        numbers=plain.numbers,
-        seconds=plain.seconds,
-        gaps=plain.gaps,
-        is_average=np.zeros(len(plain.lines), dtype=np.bool_),
-        epoch=plain.epoch,
-        is_fine=plain.is_fine,
-    )
-
-
-def _merged(rows: Rows, others: list[RepairedRow]) -> Rows:
-    """Plain rows and others in the order of their lines."""
-    if not others:
-        return rows
-    names = [column.column or "" for column in rows.layout.columns if column.is_label]
-    labels = [np.array([other.row.labels[i] for other in others], dtype=object) for i in range(len(names))]
-    lines = np.concatenate((rows.lines, [other.line for other in others])).astype(np.int64)
-    order = np.argsort(lines, kind="stable")
-    places = {name: place for place, name in enumerate(rows.names)}
-    keys = [places.setdefault(other.row.key, len(places)) for other in others]
-    return Rows(
-        layout=rows.layout,
-        lines=lines[order],
-        block=np.concatenate((rows.block, [other.block for other in others])).astype(np.int64)[order],
-        key=np.concatenate((rows.key, keys)).astype(np.int64)[order],
-        names=list(places),
-        numbers=np.concatenate((rows.numbers, np.array([other.row.values for other in others])))[order],
-        seconds=np.concatenate((rows.seconds, [other.row.seconds for other in others]))[order],
-        gaps=np.concatenate((rows.gaps, np.zeros(len(others), dtype=np.int64)))[order],
-        is_average=np.concatenate((rows.is_average, [bool(other.row.label) for other in others]))[order],
-        epoch=np.concatenate((rows.epoch, [other.epoch for other in others]))[order],
-        is_fine=np.concatenate((rows.is_fine, [_is_fine(other) for other in others]))[order],
-        # a layout with words has no plain rows, so the others are all rows
-        labels={name: cells[order] for name, cells in zip(names, labels, strict=True) if name},
-    )
-
-
-def _is_fine(other: RepairedRow) -> bool:
-    return any(cell[-3:-2] in (".", ",") for cell in other.row.cells)
+    sheet.add(repaired(found, sheet.lines[is_left].tolist(), sheet.block[is_left].tolist(), order))
+    return sheet.rows()
 
 
 def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:

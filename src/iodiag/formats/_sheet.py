@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,12 @@ from iodiag.formats._body import Floats, Numbers, Tokens
 from iodiag.formats._codes import factorized
 from iodiag.formats._found import Block
 from iodiag.formats._lines import Bools, Ints, Text
+from iodiag.formats._repair import RepairedRow
 from iodiag.formats._row import bare_name, is_fraction, is_item
+from iodiag.formats._types import Layout
 from iodiag.model.units import KB_PER_BYTE
+
+Words = npt.NDArray[np.object_]
 
 _MOST_SHAPES = 8  # of rows besides the commonest; each is looked for among the lines that are left
 _FEWEST_ALIKE = 32
@@ -25,12 +30,22 @@ _LONGEST_NAME = 24  # longer ones are compared one by one
 _WORD = 8
 _SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NO_NAME = -1
+_LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
 _TIME_WIDTH = 8  # 12:24:01
 
 
-class PlainRows(NamedTuple):
-    """What Rows has of plain rows."""
+@dataclass
+class Rows:
+    """Rows of one layout in the order of the text.
 
+    `numbers` is rows x columns in canonical units, a column's values next to each other; `block` the index
+    of each row's block among `Walk.blocks`; `key` the place of its item's name in `names`; `seconds` the
+    row's own clock (NaN without); `epoch` its own full time, where it has one; `gaps` the blanks in front
+    of the item's name; `is_fine` marks rows whose values have two decimals; `labels` are the cells of
+    columns of words.
+    """
+
+    layout: Layout
     lines: Ints
     block: Ints
     key: Ints
@@ -38,9 +53,10 @@ class PlainRows(NamedTuple):
     numbers: Floats
     seconds: Floats
     gaps: Ints
+    is_average: Bools
     epoch: Floats
     is_fine: Bools
-    begins: Ints
+    labels: dict[str, Words] = field(default_factory=dict)
 
 
 class Sheet:
@@ -74,6 +90,8 @@ class Sheet:
         self._is_last_plain = np.zeros(size, dtype=np.bool_)
         self._is_fitting = np.zeros(size, dtype=np.bool_)
         self._is_row = np.zeros(size, dtype=np.bool_)
+        self._is_average = np.zeros(size, dtype=np.bool_)
+        self._labels: dict[str, Words] = {}
 
     @property
     def has_name_above(self) -> bool:
@@ -158,7 +176,8 @@ class Sheet:
             self._is_row[here] = self._is_fitting[here] = True
             self._describe(here, shape, cells, rows.only(kept))
             places = np.delete(places, alike[kept])
-        return places
+        # an average has a word where a row has its clock
+        return places[~np.isin(text.heads[self.lines[places]], _LABELS)] if self._ahead else places
 
     def _extents(self, text: Text, places: Ints | slice) -> tuple[Ints, Ints]:
         """Where lines begin, and how long they are, up to the longest of a row and one."""
@@ -277,28 +296,55 @@ class Sheet:
             is_alike = (others == others[:, :1]).all(axis=1)
             self._usual_decimals[places] = np.where(is_alike, others[:, 0], 0)
 
-    def rows(self, text: Text) -> PlainRows:
-        """The rows that were taken, without those whose last number is cut off or whose item has no name."""
+    def settle(self, text: Text) -> Ints:
+        """Take back rows whose last number is cut off or whose item has no name; all lines of the others."""
         is_row = self._is_row & ~self._is_cut_off()
-        key, names = self._key, [""]
         if self.first.layout.key is None:
-            key = np.zeros(len(is_row), dtype=np.int64)
+            self._key, names = np.zeros(len(is_row), dtype=np.int64), [""]
         else:
-            key, names = self._named(text, is_row)
+            self._key, names = self._named(text, is_row)
             is_name = np.array([*(is_item(self.first.layout, name) for name in names), False], dtype=np.bool_)
-            is_row &= is_name[key]
-        kept = slice(None) if is_row.all() else np.flatnonzero(is_row)
-        return PlainRows(
+            is_row &= is_name[self._key]
+        self._is_row, self._names = is_row, {name: number for number, name in enumerate(names)}
+        begins = self._begin[is_row]
+        own = self.lines[is_row]
+        return own if (own == begins).all() else np.concatenate((own, begins))
+
+    def add(self, others: Sequence[RepairedRow]) -> None:
+        """Put further rows where their lines stand."""
+        if not others:
+            return
+        here = np.searchsorted(self.lines, [other.line for other in others])
+        self._is_row[here] = True
+        self._key[here] = [self._names.setdefault(other.row.key, len(self._names)) for other in others]
+        self._numbers[:, here] = np.array([other.row.values for other in others]).T
+        self._seconds[here] = [other.row.seconds for other in others]
+        self._is_average[here] = [bool(other.row.label) for other in others]
+        self._epoch[here] = [other.epoch for other in others]
+        self._is_fine[here] = [other.is_fine for other in others]
+        self._gap[here] = 0
+        words = [column.column for column in self.first.layout.columns if column.is_label]
+        for number, name in enumerate(words):
+            if name:
+                cells = self._labels[name] = np.full(len(self.lines), None, dtype=np.object_)
+                cells[here] = [other.row.labels[number] for other in others]
+
+    def rows(self) -> Rows:
+        """All rows, in the order of the text."""
+        kept = slice(None) if self._is_row.all() else np.flatnonzero(self._is_row)
+        return Rows(
+            layout=self.first.layout,
             lines=self.lines[kept],
             block=self.block[kept],
-            key=key[kept],
-            names=names,
+            key=self._key[kept],
+            names=[*self._names],
             numbers=self._numbers[:, kept].T,
             seconds=self._seconds[kept],
             gaps=self._gap[kept],
+            is_average=self._is_average[kept],
             epoch=self._epoch[kept],
             is_fine=self._is_fine[kept],
-            begins=self._begin[kept],
+            labels={name: cells[kept] for name, cells in self._labels.items()},
         )
 
     def _named(self, text: Text, is_row: Bools) -> tuple[Ints, list[str]]:

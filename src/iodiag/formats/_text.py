@@ -16,7 +16,8 @@ from iodiag.formats._found import Walk
 from iodiag.formats._frames import tables
 from iodiag.formats._headerless import adopt
 from iodiag.formats._lines import clean
-from iodiag.formats._rows import Rows, rows_of
+from iodiag.formats._rows import rows_of
+from iodiag.formats._sheet import Rows
 from iodiag.formats._times import timings
 from iodiag.formats._types import Item
 from iodiag.formats._walk import walk

@@ -14,7 +14,7 @@ from iodiag.formats._clock import DAY_S
 from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._report_times import Seconds, Shown, runs, seconds_of
-from iodiag.formats._rows import Rows
+from iodiag.formats._sheet import Rows
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
