@@ -97,7 +97,7 @@ def _frames(
         data: dict[str, Column] = {
             "source": Words.same(front.name, size),
             "line": front.numbers[rows.lines[places]],
-            "host": Words.coded(front.host_of[rows.block[places]], front.hosts),
+            "host": _hosts(front, rows.block[places]),
             "time": _time(timing, places, family in aware),
             "interval_s": timing.interval[places],
             "segment": timing.segment[places],
@@ -119,6 +119,13 @@ def _frames(
         tables[family] = Samples.of_columns(data, size)
     finished = layout.finish(tables) if layout.finish else tables
     yield from (_Frame(family, samples, is_part(layout)) for family, samples in finished.items())
+
+
+def _hosts(front: _Front, blocks: Ints) -> Words:
+    """The host of each row, by its block."""
+    if len(front.hosts) == 1:
+        return Words.same(front.hosts[0], len(blocks))
+    return Words.coded(front.host_of[blocks], front.hosts)
 
 
 def _time(timing: Timing, places: Ints | slice, is_aware: bool) -> Times:

@@ -137,20 +137,30 @@ def _spell_interrupt(item: object) -> str:
 
 
 def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
-    # Only the rows of all CPUs (item 0), which come first in a record, hold the names.
-    first = np.searchsorted(stored.record, np.arange(stored.record.max(initial=0) + 1))[stored.record]
-    names = spelled(stored.values["name"][first + stored.subitem], spell_text, stored.period)
+    names = _interrupt_names(stored)
     key = keys_of((stored.item, names.codes), stored.period)
     samples = pair(stored, key, context.seconds)
     is_sample = stored.record > 0
     names, key = names[is_sample], key[is_sample]
     rate = samples.rate("intr/s")
-    kept = (samples.now.item == 0) | _ever(rate > 0, key)
-    words = {
-        "interrupt": names[kept],
-        "cpu": spelled(samples.now.item, spell_cpu, samples.now.period)[kept],
-    }
-    yield table(section.family, samples.take(kept), {"interrupts_per_s": rate[kept]}, words)
+    item = samples.now.item
+    kept = np.flatnonzero((item == 0) | _ever(rate > 0, key))
+    words = {"interrupt": names[kept], "cpu": spelled(item, spell_cpu, samples.now.period)[kept]}
+    numbers = {"interrupts_per_s": rate[kept]}
+    yield Rows(section.family, samples.now.record[kept], samples.seconds[kept], numbers, words)
+
+
+def _interrupt_names(stored: Stored) -> Words:
+    """The name of each structure: only those of all CPUs (item 0), which come first in a record, hold it."""
+    period, stored_names = stored.period, stored.values["name"]
+    if period:
+        subitems = int(stored.subitem[:period].max()) + 1
+        in_record = stored_names.reshape(-1, period)[:, :subitems]
+        if (in_record == in_record[:1]).all():
+            first = spelled(stored_names[:subitems], spell_text)
+            return first[np.tile(stored.subitem[:period], len(stored_names) // period)]
+    first_of = np.searchsorted(stored.record, np.arange(stored.record.max(initial=0) + 1))
+    return spelled(stored_names[first_of[stored.record] + stored.subitem], spell_text, period)
 
 
 def _ever(holds: Bools, key: Ints) -> Bools:

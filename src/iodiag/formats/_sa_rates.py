@@ -82,11 +82,7 @@ def gather(
     data: bytes, segment: Segment, position: int, activity: Activity, view: np.dtype[np.void]
 ) -> Stored:
     """All structures of the activity at this position in the list of activities."""
-    counts = [run.counts[position] * activity.subitems for run in segment.runs]
-    record = np.repeat(np.arange(len(segment)), np.repeat(counts, [len(run.time) for run in segment.runs]))
-    order = np.concatenate(
-        [np.tile(np.arange(count), len(run.time)) for run, count in zip(segment.runs, counts, strict=True)]
-    )
+    counts = tuple(run.counts[position] * activity.subitems for run in segment.runs)
     parts = [
         # copied as bare bytes: numpy copies structures field by field
         np.ndarray(
@@ -100,6 +96,7 @@ def gather(
         if count
     ]
     values = np.concatenate(parts).view(view) if parts else np.empty(0, dtype=view)
+    record, order = segment.places(counts)
     period = counts[0] if len(set(counts)) == 1 else 0
     if activity.subitems == 1:
         return Stored(values, record, order, np.zeros_like(order), period)

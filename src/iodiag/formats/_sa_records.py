@@ -83,9 +83,19 @@ class Segment:
     cpus: int | None
     seconds_of_day: int
     runs: list[Run] = field(default_factory=list)
+    _places: dict[tuple[int, ...], tuple[Ints, Ints]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return sum(len(run.time) for run in self.runs)
+
+    def places(self, counts: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """The record of each structure and its place there, by how many each record of a run has."""
+        if counts not in self._places:
+            sizes = [len(run.time) for run in self.runs]
+            orders = [np.tile(np.arange(count), size) for count, size in zip(counts, sizes, strict=True)]
+            record = np.repeat(np.arange(len(self)), np.repeat(counts, sizes))
+            self._places[counts] = record, np.concatenate(orders)
+        return self._places[counts]
 
     @cached_property
     def offset(self) -> Ints:
