@@ -66,7 +66,7 @@ def test_times_are_those_of_pandas(seconds, is_moment):
     expected = pd.to_datetime(pd.Series(known), unit="s").astype("datetime64[ns]")
     if is_moment:
         expected = expected.dt.tz_localize("UTC")
-    found = times.in_pandas()
+    found = pd.Series(times.in_pandas())
     assert found.dtype == expected.dtype
     assert found.isna().tolist() == expected.isna().tolist()
     off = (found - expected).dropna().dt.total_seconds().abs()

@@ -124,13 +124,13 @@ def _compare(times: Times, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
     A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
     """
     local = times.in_pandas()
-    if local.dt.tz is not None:
-        local = local.dt.tz_localize(None)
+    if local.tz is not None:
+        local = local.tz_localize(None)
     if bound.year == 1970:
-        seconds = (local - local.dt.normalize()).dt.total_seconds()
+        seconds = (local - local.normalize()).total_seconds()
         difference = seconds - (bound - bound.normalize()).total_seconds()
     else:
-        difference = (local - bound).dt.total_seconds()
+        difference = (local - bound).total_seconds()
     return np.asarray(np.sign(difference.fillna(-np.inf).to_numpy(dtype=np.float64)))
 
 

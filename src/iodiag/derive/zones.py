@@ -23,14 +23,14 @@ def in_zone(table: Samples, tz: str | None) -> Samples:
     if tz is None:
         return table
     times = table["time"].in_pandas()
-    if times.dt.tz is not None:
-        zoned = times.dt.tz_convert(tz)
+    if times.tz is not None:
+        zoned = times.tz_convert(tz)
     else:
-        zoned = times.dt.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
+        zoned = times.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
         if "clock" in table:
             is_moment = table["clock"] == "UTC"
-            zoned = zoned.where(~is_moment, times.dt.tz_localize("UTC").dt.tz_convert(tz))
-    moved = table.with_columns(time=Times.of_pandas(zoned))
+            zoned = zoned.where(~is_moment, times.tz_localize("UTC").tz_convert(tz))
+    moved = table.with_columns(time=Times.of_pandas(zoned.to_series()))
     return moved.only(name for name in moved.names if name != "clock")
 
 

@@ -165,37 +165,19 @@ def shape_of(line: bytes, columns: int, clock: int, name: Literal["first", "last
     front = cell[1] if cell and name == "first" else lead  # where the first number may begin
     if ends[0] < max(_WORD, front + 2) or (cell and not 2 <= cell[1] - cell[0] <= _WIDEST_NAME):
         return None
-    # a byte is a blank, but for what follows
-    least, choices, may_be_blank = (bytearray(byte * len(line)) for byte in (b" ", b"\1", b"\0"))
-    if clock:
-        least[: len(_CLOCK)] = _CLOCK
-        choices[: len(_CLOCK)] = bytes(1 if char == ord(":") else _DIGITS for char in _CLOCK)
-        choices[len(_CLOCK) : lead] = bytes([_VISIBLE]) * (lead - len(_CLOCK))
-    if cell:
-        choices[slice(*cell)] = bytes([_VISIBLE]) * (cell[1] - cell[0])
-    kept, signs = [], []
-    for begin, end in zip([front, *ends[:-1]], ends, strict=True):
-        begin = max(begin, end - _WORD)
-        least[begin:end] = b"0" * (end - begin)
-        choices[begin:end] = bytes([_DIGITS]) * (end - begin)
-        may_be_blank[begin : end - 1] = b"\1" * (end - 1 - begin)
-        digits = bytearray(_WORD - (end - begin)) + b"\x0f" * (end - begin)
-        sign_at = end - _SIGN_AT
-        signs.append(line[sign_at] if sign_at >= begin and line[sign_at] in _SIGNS else 0)
-        if signs[-1]:
-            # digits may not stand in for it, nor blanks
-            least[sign_at], choices[sign_at], may_be_blank[sign_at] = signs[-1], 1, 0
-            digits[-_SIGN_AT] = 0
-        kept.append(digits)
-    if len({*signs} - {0}) > 1:
+    numbers = [
+        _number(line, max(begin, end - _WORD), end)
+        for begin, end in zip([front, *ends[:-1]], ends, strict=True)
+    ]
+    if len({number.sign for number in numbers} - {0}) > 1:
         return None
     # a token that began where another ends would make one of both
     alone = [*ends[:-1], *([lead] if clock else [])]
     if cell:
         alone.append(cell[0] if name == "last" else cell[1] - 1)
-    for at in alone:
-        least[at], choices[at], may_be_blank[at] = _BLANK, 1, 0
-    has_sign = np.array(signs, dtype=np.bool_)
+    least, choices, may_be_blank = _template(len(line), lead, cell, numbers, alone)
+    kept = b"".join(number.kept.rjust(_WORD, b"\0") for number in numbers)
+    has_sign = np.array([number.sign > 0 for number in numbers])
     return Shape(
         size=len(line),
         clock=clock,
@@ -206,9 +188,54 @@ def shape_of(line: bytes, columns: int, clock: int, name: Literal["first", "last
         least=np.frombuffer(least * _TOGETHER, dtype=np.uint8),
         choices=np.frombuffer(choices * _TOGETHER, dtype=np.uint8),
         may_be_blank=np.frombuffer(may_be_blank * _TOGETHER, dtype=np.bool_),
-        kept=_once_if_even(np.frombuffer(b"".join(kept), dtype="<u8")[:, None]),
+        kept=_once_if_even(np.frombuffer(kept, dtype="<u8")[:, None]),
         weights=_once_if_even(_WEIGHTS[has_sign.astype(np.intp)]),
     )
+
+
+class _Number(NamedTuple):
+    """Where a number may begin, where it ends, its decimal sign (0: none), and what is kept of its bytes."""
+
+    begin: int
+    end: int
+    sign: int
+    kept: bytes
+
+
+def _number(line: bytes, begin: int, end: int) -> _Number:
+    kept = b"\x0f" * (end - begin)
+    sign = line[end - _SIGN_AT] if end - _SIGN_AT >= begin else 0
+    if sign not in _SIGNS:
+        return _Number(begin, end, 0, kept)
+    return _Number(begin, end, sign, kept[:-_SIGN_AT] + b"\0" + kept[-DECIMALS:])
+
+
+def _template(
+    size: int, lead: int, cell: tuple[int, int] | None, numbers: Sequence[_Number], alone: Sequence[int]
+) -> tuple[bytearray, bytearray, bytearray]:
+    """The least byte in each place of a row, how many choices there are, and where a blank may stand besides.
+
+    It is a blank but for the clock, which ends at `lead`, the cell of the name and the numbers; and where
+    it has to stand `alone` between them.
+    """
+    least, choices, may_be_blank = (bytearray(byte * size) for byte in (b" ", b"\1", b"\0"))
+    if lead:
+        least[: len(_CLOCK)] = _CLOCK
+        choices[: len(_CLOCK)] = bytes(1 if char == ord(":") else _DIGITS for char in _CLOCK)
+        choices[len(_CLOCK) : lead] = bytes([_VISIBLE]) * (lead - len(_CLOCK))
+    if cell:
+        choices[slice(*cell)] = bytes([_VISIBLE]) * (cell[1] - cell[0])
+    for begin, end, sign, _ in numbers:
+        least[begin:end] = b"0" * (end - begin)
+        choices[begin:end] = bytes([_DIGITS]) * (end - begin)
+        may_be_blank[begin : end - 1] = b"\1" * (end - 1 - begin)
+        if sign:
+            # digits may not stand in for it, nor blanks
+            at = end - _SIGN_AT
+            least[at], choices[at], may_be_blank[at] = sign, 1, 0
+    for at in alone:
+        least[at], choices[at], may_be_blank[at] = _BLANK, 1, 0
+    return least, choices, may_be_blank
 
 
 def _once_if_even(rows: Eights) -> Eights:

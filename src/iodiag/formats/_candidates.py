@@ -14,11 +14,10 @@ from iodiag.formats._lines import LONGEST_LINE, Bools, Ints, Text
 
 _FEW_LINES = 20_000
 _LONGEST_CLOCK = 40
-_TAIL = 10
+_TAIL = 8
 _STRETCH = 1 << 19
 
 _NUMBERS_FOLLOW = re.compile(rb"\d\S{0,30}[ \t]+(?:[AP]M[ \t]+)?\d[\d.,]*[ \t]+\d[\d.,]*[ \t]")
-_THREE_WORDS = re.compile(rb"\S+[ \t]+\S+[ \t]+\S")
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -29,7 +28,7 @@ def candidates(text: Text) -> Ints:
 
     In a long text a line is left out when the line above is not blank and either a line with the
     same first eight bytes is row-like (its second token is a number), or it begins with a digit, has
-    three tokens or more, and has numbers next or no letter, slash or per cent sign in its last ten
+    three tokens or more, and has numbers next or no letter, slash or per cent sign in its last eight
     bytes: headers always end in a word. A comment of sar, which may end in anything, is found by its COM.
     """
     if len(text) <= _FEW_LINES:
@@ -59,12 +58,12 @@ def _needs_look(text: Text, lines: Ints) -> Bools:
     sizes = ends - text.starts[lines]
     result: Bools = sizes < _TAIL
     long = np.flatnonzero(~result)
-    result[long] = _has_word(text.eights[ends[long] - 8]) | _has_word(text.eights[ends[long] - _TAIL])
+    result[long] = _has_word(text.eights[ends[long] - _TAIL])
     # rows may end in a name: that of a file system, or of a device with sar -p
     ending_in_words = np.flatnonzero(result)
     result[ending_in_words] = _lacks(text, lines[ending_in_words], _NUMBERS_FOLLOW)
     short = np.flatnonzero(~result & (sizes <= _LONGEST_CLOCK))
-    result[short] = _lacks(text, lines[short], _THREE_WORDS)
+    result[short] = ~_has_three_words(text, lines[short])
     for place in np.flatnonzero(~result & (text.bytes[ends - 1] <= 32)).tolist():
         words = text.words(int(lines[place]))
         result[place] = len(words) < 3 or not is_number(words[-1])
@@ -75,6 +74,24 @@ def _lacks(text: Text, lines: Ints, beginning: re.Pattern[bytes]) -> list[bool]:
     """Which lines do not begin as a pattern says."""
     edges = zip(text.starts[lines].tolist(), text.ends[lines].tolist(), strict=True)
     return [not beginning.match(text.data, first, last) for first, last in edges]
+
+
+def _has_three_words(text: Text, lines: Ints) -> Bools:
+    """Which of some short lines are three words or more and nothing odd."""
+    result = np.zeros(len(lines), dtype=np.bool_)
+    starts = text.starts[lines]
+    # those at the very end are looked at
+    inside = np.flatnonzero(starts <= len(text.data) - _LONGEST_CLOCK)
+    if not len(inside):
+        return result
+    shape = (len(text.data) - _LONGEST_CLOCK + 1, _LONGEST_CLOCK)
+    chars = np.ndarray(shape, np.uint8, text.data, strides=(1, 1))[starts[inside]]
+    is_own = np.arange(_LONGEST_CLOCK) < (text.ends[lines[inside]] - starts[inside])[:, None]
+    is_solid = (chars > ord(" ")) & is_own
+    begins = np.count_nonzero(is_solid[:, 1:] & ~is_solid[:, :-1], axis=1)
+    is_odd = ((chars < ord(" ")) & (chars != ord("\t")) & is_own).any(axis=1)
+    result[inside] = is_solid[:, 0] & (begins >= 2) & ~is_odd
+    return result
 
 
 def _has_word(eights: npt.NDArray[np.uint64]) -> Bools:

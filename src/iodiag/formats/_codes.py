@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.formats._lines import Ints, Text
+
 _FEW = 4096
+_LONGEST_NAME = 24  # in bytes; longer ones are compared one by one
+_WORD = 8
+_SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 
 def factorized(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -26,3 +31,34 @@ def factorized(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDAr
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     return rank[codes], first[order]
+
+
+def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
+    """Codes and distinct words of many tokens that repeat, by their offsets."""
+    widths = ends - starts
+    if not len(widths):
+        return np.empty(0, dtype=np.int64), []
+    if int(widths.max()) <= _LONGEST_NAME and int(starts[-1]) + _LONGEST_NAME <= len(text.data):
+        parts = [_part(text, starts, widths, n) for n in range(-(-int(widths.max()) // _WORD))]
+        mixed = parts[0]
+        for part, odd in zip(parts[1:], _SPREAD, strict=False):
+            mixed = mixed ^ (part * odd)
+        codes, where = factorized(mixed)
+        if all((part == part[where][codes]).all() for part in parts):
+            edges = zip(starts[where].tolist(), ends[where].tolist(), strict=True)
+            return codes, [text.data[a:b].decode("utf-8", "replace") for a, b in edges]
+    words: dict[bytes, int] = {}
+    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+    codes = np.array([words.setdefault(text.data[a:b], len(words)) for a, b in pairs], dtype=np.int64)
+    return codes, [word.decode("utf-8", "replace") for word in words]
+
+
+def _part(text: Text, starts: Ints, widths: Ints, number: int) -> npt.NDArray[np.uint64]:
+    """Eight bytes of each token, zeros behind its end."""
+    chars = text.eights[starts + number * _WORD]
+    missing = np.clip((number + 1) * _WORD - widths, 0, _WORD)
+    bits = (missing << 3).astype(np.uint64)
+    # a shift by all 64 bits is undefined, so it takes two
+    half = bits >> np.uint64(1)
+    result: npt.NDArray[np.uint64] = (chars << half << half) >> half >> half
+    return result

@@ -10,7 +10,7 @@ import numpy as np
 from iodiag.formats._found import Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._row import is_kernel_name
-from iodiag.formats._sheet import Rows
+from iodiag.formats._sheet import Rows, together
 from iodiag.formats._times import Timing
 from iodiag.formats.iostat_text import is_part
 from iodiag.model.capture import SampleTable
@@ -81,9 +81,8 @@ def _families(rows: Rows) -> list[str]:
 
 
 def _places(rows: Rows, is_average: bool) -> Ints | slice:
-    """Which rows are samples, or averages; a slice where all are, as taking that copies nothing."""
-    wanted = rows.is_average == is_average
-    return slice(None) if wanted.all() else np.flatnonzero(wanted)
+    """Which rows are samples, or averages; as a slice where they stand together: that copies nothing."""
+    return together(np.flatnonzero(rows.is_average == is_average))
 
 
 def _frames(

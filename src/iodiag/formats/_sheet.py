@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats import _clock
 from iodiag.formats._aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats._body import Floats, Numbers, Tokens
-from iodiag.formats._codes import factorized
+from iodiag.formats._codes import words_at
 from iodiag.formats._found import Block
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow
 from iodiag.formats._row import bare_name, is_fraction, is_item
+from iodiag.formats._row_clocks import row_clocks, tail_clocks
 from iodiag.formats._types import Layout
 from iodiag.model.units import KB_PER_BYTE
 
@@ -26,12 +26,8 @@ Words = npt.NDArray[np.object_]
 _MOST_SHAPES = 8  # of rows besides the commonest; each is looked for among the lines that are left
 _FEWEST_ALIKE = 32
 _LONGEST_ROW = 1000  # in bytes
-_LONGEST_NAME = 24  # longer ones are compared one by one
-_WORD = 8
-_SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _NO_NAME = -1
 _LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
-_TIME_WIDTH = 8  # 12:24:01
 
 
 @dataclass
@@ -119,10 +115,10 @@ class Sheet:
         seconds = epoch = None
         is_timed: Bools = np.ones(len(at), dtype=np.bool_)
         if ahead:
-            seconds = _row_clocks(text, tokens, at[:, None] + np.arange(ahead))
+            seconds = row_clocks(text, tokens, at[:, None] + np.arange(ahead))
             is_timed = ~np.isnan(seconds)
         elif layout.clock == "tail":
-            epoch = _tail_clocks(tokens, at[:, None] + np.arange(width - 2, width))
+            epoch = tail_clocks(tokens, at[:, None] + np.arange(width - 2, width))
             is_timed = ~np.isnan(epoch)
         here, is_good = self._put(places, begins, printed, is_timed)
         if seconds is not None:
@@ -243,7 +239,7 @@ class Sheet:
                 begins[is_good],
                 is_fine[is_good],
             )
-        here = _together(places)
+        here = together(places)
         self._numbers[:, here] = values.T
         self._is_row[here], self._begin[here], self._is_fine[here] = True, begins, is_fine
         self._key[here] = _NO_NAME
@@ -379,79 +375,7 @@ class Sheet:
         return (last < np.maximum(most, self._usual_decimals)) & self._is_last_plain
 
 
-def _together(places: Ints) -> Ints | slice:
+def together(places: Ints) -> Ints | slice:
     """Places as a slice where they are neighbours: that takes a fraction of the time."""
     is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
     return slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
-
-
-def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
-    """Codes and distinct words of many tokens that repeat, by their offsets."""
-    widths = ends - starts
-    if not len(widths):
-        return np.empty(0, dtype=np.int64), []
-    if int(widths.max()) <= _LONGEST_NAME and int(starts[-1]) + _LONGEST_NAME <= len(text.data):
-        parts = [_part(text, starts, widths, n) for n in range(-(-int(widths.max()) // _WORD))]
-        mixed = parts[0]
-        for part, odd in zip(parts[1:], _SPREAD, strict=False):
-            mixed = mixed ^ (part * odd)
-        codes, where = factorized(mixed)
-        if all((part == part[where][codes]).all() for part in parts):
-            edges = zip(starts[where].tolist(), ends[where].tolist(), strict=True)
-            return codes, [text.data[a:b].decode("utf-8", "replace") for a, b in edges]
-    words: dict[bytes, int] = {}
-    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-    codes = np.array([words.setdefault(text.data[a:b], len(words)) for a, b in pairs], dtype=np.int64)
-    return codes, [word.decode("utf-8", "replace") for word in words]
-
-
-def _part(text: Text, starts: Ints, widths: Ints, number: int) -> npt.NDArray[np.uint64]:
-    """Eight bytes of each token, zeros behind its end."""
-    chars = text.eights[starts + number * _WORD]
-    missing = np.clip((number + 1) * _WORD - widths, 0, _WORD)
-    bits = (missing << 3).astype(np.uint64)
-    # a shift by all 64 bits is undefined, so it takes two
-    half = bits >> np.uint64(1)
-    result: npt.NDArray[np.uint64] = (chars << half << half) >> half >> half
-    return result
-
-
-def _row_clocks(text: Text, tokens: Tokens, index: Ints) -> Floats:
-    """Seconds of the day of each row's first tokens; NaN where they are no clock."""
-    starts, widths = tokens.starts[index[:, 0]], tokens.ends[index[:, 0]] - tokens.starts[index[:, 0]]
-    if index.shape[1] <= 2 and (widths == _TIME_WIDTH).all():
-        seconds = _seconds(text, starts)
-        if index.shape[1] == 1:
-            return seconds
-        halves, words = words_at(text, tokens.starts[index[:, 1]], tokens.ends[index[:, 1]])
-        if {*words} <= {"AM", "PM"}:
-            is_pm = np.array([word == "PM" for word in words])[halves]
-            hours = np.floor(seconds / 3600)
-            return np.where(hours <= 24, seconds + 3600 * (hours % 12 + 12 * is_pm - hours), np.nan)
-    codes, tables = zip(*(words_at(text, tokens.starts[at], tokens.ends[at]) for at in index.T), strict=True)
-    distinct, inverse = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-    known = [
-        _clock.parse_time(" ".join(words[code] for words, code in zip(tables, codes, strict=True)))
-        for codes in distinct.tolist()
-    ]
-    table = np.array([np.nan if seconds is None else seconds for seconds in known])
-    result: Floats = table[inverse.ravel()]
-    return result
-
-
-def _seconds(text: Text, starts: Ints) -> Floats:
-    """Seconds of the day of eight bytes from some offsets on; NaN where they are no 12:24:01."""
-    chars = text.eights[starts].view(np.uint8).reshape(-1, _TIME_WIDTH)
-    digits = chars[:, [0, 1, 3, 4, 6, 7]] - np.uint8(48)
-    is_clock = (digits <= 9).all(axis=1) & (chars[:, 2] == ord(":")) & (chars[:, 5] == ord(":"))
-    is_clock &= digits[:, 2] <= 5
-    seconds = digits.astype(np.float64) @ np.array([36000.0, 3600.0, 600.0, 60.0, 10.0, 1.0])
-    is_clock &= (digits[:, 4] * np.uint8(10) + digits[:, 5] <= 61) & (digits[:, 0] * 10 + digits[:, 1] <= 24)
-    return np.where(is_clock, seconds, np.nan)
-
-
-def _tail_clocks(tokens: Tokens, index: Ints) -> Floats:
-    """The time behind each row's values, in seconds since 1970 as if it were UTC; NaN where none is."""
-    dates, times = tokens.words(index[:, 0]), tokens.words(index[:, 1])
-    pairs = (_clock.parse_line(" ".join(pair)) for pair in zip(dates, times, strict=True))
-    return np.array([_clock.moment(clock, "mdy") for clock in pairs])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from iodiag.formats._body import Floats
 from iodiag.formats._clock import DAY_S
 from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
+from iodiag.formats._report_numbers import report_numbers
 from iodiag.formats._report_times import Seconds, Shown, runs, seconds_of
 from iodiag.formats._sheet import Rows
 
@@ -58,12 +59,22 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     calendar_of = _calendars(found.blocks, segment_of)
     gap_of = np.cumsum(found.blocks.each(lambda block: block.is_resumed, np.bool_))
     result = []
+    alike: dict[Hashable, Timing] = {}
     for rows in all_rows:
         timing = _empty(segment_of[rows.block])
         if rows.layout.clock == "row":
-            # rows below something else begin a new stretch: nothing is known of the time between
-            stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
-            _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
+            # all sections of one sar have the same clocks
+            key = _clocks_of(found.blocks, rows)
+            if key is not None and key in alike:
+                other = alike[key]
+                timing.local[:], timing.interval[:] = other.local, other.interval
+                timing.is_dated[:] = other.is_dated
+            else:
+                # rows below something else begin a new stretch: nothing is known of the time between
+                stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
+                _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
+                if key is not None:
+                    alike[key] = timing
         elif rows.layout.clock == "tail":
             _by_tail(rows, timing)
         else:
@@ -71,7 +82,9 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
             if found.text.stamps:
                 _by_stamp(found, rows, timing, order)
         result.append(timing)
-    _count_reports(found, all_rows, result)
+    numbers = report_numbers(found.blocks, all_rows, [(t.segment, t.local) for t in result])
+    for timing, report in zip(result, numbers, strict=True):
+        timing.report = report
     origins = {origin.index: origin for origin in found.origins}
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
@@ -79,6 +92,15 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
             parts = [_Part.of(rows, timing, number) for rows, timing in group]
             _finish(found, origins[number], [part for part in parts if part.size], order)
     return result
+
+
+def _clocks_of(blocks: Blocks, rows: Rows) -> Hashable:
+    """All that the times of rows below one header follow from; None for rows below several."""
+    if not (rows.block == rows.block[:1]).all():
+        return None
+    block = blocks[rows.block[0]]
+    clocks = rows.seconds.tobytes(), rows.is_average.tobytes()
+    return rows.layout.format, block.origin.index, block.clock, block.is_resumed, clocks
 
 
 def _empty(segment: Ints) -> Timing:
@@ -111,21 +133,30 @@ def levels(numbers: Ints) -> list[int]:
 def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints) -> None:
     """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
     samples = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
-    for run in runs(calendar[samples]):
-        here = samples[run]
-        first = blocks[rows.block[here[0]]]
+    if not len(samples):
+        return
+    # the rows of a sample stand together, and one of them tells the time of all
+    block, shown = rows.block[samples], rows.seconds[samples]
+    is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
+    at, block, shown = samples[is_first], block[is_first], shown[is_first]
+    local, is_dated = np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
+    for run in runs(calendar[at]):
+        first = blocks[block[run.start]]
         base = _base_day(first.origin, order)
         began = first.clock.seconds if first.clock else None
-        seconds = np.empty(len(here))
-        for once in runs(_passes(blocks, rows.block[here], rows.seconds[here])):
-            seconds[once] = _clock.unroll_midnight(rows.seconds[here[once]])
+        seconds = np.empty(run.stop - run.start)
+        for once in runs(_passes(blocks, block[run], shown[run])):
+            seconds[once] = _clock.unroll_midnight(shown[run][once])
             if began is not None and began - seconds[once][0] > DAY_S / 2:
                 seconds[once] += DAY_S  # the header's clock is still the day before
-        timing.local[here] = seconds + (0.0 if np.isnan(base) else base)
-        timing.is_dated[here] = not np.isnan(base)
-    for run in runs(stretch[samples]):
-        here = samples[run]
-        timing.interval[here] = _row_intervals(blocks[rows.block[here[0]]], timing.local[here])
+        local[run] = seconds + (0.0 if np.isnan(base) else base)
+        is_dated[run] = not np.isnan(base)
+    interval = np.empty(len(at))
+    for run in runs(stretch[at]):
+        interval[run] = _row_intervals(blocks[block[run.start]], local[run])
+    own = np.cumsum(is_first) - 1
+    timing.local[samples], timing.interval[samples] = local[own], interval[own]
+    timing.is_dated[samples] = is_dated[own]
 
 
 def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
@@ -219,67 +250,6 @@ def _seconds_of(found: Walk, shown: Shown, block: Ints, order: str) -> Seconds:
     segment = found.blocks.each(lambda block: block.origin.index, np.int64)[block]
     midnight = found.blocks.each(lambda block: _base_day(block.origin, order), np.float64)[block]
     return seconds_of(shown, segment, midnight, order)
-
-
-def _count_reports(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> None:
-    """Number the reports of every segment from 0, the same across its tables.
-
-    With a clock in every row, a report is one time. Else it is one header's block, and each
-    repetition of a device below the same header is a further report.
-    """
-    keys, begins = [], []
-    for rows, timing in zip(all_rows, all_timings, strict=True):
-        first, has_time = found.blocks.report[rows.block].astype(np.float64), np.zeros(1, dtype=np.bool_)
-        if rows.layout.clock == "row":
-            first = np.where(np.isnan(timing.local), -1.0, timing.local)
-            has_time = ~np.isnan(timing.local) | rows.is_average
-        nth = np.zeros(len(first), dtype=np.int64) if has_time.all() else _occurrence(rows)
-        nth = np.where(has_time, 0, nth)
-        parts = (timing.segment, first, nth)
-        is_new = np.ones(len(first), dtype=np.bool_)
-        is_new[1:] = np.logical_or.reduce([part[1:] != part[:-1] for part in parts])
-        # rows of one report stand together, so one of each such run is ranked
-        is_new[1:] |= rows.is_average[1:] != rows.is_average[:-1]
-        begins.append(is_new)
-        keys.append(np.stack([part[is_new] for part in parts], axis=1))
-    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
-        places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]
-        whole = np.concatenate([keys[i] for i in places])
-        is_sample = ~np.concatenate([all_rows[i].is_average[begins[i]] for i in places])
-        report = np.zeros(len(whole), dtype=np.int64)
-        report[is_sample] = _ranks(whole[is_sample])
-        ends = np.cumsum([len(keys[i]) for i in places]).tolist()
-        for i, end in zip(places, ends, strict=True):
-            all_timings[i].report = report[end - len(keys[i]) : end][np.cumsum(begins[i]) - 1]
-
-
-def _ranks(keys: Floats) -> Ints:
-    """The place of each row among the distinct ones of its segment (the first column), in their order."""
-    if not len(keys):
-        return np.empty(0, dtype=np.int64)
-    order = np.lexsort(keys.T[::-1])
-    steps = np.diff(keys[order], axis=0)
-    is_new = np.concatenate(([False], (steps != 0).any(axis=1)))
-    is_segment = np.concatenate(([True], steps[:, 0] != 0))
-    number = np.cumsum(is_new)
-    first = number[np.flatnonzero(is_segment)]
-    result = np.empty(len(keys), dtype=np.int64)
-    result[order] = number - first[np.cumsum(is_segment) - 1]
-    return result
-
-
-def _occurrence(rows: Rows) -> Ints:
-    """How often each row's key has stood in its block before."""
-    pairs = rows.block * len(rows.names) + rows.key
-    counts = np.zeros(len(pairs), dtype=np.int64)
-    # most often a report's rows stand in the order of the first report's
-    if (pairs[1:] > pairs[:-1]).all():
-        return counts
-    order = np.argsort(pairs, kind="stable")
-    ordered = pairs[order]
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    counts[order] = np.arange(len(pairs)) - np.repeat(begins, np.diff(np.append(begins, len(pairs))))
-    return counts
 
 
 class _Part(NamedTuple):

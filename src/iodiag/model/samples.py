@@ -231,8 +231,10 @@ def _column(column: pd.Series) -> Column:
 
 def _in_pandas(column: Column) -> Any:
     """A column for a DataFrame, which may be written to."""
-    if isinstance(column, Words | Times):
+    if isinstance(column, Words):
         return column.in_pandas()
+    if isinstance(column, Times):
+        return column.in_pandas().array
     return column if column.flags.writeable else column.copy()
 
 

@@ -87,7 +87,7 @@ class Times:
         """What a clock in the zone shows at these times."""
         if self.zone is None or self.zone is UTC:
             return self.stamps
-        return self.in_pandas().dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
+        return self.in_pandas().tz_localize(None).to_numpy(dtype="datetime64[ns]")
 
     def take(self, places: Places) -> Times:
         """The times of some rows."""
@@ -126,12 +126,12 @@ class Times:
         """One part below the other; all are of one zone."""
         return cls(np.concatenate([part.stamps for part in parts]), parts[0].zone)
 
-    def in_pandas(self) -> pd.Series[pd.Timestamp]:
+    def in_pandas(self) -> pd.DatetimeIndex:
         """The times as pandas has them."""
         import pandas as pd
 
-        times: pd.Series[pd.Timestamp] = pd.Series(self.stamps, copy=False)
         if self.zone is None:
-            return times
-        moments = times.dt.tz_localize("UTC")
-        return moments if self.zone is UTC else moments.dt.tz_convert(self.zone)
+            return pd.DatetimeIndex(self.stamps)
+        # a Series would take six times as long
+        moments = pd.DatetimeIndex(self.stamps, tz=UTC)
+        return moments if self.zone is UTC else moments.tz_convert(self.zone)

@@ -1,0 +1,102 @@
+"""The reports of a text, counted the same way across all its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.formats._body import Floats
+from iodiag.formats._found import Blocks
+from iodiag.formats._lines import Ints
+from iodiag.formats._sheet import Rows
+
+_MOST_COMPARED = 8
+
+
+def report_numbers(
+    blocks: Blocks, all_rows: Sequence[Rows], clocks: Sequence[tuple[Ints, Floats]]
+) -> list[Ints]:
+    """The report of every row, counted from 0 in each segment, the same across its tables.
+
+    `clocks` are the segment and the time of the rows of each Rows.
+
+    With a clock in every row, a report is one time. Else it is one header's block, and each
+    repetition of a device below the same header is a further report.
+    """
+    keys, begins = [], []
+    for rows, (segment, local) in zip(all_rows, clocks, strict=True):
+        first, has_time = blocks.report[rows.block].astype(np.float64), np.zeros(1, dtype=np.bool_)
+        if rows.layout.clock == "row":
+            first = np.where(np.isnan(local), -1.0, local)
+            has_time = ~np.isnan(local) | rows.is_average
+        nth = np.zeros(len(first), dtype=np.int64) if has_time.all() else _occurrence(rows)
+        nth = np.where(has_time, 0, nth)
+        parts = (segment, first, nth)
+        is_new = np.ones(len(first), dtype=np.bool_)
+        is_new[1:] = np.logical_or.reduce([part[1:] != part[:-1] for part in parts])
+        # rows of one report stand together, so one of each such run is ranked
+        is_new[1:] |= rows.is_average[1:] != rows.is_average[:-1]
+        begins.append(is_new)
+        keys.append(np.stack([part[is_new] for part in parts], axis=1))
+    result: list[Ints] = [np.empty(0, dtype=np.int64) for _ in all_rows]
+    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
+        places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]
+        is_sample = {i: ~all_rows[i].is_average[begins[i]] for i in places}
+        # sections of one sar have the same, and are ranked once
+        like = _first_alike([(keys[i], is_sample[i]) for i in places])
+        ranked = [i for i, other in zip(places, like, strict=True) if places[other] == i]
+        whole = np.concatenate([keys[i] for i in ranked])
+        mask = np.concatenate([is_sample[i] for i in ranked])
+        report = np.zeros(len(whole), dtype=np.int64)
+        report[mask] = _ranks(whole[mask])
+        ends = np.cumsum([len(keys[i]) for i in ranked])
+        own = dict(zip(ranked, np.split(report, ends[:-1]), strict=True))
+        for i, other in zip(places, like, strict=True):
+            result[i] = own[places[other]][np.cumsum(begins[i]) - 1]
+    return result
+
+
+def _first_alike(groups: Sequence[Sequence[npt.NDArray[Any]]]) -> list[int]:
+    """For each group of arrays the place of one with the same; its own where none of a few before has."""
+    result: list[int] = []
+    distinct: list[int] = []
+    for place, arrays in enumerate(groups):
+        same = (
+            other for other in distinct[:_MOST_COMPARED] if all(map(np.array_equal, arrays, groups[other]))
+        )
+        result.append(next(same, place))
+        if result[-1] == place:
+            distinct.append(place)
+    return result
+
+
+def _ranks(keys: Floats) -> Ints:
+    """The place of each row among the distinct ones of its segment (the first column), in their order."""
+    if not len(keys):
+        return np.empty(0, dtype=np.int64)
+    order = np.lexsort(keys.T[::-1])
+    steps = np.diff(keys[order], axis=0)
+    is_new = np.concatenate(([False], (steps != 0).any(axis=1)))
+    is_segment = np.concatenate(([True], steps[:, 0] != 0))
+    number = np.cumsum(is_new)
+    first = number[np.flatnonzero(is_segment)]
+    result = np.empty(len(keys), dtype=np.int64)
+    result[order] = number - first[np.cumsum(is_segment) - 1]
+    return result
+
+
+def _occurrence(rows: Rows) -> Ints:
+    """How often each row's key has stood in its block before."""
+    pairs = rows.block * len(rows.names) + rows.key
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    # most often a report's rows stand in the order of the first report's
+    if (pairs[1:] > pairs[:-1]).all():
+        return counts
+    order = np.argsort(pairs, kind="stable")
+    ordered = pairs[order]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts[order] = np.arange(len(pairs)) - np.repeat(begins, np.diff(np.append(begins, len(pairs))))
+    return counts
