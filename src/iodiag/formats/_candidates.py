@@ -21,6 +21,10 @@ _NUMBERS_FOLLOW = re.compile(rb"\d\S{0,30}[ \t]+(?:[AP]M[ \t]+)?\d[\d.,]*[ \t]+\
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
+_WORD = 8
+_LAST_BYTE = np.uint64(56)
+_MARKS = np.frombuffer(b" COM \0\0\0\tCOM \0\0\0", dtype="<u8")
+_MARK_BYTES = np.uint64(0xFFFFFFFFFF)
 
 
 def candidates(text: Text) -> Ints:
@@ -54,17 +58,20 @@ def _is_row_like(line: str) -> bool:
 
 def _needs_look(text: Text, lines: Ints) -> Bools:
     """Which of some lines that begin with a digit may be a clock or a header."""
+    if len(text.data) < _TAIL:
+        return np.ones(len(lines), dtype=np.bool_)
     ends = text.ends[lines]
     sizes = ends - text.starts[lines]
-    result: Bools = sizes < _TAIL
-    long = np.flatnonzero(~result)
-    result[long] = _has_word(text.eights[ends[long] - _TAIL])
+    # of a line shorter than that, which is looked at
+    tails = text.eights[np.maximum(ends - _TAIL, 0)]
+    result = _has_word(tails)
     # rows may end in a name: that of a file system, or of a device with sar -p
     ending_in_words = np.flatnonzero(result)
     result[ending_in_words] = _lacks(text, lines[ending_in_words], _NUMBERS_FOLLOW)
     short = np.flatnonzero(~result & (sizes <= _LONGEST_CLOCK))
     result[short] = ~_has_three_words(text, lines[short])
-    for place in np.flatnonzero(~result & (text.bytes[ends - 1] <= 32)).tolist():
+    result |= sizes < _TAIL
+    for place in np.flatnonzero(~result & (tails >> _LAST_BYTE <= ord(" "))).tolist():
         words = text.words(int(lines[place]))
         result[place] = len(words) < 3 or not is_number(words[-1])
     return result
@@ -107,7 +114,9 @@ def _has_word(eights: npt.NDArray[np.uint64]) -> Bools:
 
 def _comments(text: Text) -> Iterator[int]:
     """The lines that hold the COM of a comment."""
-    for begin in range(0, len(text.data), _STRETCH):
-        for at in (begin + np.flatnonzero(text.bytes[begin : begin + _STRETCH] == ord("C"))).tolist():
-            if text.data[max(at - 1, 0) : at + 4] in (b" COM ", b"\tCOM "):
-                yield int(np.searchsorted(text.ends, at))
+    last = len(text.data) - _WORD
+    for begin in range(0, last + 1, _STRETCH):
+        at = begin + np.flatnonzero(text.bytes[begin : begin + _STRETCH] == ord("C"))
+        marks = text.eights[at[(at > 0) & (at <= last)] - 1] & _MARK_BYTES
+        for place in at[(at > 0) & (at <= last)][np.isin(marks, _MARKS)].tolist():
+            yield int(np.searchsorted(text.ends, place))

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.formats._body import Floats
 from iodiag.formats._found import Blocks
 from iodiag.formats._lines import Ints
 from iodiag.formats._sheet import Rows
-
-_MOST_COMPARED = 8
 
 
 def report_numbers(
@@ -44,32 +40,13 @@ def report_numbers(
     result: list[Ints] = [np.empty(0, dtype=np.int64) for _ in all_rows]
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]
-        is_sample = {i: ~all_rows[i].is_average[begins[i]] for i in places}
-        # sections of one sar have the same, and are ranked once
-        like = _first_alike([(keys[i], is_sample[i]) for i in places])
-        ranked = [i for i, other in zip(places, like, strict=True) if places[other] == i]
-        whole = np.concatenate([keys[i] for i in ranked])
-        mask = np.concatenate([is_sample[i] for i in ranked])
+        whole = np.concatenate([keys[i] for i in places])
+        is_sample = ~np.concatenate([all_rows[i].is_average[begins[i]] for i in places])
         report = np.zeros(len(whole), dtype=np.int64)
-        report[mask] = _ranks(whole[mask])
-        ends = np.cumsum([len(keys[i]) for i in ranked])
-        own = dict(zip(ranked, np.split(report, ends[:-1]), strict=True))
-        for i, other in zip(places, like, strict=True):
-            result[i] = own[places[other]][np.cumsum(begins[i]) - 1]
-    return result
-
-
-def _first_alike(groups: Sequence[Sequence[npt.NDArray[Any]]]) -> list[int]:
-    """For each group of arrays the place of one with the same; its own where none of a few before has."""
-    result: list[int] = []
-    distinct: list[int] = []
-    for place, arrays in enumerate(groups):
-        same = (
-            other for other in distinct[:_MOST_COMPARED] if all(map(np.array_equal, arrays, groups[other]))
-        )
-        result.append(next(same, place))
-        if result[-1] == place:
-            distinct.append(place)
+        report[is_sample] = _ranks(whole[is_sample])
+        ends = np.cumsum([len(keys[i]) for i in places])
+        for i, own in zip(places, np.split(report, ends[:-1]), strict=True):
+            result[i] = own[np.cumsum(begins[i]) - 1]
     return result
 
 

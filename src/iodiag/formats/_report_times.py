@@ -98,6 +98,9 @@ def runs(numbers: Ints) -> Iterator[slice]:
     """The stretches of equal numbers in an array that never falls."""
     if not len(numbers):
         return
+    if numbers[0] == numbers[-1]:
+        yield slice(0, len(numbers))
+        return
     edges = np.flatnonzero(np.diff(numbers)) + 1
     for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(numbers)], strict=True):
         yield slice(first, last)

@@ -139,6 +139,10 @@ class Sheet:
             return places
         starts, sizes = self._extents(text, part)
         is_alike = sizes == np.bincount(sizes).argmax()
+        if self._ahead:
+            is_alike &= ~self._is_labelled(text, part)
+            if not is_alike.any():
+                return places
         # a row for every line, as most are: what is none is written over later, or never looked at
         own = np.where(is_alike, starts, starts[is_alike.argmax()])
         for shape, cells in self._shapes_for(text, own[0], sizes[is_alike.argmax()]):
@@ -172,8 +176,13 @@ class Sheet:
             self._is_row[here] = self._is_fitting[here] = True
             self._describe(here, shape, cells, rows.only(kept))
             places = np.delete(places, alike[kept])
-        # an average has a word where a row has its clock
-        return places[~np.isin(text.heads[self.lines[places]], _LABELS)] if self._ahead else places
+        return places[~self._is_labelled(text, places)] if self._ahead else places
+
+    def _is_labelled(self, text: Text, places: Ints | slice) -> Bools:
+        """Which lines are averages, which have a word where a row has its clock."""
+        heads = text.heads[self.lines[places]]
+        result: Bools = (heads == _LABELS[0]) | (heads == _LABELS[1])
+        return result
 
     def _extents(self, text: Text, places: Ints | slice) -> tuple[Ints, Ints]:
         """Where lines begin, and how long they are, up to the longest of a row and one."""

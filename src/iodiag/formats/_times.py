@@ -58,23 +58,20 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     segment_of = found.blocks.each(lambda block: block.origin.index, np.int64)
     calendar_of = _calendars(found.blocks, segment_of)
     gap_of = np.cumsum(found.blocks.each(lambda block: block.is_resumed, np.bool_))
-    result = []
-    alike: dict[Hashable, Timing] = {}
-    for rows in all_rows:
+    result: list[Timing] = []
+    # all sections of one sar have the same clocks: the first of them tells the times of all
+    like: dict[Hashable, int] = {}
+    first_like = [like.setdefault(_clocks_of(found.blocks, rows) or n, n) for n, rows in enumerate(all_rows)]
+    for number, rows in enumerate(all_rows):
         timing = _empty(segment_of[rows.block])
-        if rows.layout.clock == "row":
-            # all sections of one sar have the same clocks
-            key = _clocks_of(found.blocks, rows)
-            if key is not None and key in alike:
-                other = alike[key]
-                timing.local[:], timing.interval[:] = other.local, other.interval
-                timing.is_dated[:] = other.is_dated
-            else:
-                # rows below something else begin a new stretch: nothing is known of the time between
-                stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
-                _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
-                if key is not None:
-                    alike[key] = timing
+        if first_like[number] < number:
+            other = result[first_like[number]]
+            timing.local[:], timing.interval[:] = other.local, other.interval
+            timing.is_dated[:] = other.is_dated
+        elif rows.layout.clock == "row":
+            # rows below something else begin a new stretch: nothing is known of the time between
+            stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
+            _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
         elif rows.layout.clock == "tail":
             _by_tail(rows, timing)
         else:
@@ -82,9 +79,13 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
             if found.text.stamps:
                 _by_stamp(found, rows, timing, order)
         result.append(timing)
-    numbers = report_numbers(found.blocks, all_rows, [(t.segment, t.local) for t in result])
-    for timing, report in zip(result, numbers, strict=True):
-        timing.report = report
+    firsts = [n for n, first in enumerate(first_like) if first == n]
+    clocks = [(result[n].segment, result[n].local) for n in firsts]
+    reports = dict(
+        zip(firsts, report_numbers(found.blocks, [all_rows[n] for n in firsts], clocks), strict=True)
+    )
+    for timing, first in zip(result, first_like, strict=True):
+        timing.report = reports[first].copy()
     origins = {origin.index: origin for origin in found.origins}
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
@@ -95,8 +96,8 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
 
 
 def _clocks_of(blocks: Blocks, rows: Rows) -> Hashable:
-    """All that the times of rows below one header follow from; None for rows below several."""
-    if not (rows.block == rows.block[:1]).all():
+    """All that the times of rows with clocks below one header follow from; None for others."""
+    if rows.layout.clock != "row" or not (rows.block == rows.block[:1]).all():
         return None
     block = blocks[rows.block[0]]
     clocks = rows.seconds.tobytes(), rows.is_average.tobytes()
