@@ -1,4 +1,4 @@
-"""Values that repeat, as numbers."""
+"""Values that repeat, as numbers; places that are neighbours, as a slice."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def factorized(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDAr
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     return rank[codes], first[order]
+
+
+def together(places: Ints) -> Ints | slice:
+    """Places as a slice where they are neighbours: that takes a fraction of the time."""
+    is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
+    return slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
 
 
 def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from iodiag.formats._codes import together
 from iodiag.formats._found import Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._row import is_kernel_name
-from iodiag.formats._sheet import Rows, together
+from iodiag.formats._sheet import Rows
 from iodiag.formats._times import Timing
 from iodiag.formats.iostat_text import is_part
 from iodiag.model.capture import SampleTable

@@ -71,9 +71,11 @@ def _sheets(found: Walk) -> Iterator[list[Sheet]]:
 
 
 def _sheet(found: Walk, lines: Ints, block: Ints) -> Sheet:
-    is_open = (found.classes[lines] == UNSEEN) & ~found.text.is_blank[lines]
     first = found.blocks.like(int(block[0]))
-    return Sheet(first, lines[is_open], block[is_open], (lines > found.blocks.first[block])[is_open])
+    is_open = (found.classes[lines] == UNSEEN) & ~found.text.is_blank[lines]
+    if not is_open.all():
+        lines, block = lines[is_open], block[is_open]
+    return Sheet(first, lines, block, lines > found.blocks.first[block])
 
 
 def _kind(block: Block) -> Hashable:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats._aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats._body import Floats, Numbers, Tokens
-from iodiag.formats._codes import words_at
+from iodiag.formats._codes import together, words_at
 from iodiag.formats._found import Block
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow
@@ -55,6 +55,14 @@ class Rows:
     labels: dict[str, Words] = field(default_factory=dict)
 
 
+class _Apart(NamedTuple):
+    """Of rows whose tokens were looked for: the line they begin on, and the offsets of their names."""
+
+    begin: Ints
+    key_start: Ints
+    key_end: Ints
+
+
 class Sheet:
     """The open lines of the blocks of one kind, and the rows that those of them are which are whole.
 
@@ -69,17 +77,17 @@ class Sheet:
         self._is_size = np.array([column.is_size for column in layout.columns], dtype=np.bool_)
         self._is_scaled = bool((self._factors != 1.0).any())
         self._has_labels = any(column.is_label for column in layout.columns)
-        # what is never filled is never touched, and so takes no memory
+        # where nothing will be written, one value stands for a column: touching memory takes its time
         self._numbers = np.empty((len(layout.columns), size))
-        self._begin = lines.copy()
         self._key = np.full(size, _NO_NAME)
         self._names: dict[str, int] = {}
         self._shapes: dict[int, tuple[Shape, Cells]] = {}
-        self._key_start = np.zeros(size, dtype=np.int64)
-        self._key_end = np.zeros(size, dtype=np.int64)
-        self._gap = np.zeros(size, dtype=np.int64)
-        self._seconds = np.full(size, np.nan)
-        self._epoch = np.full(size, np.nan)
+        self._apart: _Apart | None = None
+        self._has_gaps = layout.format == "iostat" and layout.key is not None
+        self._gap = np.zeros(size, np.int64) if self._has_gaps else np.broadcast_to(np.int64(0), size)
+        unknown = np.broadcast_to(np.nan, size)
+        self._seconds = unknown.copy() if layout.clock == "row" else unknown
+        self._epoch = unknown.copy() if layout.clock == "tail" else unknown
         self._is_fine = np.zeros(size, dtype=np.bool_)
         self._last_decimals = np.zeros(size, dtype=np.int8)
         self._usual_decimals = np.zeros(size, dtype=np.int8)
@@ -100,8 +108,8 @@ class Sheet:
 
         Stretches may be taken in any order, and side by side.
         """
-        layout = self.first.layout
-        if self._has_labels:
+        layout, apart = self.first.layout, self._apart
+        if self._has_labels or apart is None:
             return
         size, has_key = len(layout.columns), layout.key is not None
         ahead = self._ahead
@@ -120,7 +128,8 @@ class Sheet:
         elif layout.clock == "tail":
             epoch = tail_clocks(tokens, at[:, None] + np.arange(width - 2, width))
             is_timed = ~np.isnan(epoch)
-        here, is_good = self._put(places, begins, printed, is_timed)
+        here, is_good = self._put(places, printed, is_timed)
+        apart.begin[here] = begins[is_good]
         if seconds is not None:
             self._seconds[here] = seconds[is_good]
         if epoch is not None:
@@ -128,9 +137,10 @@ class Sheet:
         if has_key:
             is_first = layout.key_at == "first"
             key_at = (at + (begin - 1 if is_first else width - 1))[is_good]
-            self._key_start[here], self._key_end[here] = tokens.starts[key_at], tokens.ends[key_at]
-            before = text.starts[begins[is_good]] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
-            self._gap[here] = tokens.starts[key_at] - before
+            apart.key_start[here], apart.key_end[here] = tokens.starts[key_at], tokens.ends[key_at]
+            if self._has_gaps:
+                before = text.starts[begins[is_good]] if is_first else tokens.ends[np.maximum(key_at - 1, 0)]
+                self._gap[here] = tokens.starts[key_at] - before
 
     def take_aligned(self, text: Text, part: slice) -> Ints:
         """Take the rows of the commonest shape among neighbouring lines; the places of the others."""
@@ -176,7 +186,11 @@ class Sheet:
             self._is_row[here] = self._is_fitting[here] = True
             self._describe(here, shape, cells, rows.only(kept))
             places = np.delete(places, alike[kept])
-        return places[~self._is_labelled(text, places)] if self._ahead else places
+        places = places[~self._is_labelled(text, places)] if self._ahead else places
+        if len(places) and self._apart is None:
+            size = len(self.lines)
+            self._apart = _Apart(self.lines.copy(), np.zeros(size, np.int64), np.zeros(size, np.int64))
+        return places
 
     def _is_labelled(self, text: Text, places: Ints | slice) -> Bools:
         """Which lines are averages, which have a word where a row has its clock."""
@@ -218,8 +232,9 @@ class Sheet:
             self._numbers[:, here] *= self._factors[:, None]
         if rows.name is not None and shape.name is not None:
             self._key[here] = np.array([self._number_of(word) for word in cells.words])[rows.name]
-            in_front = shape.name[0] if self.first.layout.key_at == "first" else 0
-            self._gap[here] = np.array(cells.before)[rows.name] + in_front
+            if self._has_gaps:
+                in_front = shape.name[0] if self.first.layout.key_at == "first" else 0
+                self._gap[here] = np.array(cells.before)[rows.name] + in_front
         if rows.seconds is not None:
             self._seconds[here] = rows.seconds
         decimals = np.where(shape.has_sign, DECIMALS, 0).astype(np.int8)
@@ -229,9 +244,7 @@ class Sheet:
     def _number_of(self, word: str) -> int:
         return self._names.setdefault(bare_name(word), len(self._names))
 
-    def _put(
-        self, places: Ints, begins: Ints, printed: Numbers, is_timed: Bools
-    ) -> tuple[Ints | slice, Bools]:
+    def _put(self, places: Ints, printed: Numbers, is_timed: Bools) -> tuple[Ints | slice, Bools]:
         """Put rows in their places, those of them that are good; where these are, and which."""
         values, is_good = self._canonical(printed)
         decimals = printed.decimals
@@ -242,16 +255,10 @@ class Sheet:
         is_fine = np.broadcast_to((decimals == DECIMALS).any(axis=1), is_good.shape)
         is_good &= is_timed
         if not is_good.all():
-            values, places, begins, is_fine = (
-                values[is_good],
-                places[is_good],
-                begins[is_good],
-                is_fine[is_good],
-            )
+            values, places, is_fine = values[is_good], places[is_good], is_fine[is_good]
         here = together(places)
         self._numbers[:, here] = values.T
-        self._is_row[here], self._begin[here], self._is_fine[here] = True, begins, is_fine
-        self._key[here] = _NO_NAME
+        self._is_row[here], self._is_fine[here], self._key[here] = True, is_fine, _NO_NAME
         return here, is_good
 
     def _whole(self, tokens: Tokens, places: Ints, width: int) -> tuple[Ints, Ints]:
@@ -311,9 +318,8 @@ class Sheet:
             is_name = np.array([*(is_item(self.first.layout, name) for name in names), False], dtype=np.bool_)
             is_row &= is_name[self._key]
         self._is_row, self._names = is_row, {name: number for number, name in enumerate(names)}
-        begins = self._begin[is_row]
-        own = self.lines[is_row]
-        return own if (own == begins).all() else np.concatenate((own, begins))
+        own = self.lines if is_row.all() else self.lines[is_row]
+        return own if self._apart is None else np.concatenate((own, self._apart.begin[is_row]))
 
     def add(self, others: Sequence[RepairedRow]) -> None:
         """Put further rows where their lines stand."""
@@ -323,11 +329,16 @@ class Sheet:
         self._is_row[here] = True
         self._key[here] = [self._names.setdefault(other.row.key, len(self._names)) for other in others]
         self._numbers[:, here] = np.array([other.row.values for other in others]).T
-        self._seconds[here] = [other.row.seconds for other in others]
+        if self.first.layout.clock == "row":
+            self._seconds[here] = [other.row.seconds for other in others]
         self._is_average[here] = [bool(other.row.label) for other in others]
-        self._epoch[here] = [other.epoch for other in others]
+        epoch = np.array([other.epoch for other in others])
+        if not np.isnan(epoch).all():
+            self._epoch = np.array(self._epoch)
+            self._epoch[here] = epoch
         self._is_fine[here] = [other.is_fine for other in others]
-        self._gap[here] = 0
+        if self._has_gaps:
+            self._gap[here] = 0
         words = [column.column for column in self.first.layout.columns if column.is_label]
         for number, name in enumerate(words):
             if name:
@@ -355,8 +366,8 @@ class Sheet:
     def _named(self, text: Text, is_row: Bools) -> tuple[Ints, list[str]]:
         """The number of each row's name, and the names in the order of their first appearance."""
         rest = np.flatnonzero(is_row & (self._key == _NO_NAME))
-        if len(rest):
-            codes, words = words_at(text, self._key_start[rest], self._key_end[rest])
+        if len(rest) and self._apart is not None:
+            codes, words = words_at(text, self._apart.key_start[rest], self._apart.key_end[rest])
             self._key[rest] = np.array([self._number_of(word) for word in words])[codes]
         rows = np.flatnonzero(is_row)[::-1]
         first = np.full(len(self._names), len(is_row))
@@ -382,9 +393,3 @@ class Sheet:
             np.maximum.at(usual, self.block[fitting], last[fitting])
             most = usual[self.block]
         return (last < np.maximum(most, self._usual_decimals)) & self._is_last_plain
-
-
-def together(places: Ints) -> Ints | slice:
-    """Places as a slice where they are neighbours: that takes a fraction of the time."""
-    is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
-    return slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
