@@ -22,6 +22,7 @@ from iodiag.model.lines import STRETCH_BYTES, places_of
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Eights = npt.NDArray[np.uint64]
 
 # what a line can be dressed with, by its first byte; a text without any is taken as it is
 _MARKS: dict[bytes, tuple[bytes, ...]] = {
@@ -102,12 +103,14 @@ class Text:
     stamps: tuple[tuple[int, Clock], ...] = ()
 
     @classmethod
-    def of(cls, data: bytes, line_feeds: Ints | None = None) -> Text:
-        """A text that needs no cleaning; `line_feeds` is where they stand, if that is known."""
+    def of(cls, data: bytes, line_feeds: Ints | None = None, behind: Eights | None = None) -> Text:
+        """A text that needs no cleaning; `line_feeds` is where they stand, `behind` what follows each."""
         ends = _ends_of(data, line_feeds)
         text = cls(data, np.arange(1, len(ends) + 1))
         # where a cached_property keeps what it was asked for
         text.__dict__["ends"] = ends
+        if behind is not None:
+            text.__dict__["heads"] = text._heads(behind)
         return text
 
     @classmethod
@@ -129,9 +132,9 @@ class Text:
         return np.frombuffer(self.data, dtype=np.uint8)
 
     @cached_property
-    def eights(self) -> npt.NDArray[np.uint64]:
+    def eights(self) -> Eights:
         """The eight bytes from each offset on, as one number with the first byte the lowest."""
-        return np.ndarray((max(len(self.data) - 7, 0),), "<u8", self.data, strides=(1,))
+        return _eights_of(self.data)
 
     @cached_property
     def ends(self) -> Ints:
@@ -144,12 +147,18 @@ class Text:
         return np.concatenate(([0], self.ends[:-1] + 1)) if len(self) else self.ends
 
     @cached_property
-    def heads(self) -> npt.NDArray[np.uint64]:
+    def heads(self) -> Eights:
         """The first eight bytes of each line, the first of them the lowest; line feeds from its end on."""
+        return self._heads(None)
+
+    def _heads(self, behind: Eights | None) -> Eights:
         fed = self.data[-8:] + b"\n" * 8
         heads = np.empty(len(self), dtype=np.uint64)
         inside = int(np.searchsorted(self.starts, len(self.data) - 8, "right"))
-        heads[:inside] = self.eights[self.starts[:inside]]
+        if behind is None:
+            heads[:inside] = self.eights[self.starts[:inside]]
+        elif inside:
+            heads[0], heads[1:inside] = self.eights[0], behind[: inside - 1]
         offsets = self.starts[inside:] - max(len(self.data) - 8, 0)
         heads[inside:] = [int.from_bytes(fed[at : at + 8], "little") for at in offsets.tolist()]
         sizes = self.ends - self.starts
@@ -194,13 +203,13 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     `line_feeds` is where they stand in the bytes, if that is known.
     """
     given = data
-    special = _special_bytes(data)
+    special, behind = _looked_over(data, line_feeds)
     data = _plain_bytes(data, special)
     if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
         head: Sequence[Piece] = _telling(data[:_HEAD])
         needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
         if not needed:
-            return Text.of(data, line_feeds if data is given else None)
+            return Text.of(data, line_feeds, behind) if data is given else Text.of(data)
         pieces: Sequence[Piece] = _split(data)
     else:
         needed = list(rewrites)
@@ -254,10 +263,19 @@ def _split(data: bytes) -> list[Piece]:
     return [Piece(line, number) for number, line in enumerate(lines, 1)]
 
 
-def _special_bytes(data: bytes) -> set[bytes]:
-    """Which bytes occur that lines may be dressed with; a stretch is searched for all of them at once."""
+def _looked_over(data: bytes, line_feeds: Ints | None) -> tuple[set[bytes], Eights | None]:
+    """Which bytes occur that lines may be dressed with, and the eight bytes behind each line feed.
+
+    A stretch is searched for all of them at once. In front of the end there may be fewer than eight.
+    """
     array, wanted, found = np.frombuffer(data, dtype=np.uint8), [*_MARKS, *_PLAIN_MARKS], set[bytes]()
-    for begin in range(0, len(data), STRETCH_BYTES):
+    bounds = range(0, len(data), STRETCH_BYTES)
+    eights, behind = _eights_of(data), None
+    if line_feeds is not None and len(eights):
+        places = np.minimum(line_feeds + 1, len(eights) - 1)
+        edges = [*np.searchsorted(line_feeds, bounds).tolist(), len(line_feeds)]
+        behind = np.empty(len(line_feeds), dtype=np.uint64)
+    for number, begin in enumerate(bounds):
         end = begin + STRETCH_BYTES
         highest = int(array[begin:end].max())
         found.update(
@@ -267,7 +285,15 @@ def _special_bytes(data: bytes) -> set[bytes]:
                 if byte[0] <= highest and byte not in found and data.find(byte, begin, end) >= 0
             ]
         )
-    return found
+        if behind is not None:
+            # while the stretch is in the cache
+            own = slice(*edges[number : number + 2])
+            behind[own] = eights[places[own]]
+    return found, behind
+
+
+def _eights_of(data: bytes) -> Eights:
+    return np.ndarray((max(len(data) - 7, 0),), "<u8", data, strides=(1,))
 
 
 def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
