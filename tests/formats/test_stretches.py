@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from iodiag.formats import _candidates, _rows, _sheet, _walk
@@ -43,7 +43,7 @@ def quick(data: bytes, stretch: int = 1 << 19) -> Reading:
 
 def careful(data: bytes) -> Reading:
     """What is read when the tokens of every row are looked for."""
-    with patch.object(_sheet, "_MOST_SHAPES", 0):
+    with patch.object(_sheet, "_FEWEST_ALIKE", len(data) + 1):
         return reading(data)
 
 
@@ -115,6 +115,7 @@ def test_live_sar_repeats_its_header_with_a_new_clock():
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.sampled_from(CLOCKS), st.integers(1, 4))
+@example(219, CLOCKS[3], 2)  # a clock without a report's header below it ends a round of lines
 def test_damage_anywhere(seed: int, clock: str, damages: int):
     lines = reports(clock, 30).split("\n")
     choose = random.Random(seed)
@@ -162,6 +163,89 @@ def test_rows_in_columns_are_read_as_others_are(
         body = body[:at] + char + body[at + 1 :]
     sound = ROW.format("sdz", *["12.34"] * 6)
     data = f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{CPU}{ALIGNED}{sound}{body}\n".encode()
+    with patch.object(_sheet, "_FEWEST_ALIKE", 1):
+        assert_alike(careful(data), reading(data))
+
+
+SAR_HEADERS = {
+    "cpu": "        CPU     %user     %nice   %system   %iowait    %steal     %idle",
+    "tasks": "       proc/s   cswch/s",
+    "disk at the end": "         tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util DEV",
+}
+HALVES = ("", " AM", " PM")
+CLOCK = st.tuples(st.integers(0, 24), st.integers(0, 60), st.integers(0, 62), st.sampled_from(HALVES))
+SAR_NAME = st.sampled_from(["all", "0", "17", "sda", "nvme0n1", "a b", "", "12.5"])
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(list(SAR_HEADERS)),
+    st.sampled_from(HALVES[:2]),
+    st.lists(st.tuples(CLOCK, SAR_NAME, *[NUMBER] * 8), min_size=1, max_size=12),
+    st.lists(DAMAGE, max_size=4),
+    st.integers(0, 2),
+)
+def test_rows_with_clocks_are_read_as_others_are(
+    section: str, half: str, rows: list[tuple], damages: list[tuple[int, str]], averages: int
+):
+    header = SAR_HEADERS[section]
+    size = len(header.split()) - (section != "tasks")
+
+    def row(lead: str, name: str, values: tuple[str, ...]) -> str:
+        cells = "".join(f"{value:>10}" for value in values[:size])
+        front = f"{name:>10}" if section == "cpu" else ""
+        return f"{lead:<11}{front}{cells}{f' {name}' if section == 'disk at the end' else ''}\n"
+
+    lines = [row("10:00:01" + half, "all", ("1.00",) * 8)]
+    for (hours, minutes, seconds, own), name, *values in rows:
+        shown = own if half and own else half
+        lines.append(row(f"{hours:02}:{minutes:02}:{seconds:02}{shown}", name, tuple(values)))
+    lines += [row("Average:", name, ("2.00",) * 8) for name in ("all", "0")[:averages]]
+    body = "".join(lines)
+    for place, char in damages:
+        at = place % len(body)
+        body = body[:at] + char + body[at + 1 :]
+    data = f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n10:00:00{half} {header}\n{body}\n".encode()
+    with patch.object(_sheet, "_FEWEST_ALIKE", 1):
+        assert_alike(careful(data), reading(data))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("mapper-longer12345.78      2.00  1.00  3.00     4 .00   5.00", id="a name in a number"),
+        pytest.param(
+            "sda              1.00      2.00  1.00  3.00     4 .00   5.00", id="a blank in a number"
+        ),
+        pytest.param(
+            "sd a             1.00      2.00  1.00  3.00      4.00   5.00", id="a name of two words"
+        ),
+        pytest.param("                 1.00      2.00  1.00  3.00      4.00   5.00", id="no name"),
+        pytest.param(
+            "                 1.00      2.00  1.00  3.00     4 .00   5.00", id="no name and a blank"
+        ),
+        pytest.param("sda       123456789012     2.00  1.00  3.00      4.00   5.00", id="a long number"),
+        pytest.param("sda              1,00      2.00  1.00  3.00      4.00   5.00", id="another sign"),
+        pytest.param("sda              1.00      2.00  1.00  3.0       4.00   5.00", id="a digit less"),
+    ],
+)
+def test_a_line_that_nearly_stands_in_columns(line: str):
+    sound = ROW.format("sdz", *["12.34"] * 6)
+    assert len(line) + 1 == len(sound)
+    body = f"{sound * 3}{line}\n{sound}{line}\n"
+    assert_same(f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{CPU}{ALIGNED}{body}\n".encode())
+
+
+@pytest.mark.parametrize(
+    "clock", ["10:00:05 AX", "10:00:05xAM", "10:00:05 XM", "13:00:05 AM", "1:000:05 PM", "10.00:05 AM"]
+)
+def test_a_clock_that_is_nearly_one(clock: str):
+    rows = [
+        f"{lead}       all      1.00      2.00\n"
+        for lead in ("10:00:03 AM", "10:00:04 AM", clock, "10:00:06 AM")
+    ]
+    header = "10:00:02 AM       CPU     %user     %idle\n"
+    data = f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{header}{''.join(rows)}\n".encode()
     with patch.object(_sheet, "_FEWEST_ALIKE", 1):
         assert_alike(careful(data), reading(data))
 

@@ -103,7 +103,10 @@ class Repeats:
         return at + taken * size
 
     def _rounds(self, at: int, size: int) -> int:
-        """How many rounds of a size begin at a visited line, all like the two above it."""
+        """How many rounds of a size begin at a visited line, all like the two above it.
+
+        The last lines of a round are what they are by those below them, so these are alike, too.
+        """
         if not (self.likeness[at - size : at] == self.likeness[at - 2 * size : at - size]).all():
             return 0
         length = 0
@@ -113,9 +116,10 @@ class Repeats:
             same = self.likeness[here] == self.likeness[here.start - size : here.stop - size]
             same &= self.likeness[here] >= 0
             if not same.all():
-                return (length + int(np.argmin(same))) // size
+                length += int(np.argmin(same))
+                break
             length, step = length + len(same), 2 * step
-        return length // size
+        return max(length - _LINES_BELOW, 0) // size
 
 
 class _Round(NamedTuple):
