@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats import _candidates, _rows, _sheet, _walk
+from iodiag.formats import _aligned, _candidates, _rows, _sheet, _walk
 from iodiag.formats._body import Tokens
 from iodiag.formats._lines import Text
 from text_reading import Reading, reading
@@ -234,6 +234,14 @@ def test_a_line_that_nearly_stands_in_columns(line: str):
     assert len(line) + 1 == len(sound)
     body = f"{sound * 3}{line}\n{sound}{line}\n"
     assert_same(f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{CPU}{ALIGNED}{body}\n".encode())
+
+
+def test_names_that_do_not_come_again_are_looked_up_one_by_one():
+    rows = "".join(ROW.format(f"dm-{number}", *["12.34"] * 6) for number in range(40))
+    data = f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{CPU}{ALIGNED}{rows}\n".encode()
+    with patch.object(_aligned, "_MOST_CELLS", 9):
+        read = assert_same(data, stretch=300)
+    assert read.disk["device"].tolist() == [f"dm-{number}" for number in range(40)]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ DECIMALS = 2
 """How many digits stand behind a decimal sign."""
 
 _WORD = 8  # bytes that are read at a time
+_MOST_CELLS = 1 << 14  # more do not come again and again
 _WIDEST_NAME = 64  # in bytes, with the blanks around it
 _BLANK = ord(" ")
 _SIGN_AT = DECIMALS + 1  # from the end of a number
@@ -90,12 +91,12 @@ class Cells:
         for part in parts[1:]:
             mixed = mixed * _SPREAD ^ part
         numbers = self._known(mixed, parts)
-        if numbers is None:
+        if numbers is None and len(self._mixed) <= _MOST_CELLS:
             new, first = np.unique(mixed, return_index=True)
             first = first[~np.isin(new, self._mixed)]
             self._learn(mixed[first], [part[first] for part in parts], [*map(cell, first.tolist())])
             numbers = self._known(mixed, parts)
-        # two cells whose bytes mix to the same are one in a million million million
+        # there are too many, or two whose bytes mix to the same
         return np.full(len(mixed), -1) if numbers is None else numbers
 
     def _known(self, mixed: Eights, parts: Sequence[Eights]) -> Ints | None:

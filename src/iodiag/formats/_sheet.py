@@ -166,7 +166,9 @@ class Sheet:
         return places
 
     def take_scattered(self, text: Text, places: Ints) -> Ints:
-        """Take rows of further shapes among some lines; the places of those that are of none."""
+        """Take rows of further shapes among some lines; the places of those that may be rows of none."""
+        if self._ahead:
+            places = places[~self._is_labelled(text, places)]
         for _ in range(_MOST_SHAPES if self._is_alignable else 0):
             if len(places) < _FEWEST_ALIKE:
                 break
@@ -186,7 +188,6 @@ class Sheet:
             self._is_row[here] = self._is_fitting[here] = True
             self._describe(here, shape, cells, rows.only(kept))
             places = np.delete(places, alike[kept])
-        places = places[~self._is_labelled(text, places)] if self._ahead else places
         if len(places) and self._apart is None:
             size = len(self.lines)
             self._apart = _Apart(self.lines.copy(), np.zeros(size, np.int64), np.zeros(size, np.int64))

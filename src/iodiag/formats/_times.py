@@ -84,8 +84,8 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     reports = dict(
         zip(firsts, report_numbers(found.blocks, [all_rows[n] for n in firsts], clocks), strict=True)
     )
-    for timing, first in zip(result, first_like, strict=True):
-        timing.report = reports[first].copy()
+    for number, (timing, first) in enumerate(zip(result, first_like, strict=True)):
+        timing.report = reports[first] if first == number else reports[first].copy()
     origins = {origin.index: origin for origin in found.origins}
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
@@ -96,8 +96,10 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
 
 
 def _clocks_of(blocks: Blocks, rows: Rows) -> Hashable:
-    """All that the times of rows with clocks below one header follow from; None for others."""
+    """All that times and reports of rows with clocks below one header follow from; None for others."""
     if rows.layout.clock != "row" or not (rows.block == rows.block[:1]).all():
+        return None
+    if (np.isnan(rows.seconds) & ~rows.is_average).any():  # their items tell the reports apart
         return None
     block = blocks[rows.block[0]]
     clocks = rows.seconds.tobytes(), rows.is_average.tobytes()
