@@ -84,6 +84,20 @@ def test_the_cut_head_of_a_log_is_read_by_the_table_below():
     assert other.disk["line"].tolist() == [5, 6]
 
 
+def test_rows_above_a_part_of_a_report_are_those_of_another_part():
+    parts = """\
+     r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Dev?c?
+ 1290.51      8.8M    14.80   1.1%    0.22     7.0k vda
+
+     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device
+  284.75     11.2M   160.16  36.0%    0.48    40.4k vda
+"""
+    read = reading(parts)
+    assert read.disk["line"].tolist() == [5]
+    assert read.disk["writes_per_s"].tolist() == [284.75]
+    assert [note.line for note in read.notes if note.is_unread] == [2]
+
+
 def test_reports_stay_apart_from_those_with_a_header():
     header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
     read = reading(f"{header}{X3}\n$ top\n\nmean 1 2 3 4\n{X3}\n{header}{X3}")

@@ -93,7 +93,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     yield _COLOUR.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
-    if sum(1 for _ in _numbers(text)) < count:
+    if len(_NUMBER.findall(text)) < count:
         # printed in parts: the other parts stand around it
         around = [source.quote(number) for number in range(max(line - _PARTS, 1), line)] + below
         yield from around

@@ -20,6 +20,7 @@ from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._headers import find_header
 from iodiag.formats._row import is_item
 from iodiag.formats._types import Layout
+from iodiag.formats.iostat_text import is_part
 
 _IOSTAT = (
     "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util",
@@ -167,7 +168,8 @@ def _below(found: Walk, run: _Run) -> Layout | None:
     if place >= len(found.blocks):
         return None
     block = found.blocks[place]
-    if not _fits(block.layout, run) or block.layout.key is None:
+    # above a part of a report stands another part, of as many columns with the same arithmetic
+    if not _fits(block.layout, run) or block.layout.key is None or is_part(block.layout):
         return None
     at = block.clock_tokens if block.layout.key_at == "first" else -1
     lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))
