@@ -93,8 +93,8 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
     yield _COLOUR.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
-    if len(_NUMBER.findall(text)) < count:
-        # printed in parts: the other parts stand around it
+    if len(_NUMBER.findall(text)) < count or text.split()[-1][0].isalpha():
+        # printed in parts, with the name at the end: the other parts stand around it
         around = [source.quote(number) for number in range(max(line - _PARTS, 1), line)] + below
         yield from around
         yield from map("".join, pairwise(around))
