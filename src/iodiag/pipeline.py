@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from iodiag.derive.view import View
 
 _HEAD = 4096
+Seen = dict[int, list[tuple[Source, Capture]]]
 
 
 def read(
@@ -168,7 +169,7 @@ def read_many(
     """
     captures: list[Capture] = []
     problems: list[IodiagError] = []
-    seen: dict[str, Capture] = {}
+    seen: Seen = {}
     for place in inputs:
         found, failed = _read_place(place, strict, columns, None, seen)
         captures += found
@@ -181,10 +182,10 @@ def _read_place(
     strict: bool,
     columns: str | None,
     name: str | None,
-    seen: dict[str, Capture],
+    seen: Seen,
     tables: Collection[str] | None = None,
 ) -> tuple[list[Capture], list[IodiagError]]:
-    """The captures of one input, whatever it is; `seen` are those read before, by their sha256."""
+    """The captures of one input, whatever it is; `seen` are the sources read before, by their size."""
     captures: list[Capture] = []
     others: list[Capture] = []
     problems: list[IodiagError] = []
@@ -211,7 +212,7 @@ def _read_place(
                     problems.append(problem)
                 else:
                     captures.append(capture)
-                    seen.setdefault(found.sha256, capture)
+                    seen.setdefault(len(found.data), []).append((found, capture))
                     cut = [SourceError(f"{found.name}: {found.remark}")] if found.remark else []
     except IodiagError as problem:
         problems.append(problem)
@@ -228,16 +229,17 @@ def is_known(head: bytes, columns: str | None) -> bool:
     if _is_binary(head[:_HEAD]):
         return False
     # the last line may be cut
-    items = read_text(Source.of("", head[: head.rfind(b"\n") + 1]), columns)
+    items = read_text(Source("", head[: head.rfind(b"\n") + 1]), columns)
     return any(isinstance(item, (SampleTable, Device, Fact)) for item in items)
 
 
-def _is_repeat(source: Source, seen: Mapping[str, Capture]) -> bool:
+def _is_repeat(source: Source, seen: Seen) -> bool:
     """Whether an input is the copy of one before; the first gets a note.
 
     Equal samples are copies wherever they lie. Equal context of two hosts is none: both have it.
     """
-    first = seen.get(source.sha256) if seen else None  # a checksum may still be on its way
+    like = (capture for other, capture in seen.get(len(source.data), ()) if other.data == source.data)
+    first = next(like, None)
     if first is None:
         return False
     original = next(iter(first.sources.values()))
@@ -250,7 +252,7 @@ def _is_repeat(source: Source, seen: Mapping[str, Capture]) -> bool:
 
 def _stated_host(found: HostName) -> Capture:
     """The name of a host that a report states, as a capture of its own."""
-    source = Source.of(found.source, f"{found.host}\n".encode(), found.folder)
+    source = Source(found.source, f"{found.host}\n".encode(), folder=found.folder)
     section = Section(
         source=source.name,
         format=STATEMENT,
@@ -274,7 +276,7 @@ def _account(contents: Contents, problems: Iterable[IodiagError]) -> list[Captur
         return []
     layout = f"{contents.kept} of {contents.files} files read"
     folder = contents.name if contents.kind == "directory" else f"{contents.name}:"
-    source = Source.of(contents.name, b"", folder)
+    source = Source(contents.name, b"", folder=folder)
     section = Section(source=source.name, format=contents.kind, layout=layout, is_context=True)
     notes = [ParseNote(source.name, 0, reason) for reason in reasons]
     return [Capture(sources={source.name: source}, sections=[section], notes=notes)]
@@ -315,14 +317,18 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
 
 def _once(captures: Iterable[Capture]) -> Iterator[Capture]:
     """The captures without those whose samples another one holds already."""
-    seen: set[tuple[str, ...]] = set()
+    seen: dict[tuple[int, ...], list[Capture]] = {}
     for capture in captures:
-        key = tuple(sorted(source.sha256 for source in capture.sources.values()))
         if _has_samples(capture):
-            if key in seen:
+            alike = seen.setdefault(tuple(sorted(len(s.data) for s in capture.sources.values())), [])
+            if any(_checksums(other) == _checksums(capture) for other in alike):
                 continue
-            seen.add(key)
+            alike.append(capture)
         yield capture
+
+
+def _checksums(capture: Capture) -> list[str]:
+    return sorted(source.sha256 for source in capture.sources.values())
 
 
 def _has_samples(capture: Capture) -> bool:

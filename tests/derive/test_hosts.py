@@ -14,7 +14,7 @@ def capture_of(path: str, host: str | None = None, kind: str = "context", folder
     section = Section(
         path, STATEMENT if kind == "statement" else "x", "", host, is_context=kind in ("context", "statement")
     )
-    capture = Capture(sources={path: Source.of(path, path.encode(), folder)}, sections=[section])
+    capture = Capture(sources={path: Source(path, path.encode(), folder=folder)}, sections=[section])
     if kind in ("disk", "samples"):
         frame = pd.DataFrame({"source": [path], "host": pd.Categorical([host or ""]), "device": ["sda"]})
         capture.tables["disk" if kind == "disk" else "cpu"] = frame
@@ -116,7 +116,7 @@ def test_listings_of_one_text_are_of_the_hosts_they_stand_below():
     assert {host: topology.devices["sda"].model for host, topology in found.items()} == {"A": "12", "B": "33"}
     assert topologies_of(devices, sections[:2]) == {}
     facts = [Fact("x", {}, "", SourceRef("t", line, line)) for line in (12, 33)]
-    capture = Capture(sources={"t": Source.of("t", b"")}, sections=sections, evidence=facts, topologies=found)
+    capture = Capture(sources={"t": Source("t", b"")}, sections=sections, evidence=facts, topologies=found)
     (settled,) = settle([capture])
     assert [fact.host for fact in settled.evidence] == ["A", "B"]
     assert set(settled.topologies) == {"A", "B"}

@@ -48,7 +48,7 @@ def report(*rows: str, clock: str = "", cpu: str = "") -> str:
 
 def items(text: str | bytes) -> list:
     data = text.encode() if isinstance(text, str) else text
-    return list(read(Source.of("x.json", data)))
+    return list(read(Source("x.json", data)))
 
 
 def tables(text: str | bytes) -> dict[str, pd.DataFrame]:

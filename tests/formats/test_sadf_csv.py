@@ -20,7 +20,7 @@ CPU = "# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idl
 
 def items(text: str | bytes) -> list:
     data = text.encode() if isinstance(text, str) else text
-    return list(read(Source.of("x.csv", data)))
+    return list(read(Source("x.csv", data)))
 
 
 def tables(text: str | bytes) -> dict[str, pd.DataFrame]:

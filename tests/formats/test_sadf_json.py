@@ -33,7 +33,7 @@ def sample(second: int, *sections: str, zone: str = '"utc": 1, ') -> str:
 
 def items(text: str | bytes) -> list:
     data = text.encode() if isinstance(text, str) else text
-    return list(read(Source.of("x.json", data)))
+    return list(read(Source("x.json", data)))
 
 
 def tables(text: str) -> dict[str, pd.DataFrame]:

@@ -20,7 +20,7 @@ DISK_COLUMNS = [
 
 def items(text: str | bytes) -> list:
     data = text.encode() if isinstance(text, str) else text
-    return list(read(Source.of("x.tsv", data)))
+    return list(read(Source("x.tsv", data)))
 
 
 def tables(text: str) -> dict[str, pd.DataFrame]:

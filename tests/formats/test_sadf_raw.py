@@ -13,7 +13,7 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-raw"
 
 def items(text: str | bytes) -> list:
     data = text.encode() if isinstance(text, str) else text
-    return list(read(Source.of("x.txt", data)))
+    return list(read(Source("x.txt", data)))
 
 
 def tables(text: str) -> dict[str, pd.DataFrame]:

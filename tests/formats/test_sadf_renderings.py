@@ -19,7 +19,7 @@ def formats():
 
 
 def items(path: Path) -> list:
-    return list(formats()[path.parent.name].read(Source.of(str(path), path.read_bytes())))
+    return list(formats()[path.parent.name].read(Source(str(path), path.read_bytes())))
 
 
 def tables(path: Path) -> dict[str, pd.DataFrame]:
@@ -100,4 +100,4 @@ def test_examples_are_recognised_and_read(format_id):
     form = formats()[format_id]
     example = form.example if isinstance(form.example, bytes) else form.example.encode()
     assert form.recognise(example)
-    assert any(isinstance(item, SampleTable) for item in form.read(Source.of("example", example)))
+    assert any(isinstance(item, SampleTable) for item in form.read(Source("example", example)))

@@ -29,7 +29,7 @@ class Reading:
 def read(data: bytes | w.SaFile) -> Reading:
     """Everything that reading yields, the tables of a family joined."""
     data = data if isinstance(data, bytes) else data.write()
-    items = list(FORMAT.read(Source.of("sa15", data)))
+    items = list(FORMAT.read(Source("sa15", data)))
     frames: dict[str, list[pd.DataFrame]] = {}
     for item in items:
         if isinstance(item, SampleTable):

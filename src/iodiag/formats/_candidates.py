@@ -117,6 +117,6 @@ def _comments(text: Text) -> Iterator[int]:
     last = len(text.data) - _WORD
     for begin in range(0, last + 1, _STRETCH):
         at = begin + np.flatnonzero(text.bytes[begin : begin + _STRETCH] == ord("C"))
-        marks = text.eights[at[(at > 0) & (at <= last)] - 1] & _MARK_BYTES
-        for place in at[(at > 0) & (at <= last)][np.isin(marks, _MARKS)].tolist():
+        marks = text.eights[np.clip(at - 1, 0, last)] & _MARK_BYTES
+        for place in at[(marks == _MARKS[0]) | (marks == _MARKS[1])].tolist():
             yield int(np.searchsorted(text.ends, place))

@@ -114,7 +114,7 @@ def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterat
     if is_open.any():
         rest = b"\n".join(line if is_open[i] else b"" for i, line in enumerate(lines))
         if rest.strip(b" \t\r\n\0"):
-            for item in read_text(Source.of(source.name, rest + b"\n", source.folder)):
+            for item in read_text(Source(source.name, rest + b"\n", folder=source.folder)):
                 if isinstance(item, Ledger):
                     counts = {name: counts.get(name, 0) + item.counts.get(name, 0) for name in LINE_CLASSES}
                 else:

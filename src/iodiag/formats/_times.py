@@ -50,7 +50,7 @@ class Timing:
     @property
     def is_aware(self) -> bool:
         """Whether the zone of all dated rows is known."""
-        return bool(self.is_dated.any() and not np.isnan(self.offset[self.is_dated]).any())
+        return bool(self.is_dated.any() and not (np.isnan(self.offset) & self.is_dated).any())
 
 
 def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:

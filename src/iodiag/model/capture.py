@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from threading import Thread
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from iodiag.model.lines import places_of
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from iodiag.model.samples import Samples
     from iodiag.model.tables import Tables
 
-_LARGE_BYTES = 1 << 20
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
 """Every non-blank line of a text input is counted in exactly one of these classes.
@@ -42,25 +40,6 @@ class SourceRef:
     last: int
 
 
-def _hashing(data: bytes) -> Callable[[], str]:
-    """What gives the checksum of bytes; that of many is computed beside the work that goes on."""
-    if len(data) < _LARGE_BYTES:
-        return partial(_sha256, data)
-    digest: list[str] = []
-    thread = Thread(target=lambda: digest.append(_sha256(data)))
-    thread.start()
-
-    def finished() -> str:
-        thread.join()
-        return digest[0]
-
-    return finished
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 @dataclass(frozen=True)
 class Source:
     """The bytes of one input, decompressed and, where it is text, in UTF-8.
@@ -73,28 +52,15 @@ class Source:
 
     name: str
     data: bytes = field(repr=False)
-    checksum: Callable[[], str] | None = field(default=None, repr=False, compare=False)
     pos_unit: Literal["line", "byte"] = "line"
     folder: str = ""
     remark: str = ""
     counted: npt.NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        data: bytes,
-        folder: str = "",
-        remark: str = "",
-        counted: npt.NDArray[np.int64] | None = None,
-    ) -> Source:
-        """A source of these bytes, with their checksum."""
-        return cls(name, data, _hashing(data), folder=folder, remark=remark, counted=counted)
-
     @cached_property
     def sha256(self) -> str:
-        """The checksum of the bytes; "" where nobody asked for one."""
-        return self.checksum() if self.checksum else ""
+        """The checksum of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
 
     @cached_property
     def line_feeds(self) -> npt.NDArray[np.int64]:

@@ -241,7 +241,7 @@ def _search(members: Iterator[Member], here: _Container) -> Iterator[Source | Ho
         here.tally.lose(f"{where}: {damage.reason}; {looked_at}")
     for root, text in here.trees.value_texts():
         folder = here.prefix + root
-        yield Source.of(here.tally.keep(_below(folder, "sys"), len(text)), text.encode(), folder)
+        yield Source(here.tally.keep(_below(folder, "sys"), len(text)), text.encode(), folder=folder)
     for root, stated in here.trees.statements():
         folder = here.prefix + root
         yield HostName(folder, stated.host, stated.origin, stated.source or folder.rstrip(":/"))

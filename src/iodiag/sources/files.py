@@ -102,7 +102,7 @@ def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = 
             raise SourceError(f"{name}: holds more than {most:,} lines; split it ({raising('lines')})")
     if is_supportconfig(plain[: 1 << 16]):
         plain, line_feeds = with_plain_parts(plain), None
-    return Source.of(name, plain, folder, remark, line_feeds)
+    return Source(name, plain, folder=folder, remark=remark, counted=line_feeds)
 
 
 def expand(path: str | Path) -> Iterator[Path]:
