@@ -53,8 +53,9 @@ def _sheets(found: Walk) -> Iterator[list[Sheet]]:
     block = np.repeat(np.arange(len(sizes)), sizes)
     lines = np.arange(len(block)) + np.repeat(found.blocks.first - (np.cumsum(sizes) - sizes), sizes)
     few = np.int16 if len(kinds) < 1 << 15 else np.int64  # which sorts in one pass
-    by_kind = np.argsort(kind[block].astype(few), kind="stable")
-    ends = np.cumsum(np.bincount(kind[block], minlength=len(kinds)))
+    by_line = kind.astype(few)[block]
+    by_kind = np.argsort(by_line, kind="stable")
+    ends = np.cumsum(np.bincount(by_line, minlength=len(kinds)))
     is_apart = not (found.blocks.first[1:] < found.blocks.last[:-1]).any()
     places = np.split(by_kind, ends[:-1]) if len(kinds) else []
     # in the order of their first blocks
@@ -75,7 +76,7 @@ def _sheet(found: Walk, lines: Ints, block: Ints) -> Sheet:
     is_open = (found.classes[lines] == UNSEEN) & ~found.text.is_blank[lines]
     if not is_open.all():
         lines, block = lines[is_open], block[is_open]
-    return Sheet(first, lines, block, lines > found.blocks.first[block])
+    return Sheet(first, lines, block, found.blocks.first)
 
 
 def _kind(block: Block) -> Hashable:

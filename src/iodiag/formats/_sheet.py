@@ -48,7 +48,7 @@ class Rows:
     names: Sequence[str]
     numbers: Floats
     seconds: Floats
-    gaps: Ints
+    gaps: npt.NDArray[np.int32]
     is_average: Bools
     epoch: Floats
     is_fine: Bools
@@ -66,13 +66,12 @@ class _Apart(NamedTuple):
 class Sheet:
     """The open lines of the blocks of one kind, and the rows that those of them are which are whole.
 
-    `lines` and the `block` of each are in the order of the text; `has_above` tells which have another
-    line of their block above them.
+    `lines` and the `block` of each are in the order of the text; `begins` is where each block of it begins.
     """
 
-    def __init__(self, first: Block, lines: Ints, block: Ints, has_above: Bools) -> None:
+    def __init__(self, first: Block, lines: Ints, block: Ints, begins: Ints) -> None:
         layout, size = first.layout, len(lines)
-        self.first, self.lines, self.block, self._has_above = first, lines, block, has_above
+        self.first, self.lines, self.block, self._begins = first, lines, block, begins
         self._factors = np.array([column.factor for column in layout.columns])
         self._is_size = np.array([column.is_size for column in layout.columns], dtype=np.bool_)
         self._is_scaled = bool((self._factors != 1.0).any())
@@ -84,7 +83,7 @@ class Sheet:
         self._shapes: dict[int, tuple[Shape, Cells]] = {}
         self._apart: _Apart | None = None
         self._has_gaps = layout.format == "iostat" and layout.key is not None
-        self._gap = np.zeros(size, np.int64) if self._has_gaps else np.broadcast_to(np.int64(0), size)
+        self._gap = np.zeros(size, np.int32) if self._has_gaps else np.broadcast_to(np.int32(0), size)
         unknown = np.broadcast_to(np.nan, size)
         self._seconds = unknown.copy() if layout.clock == "row" else unknown
         self._epoch = unknown.copy() if layout.clock == "tail" else unknown
@@ -272,7 +271,8 @@ class Sheet:
         fits, begins = counts == width, lines
         if self.has_name_above and not fits.all():
             above = np.maximum(lines - 1, 0)
-            is_below_name = ~fits & self._has_above[places] & (counts == len(layout.columns))
+            has_above = lines > self._begins[self.block[places]]
+            is_below_name = ~fits & has_above & (counts == len(layout.columns))
             is_below_name[is_below_name] = tokens.counts(above[is_below_name]) == 1
             begins = np.where(is_below_name, above, lines)
             fits = fits | is_below_name

@@ -66,8 +66,8 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
         timing = _empty(segment_of[rows.block])
         if first_like[number] < number:
             other = result[first_like[number]]
-            timing.local[:], timing.interval[:] = other.local, other.interval
-            timing.is_dated[:] = other.is_dated
+            timing.local, timing.interval = other.local.copy(), other.interval.copy()
+            timing.is_dated = other.is_dated.copy()
         elif rows.layout.clock == "row":
             # rows below something else begin a new stretch: nothing is known of the time between
             stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
@@ -108,13 +108,14 @@ def _clocks_of(blocks: Blocks, rows: Rows) -> Hashable:
 
 def _empty(segment: Ints) -> Timing:
     size = len(segment)
-    unknown = np.full(size, np.nan)
+    # what is put in their place as a whole need not be made here
+    unknown = np.broadcast_to(np.nan, size)
     no = np.zeros(size, dtype=np.bool_)
     return Timing(
         local=unknown,
-        offset=unknown.copy(),
+        offset=unknown,
         interval=unknown.copy(),
-        report=np.zeros(size, dtype=np.int64),
+        report=np.broadcast_to(np.int64(0), size),
         segment=segment,
         since_boot=no,
         is_dated=no.copy(),
@@ -158,6 +159,7 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     for run in runs(stretch[at]):
         interval[run] = _row_intervals(blocks[block[run.start]], local[run])
     own = np.cumsum(is_first) - 1
+    timing.local = timing.local.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
     timing.is_dated[samples] = is_dated[own]
 
@@ -212,7 +214,7 @@ def _by_tail(rows: Rows, timing: Timing) -> None:
     """vmstat -t: date and time behind every row, the zone in the header."""
     offset = _clock.zone_offset(rows.layout.note)
     timing.local = rows.epoch.copy()
-    timing.offset[:] = np.nan if offset is None else offset
+    timing.offset = np.full(len(rows.epoch), np.nan if offset is None else offset)
     timing.is_dated = ~np.isnan(rows.epoch)
 
 
