@@ -209,6 +209,8 @@ def _growth(now: Uints, before: Uints) -> Floats:
     Counters of 32 bits wrap at 2³², and so may those of 64 bits as long as they are below: the
     kernel's own counter may be narrower than the field it is stored in.
     """
+    # the fields of structures lie apart, and each would be gathered twice
+    now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
     growth: Floats = (now - before).astype(np.float64)
     fell = now < before
     if fell.any():
