@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, Un
 from iodiag.model.samples import Samples
 from iodiag.model.topology import Device, merge
 from iodiag.sources.archives import Contents, HostName, find
+from iodiag.sources.copies import Seen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from iodiag.derive.view import View
 
 _HEAD = 4096
-Seen = dict[int, list[tuple[Source, Capture]]]
 
 
 def read(
@@ -51,7 +52,7 @@ def read(
     line of a capture in it was not understood).
     """
     if not isinstance(source, Source):
-        captures, problems = _read_place(source, strict, columns, name, {}, tables)
+        captures, problems = _read_place(source, strict, columns, name, Seen(), tables)
         if problems and (strict or not captures):
             raise problems[0]
         return captures[0] if len(captures) == 1 else join(captures)
@@ -169,7 +170,7 @@ def read_many(
     """
     captures: list[Capture] = []
     problems: list[IodiagError] = []
-    seen: Seen = {}
+    seen = Seen()
     for place in inputs:
         found, failed = _read_place(place, strict, columns, None, seen)
         captures += found
@@ -185,7 +186,7 @@ def _read_place(
     seen: Seen,
     tables: Collection[str] | None = None,
 ) -> tuple[list[Capture], list[IodiagError]]:
-    """The captures of one input, whatever it is; `seen` are the sources read before, by their size."""
+    """The captures of one input, whatever it is; `seen` are the sources read before."""
     captures: list[Capture] = []
     others: list[Capture] = []
     problems: list[IodiagError] = []
@@ -212,7 +213,7 @@ def _read_place(
                     problems.append(problem)
                 else:
                     captures.append(capture)
-                    seen.setdefault(len(found.data), []).append((found, capture))
+                    seen.add(found, capture)
                     cut = [SourceError(f"{found.name}: {found.remark}")] if found.remark else []
     except IodiagError as problem:
         problems.append(problem)
@@ -238,8 +239,7 @@ def _is_repeat(source: Source, seen: Seen) -> bool:
 
     Equal samples are copies wherever they lie. Equal context of two hosts is none: both have it.
     """
-    like = (capture for other, capture in seen.get(len(source.data), ()) if other.data == source.data)
-    first = next(like, None)
+    first = seen.copy_of(source)
     if first is None:
         return False
     original = next(iter(first.sources.values()))
@@ -317,18 +317,16 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
 
 def _once(captures: Iterable[Capture]) -> Iterator[Capture]:
     """The captures without those whose samples another one holds already."""
-    seen: dict[tuple[int, ...], list[Capture]] = {}
-    for capture in captures:
-        if _has_samples(capture):
-            alike = seen.setdefault(tuple(sorted(len(s.data) for s in capture.sources.values())), [])
-            if any(_checksums(other) == _checksums(capture) for other in alike):
+    every = list(captures)
+    sizes = [tuple(sorted(len(source.data) for source in each.sources.values())) for each in every]
+    counts, seen = Counter(sizes), set[tuple[str, ...]]()
+    for capture, size in zip(every, sizes, strict=True):
+        if _has_samples(capture) and counts[size] > 1:
+            key = tuple(sorted(source.sha256 for source in capture.sources.values()))
+            if key in seen:
                 continue
-            alike.append(capture)
+            seen.add(key)
         yield capture
-
-
-def _checksums(capture: Capture) -> list[str]:
-    return sorted(source.sha256 for source in capture.sources.values())
 
 
 def _has_samples(capture: Capture) -> bool:
