@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats._body import Floats
-from iodiag.formats._lines import Bools, Ints, Text
+from iodiag.formats._codes import mixed
+from iodiag.formats._lines import Bools, Eights, Ints, Text
+from iodiag.formats._row_clocks import TIME_WIDTH, in_half, seconds_of_day
 
 Chars = npt.NDArray[np.uint8]
-Eights = npt.NDArray[np.uint64]
 
 DECIMALS = 2
 """How many digits stand behind a decimal sign."""
@@ -34,13 +35,9 @@ _DIGITS = 10
 _VISIBLE = 255 - _BLANK  # all but control characters and 255
 _TOKEN = re.compile(rb"[^ ]+")
 _TOGETHER = 16  # rows whose templates stand side by side: going from row to row takes longer than a row
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 _CLOCK = b"00:00:00"
-_CLOCK_WIDTHS = (0, len(_CLOCK), len(_CLOCK) + len(" PM"))  # by the number of its words
-_CLOCK_DIGITS = np.uint64(0x0F0F000F0F000F0F)
-_HOURS, _MINUTES, _SECONDS = (np.uint64(8 * at) for at in (0, 3, 6))
-_MOST_HOURS, _MOST_MINUTES, _MOST_SECONDS = 24, 59, 61
+_CLOCK_WIDTHS = (0, TIME_WIDTH, TIME_WIDTH + len(" PM"))  # by the number of its words
 
 # of the third pair and the first, the fourth and the second; a sign stands where a digit would, and makes the
 # weight of all in front of it a tenth
@@ -49,7 +46,6 @@ _WEIGHTS = np.array(
 )
 _TO_PAIRS, _BYTE = np.uint64((10 << 8) + 1), np.uint64(8)
 _OUTER_PAIRS, _TWO_BYTES, _FOUR_BYTES = np.uint64(0x000000FF000000FF), np.uint64(16), np.uint64(32)
-_ONE_BYTE = np.uint64(0xFF)
 
 
 class AlignedRows(NamedTuple):
@@ -87,27 +83,25 @@ class Cells:
 
         `cell` gives the one at a place.
         """
-        mixed = parts[0]
-        for part in parts[1:]:
-            mixed = mixed * _SPREAD ^ part
-        numbers = self._known(mixed, parts)
+        words = mixed(parts)
+        numbers = self._known(words, parts)
         if numbers is None and len(self._mixed) <= _MOST_CELLS:
-            new, first = np.unique(mixed, return_index=True)
+            new, first = np.unique(words, return_index=True)
             first = first[~np.isin(new, self._mixed)]
-            self._learn(mixed[first], [part[first] for part in parts], [*map(cell, first.tolist())])
-            numbers = self._known(mixed, parts)
+            self._learn(words[first], [part[first] for part in parts], [*map(cell, first.tolist())])
+            numbers = self._known(words, parts)
         # there are too many, or two whose bytes mix to the same
-        return np.full(len(mixed), -1) if numbers is None else numbers
+        return np.full(len(words), -1) if numbers is None else numbers
 
-    def _known(self, mixed: Eights, parts: Sequence[Eights]) -> Ints | None:
+    def _known(self, words: Eights, parts: Sequence[Eights]) -> Ints | None:
         """The number of each cell, or None when one was not seen yet."""
         if not len(self._mixed):
             return None
-        at = np.minimum(np.searchsorted(self._mixed, mixed), len(self._mixed) - 1)
+        at = np.minimum(np.searchsorted(self._mixed, words), len(self._mixed) - 1)
         is_known = all((own[at] == part).all() for own, part in zip(self._parts, parts, strict=True))
         return self._number[at] if is_known else None
 
-    def _learn(self, mixed: Eights, parts: Sequence[Eights], cells: Sequence[bytes]) -> None:
+    def _learn(self, new: Eights, parts: Sequence[Eights], cells: Sequence[bytes]) -> None:
         numbers = []
         for cell in cells:
             words = cell.split()
@@ -115,10 +109,10 @@ class Cells:
             if len(words) == 1:
                 self.words.append(words[0].decode("utf-8", "replace"))
                 self.before.append(len(cell) - len(cell.lstrip()))
-        mixed = np.concatenate((self._mixed, mixed))
-        order = np.argsort(mixed)
+        known = np.concatenate((self._mixed, new))
+        order = np.argsort(known)
         before = self._parts or [np.empty(0, dtype=np.uint64) for _ in parts]
-        self._mixed = mixed[order]
+        self._mixed = known[order]
         self._parts = [np.concatenate(pair)[order] for pair in zip(before, parts, strict=True)]
         self._number = np.concatenate((self._number, numbers))[order].astype(np.int64)
 
@@ -250,9 +244,8 @@ def rows_in(shape: Shape, text: Text, starts: Ints, cells: Cells, values: Floats
     `values` (numbers x lines) takes their numbers, and anything for lines that are no rows.
     """
     size, count = shape.size, len(starts)
-    windows = np.ndarray((len(text.data) - size + 1, size), np.uint8, text.data, strides=(1, 1))
     # the first line again, until all stand together
-    chars = windows[np.concatenate((starts, np.repeat(starts[:1], -count % _TOGETHER)))]
+    chars = text.windows(size)[np.concatenate((starts, np.repeat(starts[:1], -count % _TOGETHER)))]
     fits = np.ones(count, dtype=np.bool_)
     name = seconds = None
     if shape.name:
@@ -339,15 +332,10 @@ def _seconds(chars: Chars, count: int, words: int) -> Floats:
 
     That it has digits where it should is not looked at.
     """
-    pairs = (_eights(chars, 0, count) & _CLOCK_DIGITS) * _TO_PAIRS
-    pairs >>= _BYTE
-    hours, minutes, seconds = (
-        (pairs >> at & _ONE_BYTE).astype(np.float64) for at in (_HOURS, _MINUTES, _SECONDS)
-    )
-    is_time = (hours <= _MOST_HOURS) & (minutes <= _MOST_MINUTES) & (seconds <= _MOST_SECONDS)
-    if words > 1:
-        half = chars[:count, len(_CLOCK) : _CLOCK_WIDTHS[words]]
-        is_pm = half[:, 1] == ord("P")
-        is_time &= (half[:, 0] == _BLANK) & (is_pm | (half[:, 1] == ord("A"))) & (half[:, 2] == ord("M"))
-        hours = hours % 12 + 12 * is_pm
-    return np.where(is_time, hours * 3600 + minutes * 60 + seconds, np.nan)
+    seconds = seconds_of_day(_eights(chars, 0, count))
+    if words == 1:
+        return seconds
+    half = chars[:count, len(_CLOCK) : _CLOCK_WIDTHS[words]]
+    is_pm = half[:, 1] == ord("P")
+    is_half = (half[:, 0] == _BLANK) & (is_pm | (half[:, 1] == ord("A"))) & (half[:, 2] == ord("M"))
+    return np.where(is_half, in_half(seconds, is_pm), np.nan)

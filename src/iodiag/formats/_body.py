@@ -44,7 +44,7 @@ _ADD_NEIGHBOURS = tuple(
 )
 _MOST_COMMA_DECIMALS = 2  # sysstat prints no more; three digits behind a comma may be thousands
 _ODD = re.compile(r"([-+]?)(\d{0,40})(?:([.,])(\d{1,40}))?([sBkKMGTP%]?)(?:i?B)?(?:/s)?", re.ASCII)
-_PLAIN = re.compile(r"\d{1,40}(?:\.\d{1,40})?", re.ASCII)  # which most are
+_DECIMAL = re.compile(r"\d{1,40}(?:\.\d{1,40})?", re.ASCII)  # which most are
 _NO_VALUE = ("nan", "inf", "infinity", "n/a", "-", "--")
 
 
@@ -290,7 +290,7 @@ def _plain(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> _Plain:
 
 def odd_number(word: str, decimal_comma: bool) -> tuple[float, float, bool]:
     """Value, bytes per unit of its suffix (or NaN), and whether the word is no number at all."""
-    if _PLAIN.fullmatch(word):
+    if _DECIMAL.fullmatch(word):
         return float(word), math.nan, False
     if word.lower().lstrip("+-") in _NO_VALUE or word in _NO_VALUE:
         return math.nan, math.nan, False

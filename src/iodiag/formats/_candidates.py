@@ -21,7 +21,6 @@ _NUMBERS_FOLLOW = re.compile(rb"\d\S{0,30}[ \t]+(?:[AP]M[ \t]+)?\d[\d.,]*[ \t]+\
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
-_WORD = 8
 _LAST_BYTE = np.uint64(56)
 _MARKS = np.frombuffer(b" COM \0\0\0\tCOM \0\0\0", dtype="<u8")
 _MARK_BYTES = np.uint64(0xFFFFFFFFFF)
@@ -89,10 +88,7 @@ def _has_three_words(text: Text, lines: Ints) -> Bools:
     starts = text.starts[lines]
     # those at the very end are looked at
     inside = np.flatnonzero(starts <= len(text.data) - _LONGEST_CLOCK)
-    if not len(inside):
-        return result
-    shape = (len(text.data) - _LONGEST_CLOCK + 1, _LONGEST_CLOCK)
-    chars = np.ndarray(shape, np.uint8, text.data, strides=(1, 1))[starts[inside]]
+    chars = text.windows(_LONGEST_CLOCK)[starts[inside]]
     is_own = np.arange(_LONGEST_CLOCK) < (text.ends[lines[inside]] - starts[inside])[:, None]
     is_solid = (chars > ord(" ")) & is_own
     begins = np.count_nonzero(is_solid[:, 1:] & ~is_solid[:, :-1], axis=1)
@@ -114,7 +110,7 @@ def _has_word(eights: npt.NDArray[np.uint64]) -> Bools:
 
 def _comments(text: Text) -> Iterator[int]:
     """The lines that hold the COM of a comment."""
-    last = len(text.data) - _WORD
+    last = len(text.eights) - 1
     for begin in range(0, last + 1, _STRETCH):
         at = begin + np.flatnonzero(text.bytes[begin : begin + _STRETCH] == ord("C"))
         marks = text.eights[np.clip(at - 1, 0, last)] & _MARK_BYTES

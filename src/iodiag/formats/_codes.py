@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats._lines import Ints, Text
+from iodiag.formats._lines import Eights, Ints, Text
 
 _FEW = 4096
 _LONGEST_NAME = 24  # in bytes; longer ones are compared one by one
 _WORD = 8
-_SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def factorized(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -33,6 +34,14 @@ def factorized(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDAr
     return rank[codes], first[order]
 
 
+def mixed(parts: Sequence[Eights]) -> Eights:
+    """One number for each word, of eight bytes in each part: that others have another is not certain."""
+    result = parts[0]
+    for part in parts[1:]:
+        result = result * _SPREAD ^ part
+    return result
+
+
 def together(places: Ints) -> Ints | slice:
     """Places as a slice where they are neighbours: that takes a fraction of the time."""
     is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
@@ -46,10 +55,7 @@ def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
         return np.empty(0, dtype=np.int64), []
     if int(widths.max()) <= _LONGEST_NAME and int(starts[-1]) + _LONGEST_NAME <= len(text.data):
         parts = [_part(text, starts, widths, n) for n in range(-(-int(widths.max()) // _WORD))]
-        mixed = parts[0]
-        for part, odd in zip(parts[1:], _SPREAD, strict=False):
-            mixed = mixed ^ (part * odd)
-        codes, where = factorized(mixed)
+        codes, where = factorized(mixed(parts))
         if all((part == part[where][codes]).all() for part in parts):
             edges = zip(starts[where].tolist(), ends[where].tolist(), strict=True)
             return codes, [text.data[a:b].decode("utf-8", "replace") for a, b in edges]
@@ -59,12 +65,12 @@ def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
     return codes, [word.decode("utf-8", "replace") for word in words]
 
 
-def _part(text: Text, starts: Ints, widths: Ints, number: int) -> npt.NDArray[np.uint64]:
+def _part(text: Text, starts: Ints, widths: Ints, number: int) -> Eights:
     """Eight bytes of each token, zeros behind its end."""
     chars = text.eights[starts + number * _WORD]
     missing = np.clip((number + 1) * _WORD - widths, 0, _WORD)
     bits = (missing << 3).astype(np.uint64)
     # a shift by all 64 bits is undefined, so it takes two
     half = bits >> np.uint64(1)
-    result: npt.NDArray[np.uint64] = (chars << half << half) >> half >> half
+    result: Eights = (chars << half << half) >> half >> half
     return result

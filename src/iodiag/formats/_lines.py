@@ -136,6 +136,10 @@ class Text:
         """The eight bytes from each offset on, as one number with the first byte the lowest."""
         return _eights_of(self.data)
 
+    def windows(self, size: int) -> npt.NDArray[np.uint8]:
+        """So many bytes from each offset on, a row each; the offsets from which there are as many."""
+        return np.ndarray((max(len(self.data) - size + 1, 0), size), np.uint8, self.data, strides=(1, 1))
+
     @cached_property
     def ends(self) -> Ints:
         """Offset of each line's end, the line feed left out."""

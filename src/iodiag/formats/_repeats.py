@@ -315,8 +315,7 @@ def _bytes(text: Text, line: int) -> bytes:
 def _matrix(text: Text, lines: Ints) -> npt.NDArray[np.uint8]:
     """The bytes of lines of one length, a row each."""
     size = int(text.ends[lines[0]] - text.starts[lines[0]])
-    windows = np.ndarray((len(text.data) - size + 1, size), np.uint8, text.data, strides=(1, 1))
-    return windows[text.starts[lines]]
+    return text.windows(size)[text.starts[lines]]
 
 
 def _likeness(text: Text, visited: Ints) -> Ints:
