@@ -14,6 +14,8 @@ from iodiag.formats._times import Timing, levels
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.model.times import span
 
+Span = tuple[str | None, str | None]
+
 _MOST_NOTES = 200
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 # a line that was laid out again counts as the most telling of its parts
@@ -34,19 +36,22 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             first_line=int(found.text.numbers[context.first]),
         )
     merged: dict[tuple[int, str], Section] = {}
+    spans: dict[tuple[int, int], Span] = {}
     for rows, timing in zip(all_rows, all_timings, strict=True):
         for number in levels(timing.segment):
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
-            section = _section(found, rows, timing, slice(first, last))
+            here, clocks = slice(first, last), (number, timing.clocks)
+            if clocks not in spans:
+                spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]])
+            section = _section(found, rows, timing, here, spans[clocks])
             old = merged.get((number, rows.layout.format))
             merged[number, rows.layout.format] = _together(old, section) if old else section
     yield from merged.values()
 
 
-def _section(found: Walk, rows: Rows, timing: Timing, here: slice) -> Section:
+def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) -> Section:
     banner = found.blocks.like(rows.block[here.start]).origin.banner
-    times = timing.absolute[here][timing.is_dated[here]]
-    start, end = span(times)
+    start, end = times
     return Section(
         source=found.name,
         format=rows.layout.format,

@@ -316,5 +316,6 @@ def is_figure(word: str) -> bool:
 
 def mixes_decimal_signs(words: list[str]) -> bool:
     """Whether some numbers have decimal commas and others points: then neither is sure."""
-    values = [word for word in words if is_figure(word)]
+    has_both = all(any(sign in word for word in words) for sign in ",.")
+    values = [word for word in words if is_figure(word)] if has_both else []
     return any("," in word for word in values) and any("." in word for word in values)

@@ -21,13 +21,18 @@ from iodiag.model.words import Words
 
 
 class _Front(NamedTuple):
-    """What the columns in front of all tables need: the input and its lines; hosts, indents by block."""
+    """What the columns in front of all tables need: the input and its lines; hosts, indents by block.
+
+    `times` are the columns of times so far, by the clocks that they are of, and whether they are moments:
+    all sections of one sar have the same.
+    """
 
     name: str
     numbers: Ints
     hosts: Sequence[str]
     host_of: Ints
     indents: Ints
+    times: dict[tuple[int, bool], Times]
 
 
 class _Frame(NamedTuple):
@@ -49,8 +54,10 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
         hosts=names,
         host_of=np.array([names.index(host) for host in hosts], dtype=np.int64)[found.blocks.pattern],
         indents=found.blocks.each(lambda block: block.indent, np.int64),
+        times={},
     )
     for is_average in (False, True):
+        front.times.clear()
         pairs = [
             (r, t) for r, t in zip(all_rows, all_timings, strict=True) if (r.is_average == is_average).any()
         ]
@@ -70,11 +77,13 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
 
 def _aware_families(pairs: Sequence[tuple[Rows, Timing]]) -> frozenset[str]:
     """The tables whose times are absolute: a table with rows of an unknown zone has all in local time."""
-    naive = {
-        f for rows, timing in pairs if timing.is_dated.any() and not timing.is_aware for f in _families(rows)
-    }
-    aware = {family for rows, timing in pairs if timing.is_aware for family in _families(rows)}
-    return frozenset(aware - naive)
+    alike = {timing.clocks: timing for _, timing in pairs}
+    is_aware = {number: timing.is_aware for number, timing in alike.items()}
+    dated = {number for number, timing in alike.items() if timing.is_dated.any()}
+    naive = dated - {number for number, known in is_aware.items() if known}
+    families = [(timing.clocks, family) for rows, timing in pairs for family in _families(rows)]
+    aware = {family for number, family in families if is_aware[number]}
+    return frozenset(aware - {family for number, family in families if number in naive})
 
 
 def _families(rows: Rows) -> list[str]:
@@ -98,7 +107,7 @@ def _frames(
             "source": Words.same(front.name, size),
             "line": front.numbers[rows.lines[places]],
             "host": _hosts(front, rows.block[places]),
-            "time": _time(timing, places, family in aware),
+            "time": _time(front, timing, places, family in aware),
             "interval_s": timing.interval[places],
             "segment": timing.segment[places],
             "report": timing.report[places],
@@ -128,10 +137,15 @@ def _hosts(front: _Front, blocks: Ints) -> Words:
     return Words.coded(front.host_of[blocks], front.hosts)
 
 
-def _time(timing: Timing, places: Ints | slice, is_aware: bool) -> Times:
+def _time(front: _Front, timing: Timing, places: Ints | slice, is_aware: bool) -> Times:
     """The column of times: absolute, or as the host's clock showed them."""
-    seconds = (timing.absolute if is_aware else timing.local)[places]
-    return Times.of(np.where(timing.is_dated[places], seconds, np.nan), is_moment=is_aware)
+    key = timing.clocks, is_aware
+    if key not in front.times:
+        seconds = (timing.absolute if is_aware else timing.local)[places]
+        times = Times.of(np.where(timing.is_dated[places], seconds, np.nan), is_moment=is_aware)
+        times.stamps.flags.writeable = False
+        front.times[key] = times
+    return front.times[key]
 
 
 def _is_group(indents: Ints, rows: Rows) -> Bools:

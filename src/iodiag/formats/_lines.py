@@ -66,7 +66,7 @@ LONGEST_LINE = 10_000
 """In characters: no tool prints more into one line of text, but a single line may be all of an input."""
 
 _LONGEST_JOINED = 1000
-_HEAD = 1 << 20
+_HEAD = 1 << 19
 _HEAD_LINES = 50_000
 _MOST_LIKE = 4  # lines alike that are looked at
 _LINES_NEXT = 7  # and so many of each with those below it
@@ -250,8 +250,7 @@ def _is_plain_row(text: Text) -> Bools:
     is_begin[1:] &= ~is_solid[:-1]
     begins = np.flatnonzero(is_begin)
     odd = np.flatnonzero(np.frombuffer(text.data.translate(_IS_ODD), dtype=np.bool_))
-    last_odd = text.starts - 1
-    last_odd[np.searchsorted(text.ends, odd)] = odd
+    last_odd = np.append(-1, odd)[np.searchsorted(odd, text.ends)]
     first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, text.ends))
     until_odd, until_first, until_last = (
         np.searchsorted(begins, at, "right") for at in (np.maximum(last_odd, 0), first, last)

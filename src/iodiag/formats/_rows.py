@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.formats._body import Tokens
+from iodiag.formats._codes import together
 from iodiag.formats._found import CLASS, UNSEEN, Block, Walk
 from iodiag.formats._lines import Ints, Text
 from iodiag.formats._repair import repaired
@@ -49,31 +50,31 @@ def _sheets(found: Walk) -> Iterator[list[Sheet]]:
     kinds: dict[Hashable, int] = {}
     of_pattern = [kinds.setdefault(_kind(block), len(kinds)) for block in found.blocks.patterns]
     kind = np.array(of_pattern, dtype=np.int64)[found.blocks.pattern]
-    sizes = found.blocks.last - found.blocks.first
-    block = np.repeat(np.arange(len(sizes)), sizes)
-    lines = np.arange(len(block)) + np.repeat(found.blocks.first - (np.cumsum(sizes) - sizes), sizes)
-    few = np.int16 if len(kinds) < 1 << 15 else np.int64  # which sorts in one pass
-    by_line = kind.astype(few)[block]
-    by_kind = np.argsort(by_line, kind="stable")
-    ends = np.cumsum(np.bincount(by_line, minlength=len(kinds)))
-    is_apart = not (found.blocks.first[1:] < found.blocks.last[:-1]).any()
-    places = np.split(by_kind, ends[:-1]) if len(kinds) else []
+    first, sizes = found.blocks.first, found.blocks.last - found.blocks.first
+    by_kind = np.argsort(kind, kind="stable")
+    # the lines of a kind stand together, in the order of its blocks
+    block = np.repeat(by_kind, sizes[by_kind])
+    begins = np.append(0, np.cumsum(sizes[by_kind]))
+    lines = np.arange(len(block)) + np.repeat(first[by_kind] - begins[:-1], sizes[by_kind])
+    edges = begins[np.append(0, np.cumsum(np.bincount(kind, minlength=len(kinds))))].tolist()
+    places = [slice(*edge) for edge in pairwise(edges) if edge[0] < edge[1]]
     # in the order of their first blocks
-    places.sort(key=lambda own: int(block[own[0]]) if len(own) else -1)
+    places.sort(key=lambda own: int(block[own.start]))
     for own in places[_MOST_LAYOUTS:]:
         refused = lines[own]
         is_open = (found.classes[refused] == UNSEEN) & ~found.text.is_blank[refused]
         found.classes[refused[is_open]] = CLASS["unread"]
-    groups = [(lines[own], block[own]) for own in places[:_MOST_LAYOUTS] if len(own)]
-    if is_apart:
-        yield [_sheet(found, *group) for group in groups]
-    else:
+    groups = [(lines[own], block[own]) for own in places[:_MOST_LAYOUTS]]
+    if (first[1:] < found.blocks.last[:-1]).any():
         yield from ([_sheet(found, *group)] for group in groups)
+    else:
+        yield [_sheet(found, *group) for group in groups]
 
 
 def _sheet(found: Walk, lines: Ints, block: Ints) -> Sheet:
     first = found.blocks.like(int(block[0]))
-    is_open = (found.classes[lines] == UNSEEN) & ~found.text.is_blank[lines]
+    own = together(lines)
+    is_open = (found.classes[own] == UNSEEN) & ~found.text.is_blank[own]
     if not is_open.all():
         lines, block = lines[is_open], block[is_open]
     return Sheet(first, lines, block, found.blocks.first)

@@ -194,14 +194,15 @@ class Sheet:
 
     def _is_labelled(self, text: Text, places: Ints | slice) -> Bools:
         """Which lines are averages, which have a word where a row has its clock."""
-        heads = text.heads[self.lines[places]]
+        heads = text.heads[together(self.lines[places])]
         result: Bools = (heads == _LABELS[0]) | (heads == _LABELS[1])
         return result
 
     def _extents(self, text: Text, places: Ints | slice) -> tuple[Ints, Ints]:
         """Where lines begin, and how long they are, up to the longest of a row and one."""
-        starts = text.starts[self.lines[places]]
-        return starts, np.minimum(text.ends[self.lines[places]] - starts, _LONGEST_ROW + 1)
+        lines = together(self.lines[places])
+        starts = text.starts[lines]
+        return starts, np.minimum(text.ends[lines] - starts, _LONGEST_ROW + 1)
 
     def _shapes_for(self, text: Text, start: int, size: int) -> Iterator[tuple[Shape, Cells]]:
         """The shape that rows of a size had before, and then that of the line that begins at `start`."""

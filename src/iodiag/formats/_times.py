@@ -11,6 +11,7 @@ import numpy as np
 from iodiag.formats import _clock, _report_times
 from iodiag.formats._body import Floats
 from iodiag.formats._clock import DAY_S
+from iodiag.formats._codes import together
 from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._report_numbers import report_numbers
@@ -26,7 +27,8 @@ class Timing:
     """Per row of one Rows: its time, the length of its sample, its report and whether that is since boot.
 
     `local` are seconds since 1970 as the host's clock showed them (NaN unknown), `offset` the seconds east
-    of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything.
+    of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything. Rows of one
+    text whose `clocks` have the same number have the same clocks, and so all of this.
     """
 
     local: Floats
@@ -36,6 +38,7 @@ class Timing:
     segment: Ints
     since_boot: Bools
     is_dated: Bools
+    clocks: int
 
     @property
     def absolute(self) -> Floats:
@@ -63,7 +66,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     like: dict[Hashable, int] = {}
     first_like = [like.setdefault(_clocks_of(found.blocks, rows) or n, n) for n, rows in enumerate(all_rows)]
     for number, rows in enumerate(all_rows):
-        timing = _empty(segment_of[rows.block])
+        timing = _empty(segment_of[rows.block], first_like[number])
         if first_like[number] < number:
             other = result[first_like[number]]
             timing.local, timing.interval = other.local.copy(), other.interval.copy()
@@ -106,7 +109,7 @@ def _clocks_of(blocks: Blocks, rows: Rows) -> Hashable:
     return rows.layout.format, block.origin.index, block.clock, block.is_resumed, clocks
 
 
-def _empty(segment: Ints) -> Timing:
+def _empty(segment: Ints, clocks: int) -> Timing:
     size = len(segment)
     # what is put in their place as a whole need not be made here
     unknown = np.broadcast_to(np.nan, size)
@@ -119,6 +122,7 @@ def _empty(segment: Ints) -> Timing:
         segment=segment,
         since_boot=no,
         is_dated=no.copy(),
+        clocks=clocks,
     )
 
 
@@ -136,13 +140,15 @@ def levels(numbers: Ints) -> list[int]:
 
 def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints) -> None:
     """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
-    samples = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
-    if not len(samples):
+    places = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
+    if not len(places):
         return
+    samples = together(places)
     # the rows of a sample stand together, and one of them tells the time of all
     block, shown = rows.block[samples], rows.seconds[samples]
     is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
-    at, block, shown = samples[is_first], block[is_first], shown[is_first]
+    firsts = np.flatnonzero(is_first)
+    at, block, shown = places[firsts], block[firsts], shown[firsts]
     local, is_dated = np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
     for run in runs(calendar[at]):
         first = blocks[block[run.start]]

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
@@ -154,8 +154,10 @@ class Samples:
             return self.given.reset_index(drop=True)
         import pandas as pd
 
-        columns = {name: _in_pandas(self.look_up(name)) for name in self.names}
-        return pd.DataFrame(columns, index=range(self.length), copy=False)
+        columns = dict(enumerate(_in_pandas(self.look_up(name)) for name in self.names))
+        frame = pd.DataFrame(columns, index=range(self.length), copy=False)
+        frame.columns = _index_of(tuple(self.names)).copy()
+        return frame
 
 
 def _check(name: str, column: Column, length: int) -> None:
@@ -234,8 +236,17 @@ def _in_pandas(column: Column) -> Any:
     if isinstance(column, Words):
         return column.in_pandas()
     if isinstance(column, Times):
-        return column.in_pandas().array
+        times = column.in_pandas().array
+        return times if column.stamps.flags.writeable else times.copy()
     return column if column.flags.writeable else column.copy()
+
+
+@lru_cache(maxsize=256)
+def _index_of(names: tuple[str, ...]) -> pd.Index[str]:
+    """The names of columns as pandas has them: making them takes as long as making several columns."""
+    import pandas as pd
+
+    return pd.Index(names)
 
 
 def _read_only(column: Column) -> Column:

@@ -134,7 +134,8 @@ class Words:
 
 def _used(codes: Codes, count: int) -> list[int]:
     """Which codes below `count` there are."""
-    return np.flatnonzero(np.bincount(codes[codes >= 0], minlength=count)).tolist()
+    known = codes if codes.min(initial=0) >= 0 else codes[codes >= 0]
+    return np.flatnonzero(np.bincount(known, minlength=count)).tolist()
 
 
 @lru_cache(maxsize=256)
