@@ -58,8 +58,10 @@ def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[npt.NDArray[np.intp], npt.N
     holds = np.flatnonzero(mask)
     if not len(holds):
         return holds, holds
+    is_cut = np.diff(holds) > gap + 1
     streams = np.asarray(rows["stream"])
-    is_cut = (np.diff(holds) > gap + 1) | (np.diff(streams[holds]) != 0)
+    if streams[holds[0]] != streams[holds[-1]]:  # they follow each other
+        is_cut |= np.diff(streams[holds]) != 0
     breaks = np.flatnonzero(is_cut) + 1
     begins, ends = np.append(0, breaks), np.append(breaks, len(holds))
     firsts, lasts = holds[begins], holds[ends - 1]

@@ -13,6 +13,7 @@ from iodiag.derive import caps, weighted
 from iodiag.derive.changepoints import split
 from iodiag.derive.episodes import Mask, longest_stretch
 from iodiag.derive.evidence import cite
+from iodiag.derive.quantiles import median, percentiles
 from iodiag.derive.queueing import levels
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.finding import Evidence
@@ -85,7 +86,7 @@ def plateau(
         if window is None or window.stop - window.start < least:
             return None
         on_it = rates[window]
-        rate, variation = float(np.median(on_it)), float(np.std(on_it) / np.mean(on_it))
+        rate, variation = median(on_it), float(np.std(on_it) / np.mean(on_it))
         if variation <= width:
             cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
             return Plateau(samples[window], quantity, rate, variation, cap, round_rate)
@@ -106,7 +107,7 @@ def likeness(found: Plateau) -> Iterator[Evidence]:
 def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
     "kind."""
-    depths = list(np.percentile(weighted.values(top.rows, "at_once"), [10, 90]))
+    depths = list(percentiles(weighted.values(top.rows, "at_once"), 10, 90))
     kinds = set(top.rows["kind"].tolist())
     for kind in levels(series):
         if kind[0].kind in kinds:
@@ -114,7 +115,7 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
                 rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
                 if abs(rate / top.rate - 1) <= width and level.util >= MOSTLY_BUSY:
                     depths.append(level.busy_depth)
-    return float(max(depths) / min(depths))
+    return max(depths) / min(depths)
 
 
 def densest(rates: Floats, width: float) -> float:
@@ -142,8 +143,8 @@ def spread(rows: Samples, column: str) -> float:
     data = data[np.isfinite(data) & (data > 0)]
     if not len(data):
         return float("nan")
-    low, high = np.percentile(data, [10, 90])
-    return float(high / low)
+    low, high = percentiles(data, 10, 90)
+    return high / low
 
 
 @dataclass(frozen=True)
@@ -204,10 +205,10 @@ def step_of(rows: Samples | pd.DataFrame, quantity: caps.Quantity, least: int) -
 
 
 def _median(rows: Samples, column: str) -> float:
-    return float(np.median(weighted.values(rows, column)))
+    return median(weighted.values(rows, column))
 
 
 def _deviation(rows: Samples, column: str) -> float:
     """1.4826 times the median distance from the median: the standard deviation of normal data."""
     data = weighted.values(rows, column)
-    return float(1.4826 * np.median(np.abs(data - np.median(data))))
+    return 1.4826 * median(np.abs(data - median(data)))

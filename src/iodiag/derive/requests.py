@@ -31,7 +31,7 @@ ANOMALIES = (
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
-_PLACES = ("line", "segment", "report", "interval_s")
+_PLACES = ("line", "segment", "report", "stream", "interval_s")
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
@@ -48,6 +48,7 @@ def enriched(disk: Samples) -> tuple[Samples, npt.NDArray[np.int8]]:
     """The samples with the columns of `enrich`, and what `anomalies` says of each."""
     columns: Columns = {}
     strange = np.zeros(len(disk), dtype=np.int8)
+    numbers = disk.only(name for name in disk.names if _is_counted(name, disk[name]))
     for first in range(0, len(disk), STRETCH):
         stretch = slice(first, first + STRETCH)
         part = disk[stretch]
@@ -57,7 +58,7 @@ def enriched(disk: Samples) -> tuple[Samples, npt.NDArray[np.int8]]:
                 is_filled = name in disk and column.dtype == np.float64
                 columns[name] = disk.floats(name).copy() if is_filled else np.empty(len(disk), column.dtype)
             columns[name][stretch] = column
-        strange[stretch] = anomalies(part.with_columns(**found))
+        strange[stretch] = anomalies(numbers[stretch].with_columns(**found))
     return disk.with_columns(**columns), strange
 
 
@@ -193,6 +194,12 @@ def _is_partly_unknown(disk: Samples, name: str) -> bool:
     return name not in disk or bool(np.isnan(disk.floats(name)).any())
 
 
+def _is_counted(name: str, column: Column) -> bool:
+    """Whether a column holds numbers of what a device did, and any."""
+    is_number = isinstance(column, np.ndarray) and column.dtype.kind in "iuf"
+    return is_number and name not in _PLACES and len(column) > 0
+
+
 def _or_nothing(rates: Floats) -> Floats:
     result: Floats = np.where(np.isnan(rates), 0.0, rates)
     return result
@@ -213,10 +220,8 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
     is_absurd = np.zeros(len(samples), dtype=np.bool_)
     for name in samples.names:
         column = samples[name]
-        if not isinstance(column, np.ndarray) or column.dtype.kind not in "iuf" or name in _PLACES:
-            continue
-        # of nearly all columns the extremes tell; those of one with unknown values are unknown
-        if len(column) and not (column.min() >= 0 and column.max() <= _ABSURD):
+        # of nearly all columns the extremes tell, whose unknown values do not count
+        if _is_counted(name, column) and not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
             is_absurd |= (column > _ABSURD) | (column < 0)
     is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
     return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)

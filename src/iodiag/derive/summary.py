@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.derive.quantiles import at_rank, middle, ordered
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series
@@ -59,29 +60,20 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
         level=device.level if device else None,
         members=device.members if device else (),
         samples=len(samples),
-        summary={name: extent(known) for name, data in numbers.items() if len(known := _known(data))},
+        summary={name: found for name, data in numbers.items() if (found := extent(data)) is not None},
         provenance=dict(device.provenance) if device else {},
     )
 
 
-def _known(data: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    is_unknown = np.isnan(data)
-    return data[~is_unknown] if is_unknown.any() else data
-
-
-def extent(data: npt.NDArray[np.float64]) -> dict[str, float]:
-    """Median, 95th percentile and maximum of numbers, as np.median and np.percentile have them."""
-    count, most = len(data), float(data.max())
-    if data.min() == most:
+def extent(data: npt.NDArray[np.float64]) -> dict[str, float] | None:
+    """Median, 95th percentile and maximum of the known numbers; None where none is known."""
+    most = float(data.max(initial=-np.inf))
+    if data.min(initial=np.inf) == most:
         return {"median": most, "p95": most, "max": most}
-    middle, rank = count // 2, 0.95 * (count - 1)
-    low = int(rank)
-    ordered = np.sort(data)  # faster than a partition at four ranks
-    below, above = float(ordered[low]), float(ordered[low + 1])
-    share = rank - low
-    p95 = below + (above - below) * share if share < 0.5 else above - (above - below) * (1 - share)
-    median = ordered[middle] if count % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-    return {"median": float(median), "p95": p95, "max": most}
+    found = ordered(data)
+    if not len(found):
+        return None
+    return {"median": middle(found), "p95": at_rank(found, 95), "max": float(found[-1])}
 
 
 def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:

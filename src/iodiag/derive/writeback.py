@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask, longest
+from iodiag.derive.quantiles import median
 from iodiag.derive.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.derive.waiting import rows_at
 from iodiag.model.samples import Samples
@@ -56,8 +57,8 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
     mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
     if not mask.any():
         return None
-    mask &= rate >= times_rate * float(np.nanmedian(rate))
-    mask &= depth >= times_depth * float(np.nanmedian(depth))
+    mask &= rate >= times_rate * median(rate)
+    mask &= depth >= times_depth * median(depth)
     starts = np.flatnonzero(mask & ~np.concatenate([[False], mask[:-1]]))
     # a burst cut by one calmer sample is one burst
     starts = starts[np.concatenate([[True], np.diff(starts) > 2])] if len(starts) else starts

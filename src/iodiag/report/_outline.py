@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
@@ -23,7 +23,15 @@ class Point:
     words: Spans
     address: Spans
     quotes: tuple[str, ...]
-    values: tuple[tuple[str, str], ...]
+    evidence: Evidence = field(repr=False)
+
+    @property
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """The numbers that the sentence rests on, in words; pages show them, texts have them in the sentence."""
+        return tuple(
+            (_text.visible(key, _text.NAME_LIMIT), _text.setting(value))
+            for key, value in self.evidence.values.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -258,10 +266,7 @@ def point(evidence: Evidence, is_binary: bool) -> Point:
         words=_text.prose(evidence.text),
         address=_address(evidence, "@" if is_binary else ":"),
         quotes=tuple(lines),
-        values=tuple(
-            (_text.visible(key, _text.NAME_LIMIT), _text.setting(value))
-            for key, value in evidence.values.items()
-        ),
+        evidence=evidence,
     )
 
 

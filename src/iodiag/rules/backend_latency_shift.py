@@ -26,6 +26,7 @@ from iodiag.derive.changepoints import split
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
+from iodiag.derive.quantiles import median
 from iodiag.derive.queueing import Level, level_of, levels, prepared
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -60,18 +61,18 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     kinds = {kind[0].kind: np.concatenate([level.places for level in kind]) for kind in levels(series)}
     commonest = max(kinds, key=lambda kind: (len(kinds[kind]), -kind))
     rows = frame[np.sort(kinds[commonest])]
-    length = float(np.median(weighted.lengths(rows)))
+    length = median(weighted.lengths(rows))
     least = max(int(limits.samples), math.ceil(limits.seconds / length))
     if len(rows) < 2 * least:
         return None
     costs = np.log(weighted.values(rows, "cost_ms"))
     at = split(costs, least)
     earlier, later = costs[:at], costs[at:]
-    before, after = np.median(earlier), np.median(later)
-    rise = float(after - before)
+    before, after = median(earlier), median(later)
+    rise = after - before
     if rise < math.log(limits.ratio):
         return None
-    spread = 1.4826 * float(np.median(np.abs(np.concatenate([earlier - before, later - after]))))
+    spread = 1.4826 * median(np.abs(np.concatenate([earlier - before, later - after])))
     if rise < 3 * spread:
         return None
     step = Step(level_of(rows[:at]), level_of(rows[at:]))

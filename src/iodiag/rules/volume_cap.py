@@ -19,14 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from iodiag.derive import weighted
 from iodiag.derive.caps import QUANTITIES
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, queue_range
+from iodiag.derive.quantiles import percentiles
 from iodiag.derive.queueing import level_of, levels, prepared, unloaded
 from iodiag.derive.spindles import cloud_model, is_spinning, longest_unloaded
 from iodiag.derive.stacks import topmost
@@ -101,15 +100,15 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     level = level_of(top.rows)
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
     severity = "info" if sure == "low" and top.cap is None else severity
-    low, high = np.percentile(weighted.values(top.rows, "at_once"), [10, 90])
+    low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
     values: dict[str, float | str] = {
         "device": series.name,
         "rate": top.shown(top.rate),
         "unit": top.unit,
         "variation": 100 * top.variation,
         "count": len(top.rows),
-        "low": float(low),
-        "high": float(high),
+        "low": low,
+        "high": high,
         "size": level.size_kb,
         "latency": level.latency_ms,
     }
