@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.derive.summary import _least, extent
+from iodiag.derive.summary import _first, extent
 
 NUMBERS = st.floats(0, 1e9) | st.sampled_from([0.0, 0.01, 100.0])
 
@@ -18,13 +18,21 @@ def test_the_ranks_are_numpy_s_to_the_last_digit(numbers):
     data = np.array(numbers)
     expected = {"median": float(np.median(data)), "p95": float(np.percentile(data, 95)), "max": max(numbers)}
     assert extent(data) == expected
+    assert extent(np.append(data, np.nan)) == expected
 
 
-@given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.inf]), min_size=4, max_size=40), st.integers(1, 4))
-def test_the_least_of_each_stretch_is_the_first_of_them(numbers, stretches):
+def test_of_nothing_known_nothing_is_said():
+    assert extent(np.empty(0)) is None
+    assert extent(np.full(3, np.nan)) is None
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.nan]), min_size=4, max_size=40), st.integers(1, 4))
+def test_the_least_and_the_greatest_of_each_stretch_are_the_first_of_them(numbers, stretches):
     values = np.array(numbers)
     edges = np.linspace(0, len(values), stretches + 1).astype(int)
-    stretch = np.repeat(np.arange(stretches), np.diff(edges))
-    assert _least(values, edges, stretch).tolist() == [
-        a + int(values[a:b].argmin()) for a, b in pairwise(edges)
-    ]
+    for extreme, place, instead in ((np.fmin, np.argmin, np.inf), (np.fmax, np.argmax, -np.inf)):
+        known = np.where(np.isnan(values), instead, values)
+        wanted = extreme.reduceat(values, edges[:-1])
+        assert _first(values, wanted, edges).tolist() == [
+            int(a + place(known[a:b])) for a, b in pairwise(edges)
+        ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from iodiag.derive.weighted import Rows
 
 Mask = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.intp]
 Table = TypeVar("Table", Samples, "pd.DataFrame")
 
 MOST_WINDOWS = 20
@@ -46,30 +47,55 @@ def longest(rows: Table, mask: Mask, gap: int = 1) -> Table | None:
 
 def longest_stretch(rows: Rows, mask: Mask, gap: int = 1) -> slice | None:
     """The places of the longest window in which `mask` holds, or None."""
-    begins, ends = _runs(rows, mask, gap)
-    if not len(begins):
+    found = _bridged(rows, mask, gap)
+    if found is None:
         return None
-    place = int(np.argmax(ends - begins))
-    return slice(int(begins[place]), int(ends[place]))
+    sizes = np.where(found.is_dense, found.lasts - found.firsts + 1, 1)
+    place = int(np.argmax(sizes))
+    begin = int(found.firsts[place])
+    return slice(begin, begin + int(sizes[place]))
 
 
-def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where the runs begin and end, in the order of the samples (of streams that follow each other)."""
+class _Bridged(NamedTuple):
+    """True samples (`holds`) with gaps bridged: the first and last of each run, how many of them it has.
+
+    Where a run is not dense, each of them is a run of its own.
+    """
+
+    holds: Places
+    firsts: Places
+    lasts: Places
+    counts: Places
+
+    @property
+    def is_dense(self) -> Mask:
+        """Which runs hold in four samples of five."""
+        result: Mask = self.counts >= 0.8 * (self.lasts - self.firsts + 1)
+        return result
+
+
+def _bridged(rows: Rows, mask: Mask, gap: int) -> _Bridged | None:
+    """The runs of true samples within one stream; None without any."""
     holds = np.flatnonzero(mask)
     if not len(holds):
-        return holds, holds
+        return None
     is_cut = np.diff(holds) > gap + 1
     streams = np.asarray(rows["stream"])
     if streams[holds[0]] != streams[holds[-1]]:  # they follow each other
         is_cut |= np.diff(streams[holds]) != 0
-    breaks = np.flatnonzero(is_cut) + 1
-    begins, ends = np.append(0, breaks), np.append(breaks, len(holds))
-    firsts, lasts = holds[begins], holds[ends - 1]
-    is_dense = ends - begins >= 0.8 * (lasts - firsts + 1)
-    if not is_dense.all():
-        alone = holds[np.repeat(~is_dense, ends - begins)]
-        firsts = np.sort(np.append(firsts[is_dense], alone))
-        lasts = np.sort(np.append(lasts[is_dense], alone))
+    edges = np.concatenate(([-1], np.flatnonzero(is_cut), [len(holds) - 1]))
+    return _Bridged(holds, holds[edges[:-1] + 1], holds[edges[1:]], np.diff(edges))
+
+
+def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[Places, Places]:
+    """Where the runs begin and end, in the order of the samples (of streams that follow each other)."""
+    found = _bridged(rows, mask, gap)
+    if found is None:
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    is_dense = found.is_dense
+    alone = found.holds[np.repeat(~is_dense, found.counts)]
+    firsts = np.sort(np.append(found.firsts[is_dense], alone))
+    lasts = np.sort(np.append(found.lasts[is_dense], alone))
     return firsts, lasts + 1
 
 

@@ -9,9 +9,11 @@ that is left is at most 1/(I - 1), whatever c is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -124,7 +126,8 @@ def _levels(samples: Samples) -> list[list[Level]]:
         return []
     kinds = samples.floats("kind").astype(np.int16)
     order = np.argsort(kinds, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1)
+    cuts = np.flatnonzero(np.diff(kinds[order])) + 1
+    parts = [order[slice(*edge)] for edge in pairwise([0, *cuts.tolist(), len(order)])]
     return [list(_levels_of(samples, part)) for part in sorted(parts, key=lambda part: int(part[0]))]
 
 
@@ -172,8 +175,8 @@ def _costs(samples: Samples) -> Floats:
     cost = mixed.copy()
     for own, other, column in ((reads, writes, "read_await_ms"), (writes, reads, "write_await_ms")):
         split = samples.floats(column)
-        use = (own >= 0.95 * ios) & (other > 0) & (split >= 0.5)
-        cost = np.where(use, split, cost)
+        use = np.flatnonzero((own >= 0.95 * ios) & (other > 0) & (split >= 0.5))
+        cost[use] = split[use]
     return cost
 
 
@@ -181,27 +184,35 @@ def _kinds(samples: Samples) -> Floats:
     """A number per sample for direction (in tenths of reads) and size (in powers of two)."""
     ios, kb = samples.floats("ios_per_s"), samples.floats("kb_per_s")
     reads, size = samples.floats("reads_per_s"), samples.floats("size_kb")
+    is_unknown = np.isnan(reads)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(np.isnan(reads), samples.floats("read_kb_per_s") / kb, reads / ios)
+        share = reads / ios
+        if is_unknown.any():
+            share = np.where(is_unknown, samples.floats("read_kb_per_s") / kb, share)
         octave = np.round(np.log2(np.maximum(size, 0.25)))
-    tenth = np.where(share >= 0.95, 10, np.where(share <= 0.05, 0, np.clip(np.round(share * 10), 1, 9)))
+    # as good as all and next to none have tenths of their own
+    tenth = np.clip(np.round(share * 10), 1, 9) + (share >= 0.95) - (share <= 0.05)
     # shares of bytes are no shares of requests: they form kinds of their own
-    by_bytes = np.isnan(reads) & (tenth > 0) & (tenth < 10)
-    return np.asarray(np.where(np.isnan(share), np.nan, tenth + 11 * by_bytes + 100 * (octave + 2)))
+    by_bytes = is_unknown & (tenth > 0) & (tenth < 10)
+    return np.asarray(tenth + 11 * by_bytes + 100 * (octave + 2))
 
 
 def _levels_of(samples: Samples, places: Places) -> Iterator[Level]:
     """Clusters on the logarithm of depth: cut at gaps, then into pieces of at most LEVEL_SPAN."""
-    depth = np.log(samples.floats("at_once")[places])
+    depth = np.log(samples.floats("at_once").take(places))
     order = np.argsort(depth)
-    cuts = np.flatnonzero(np.diff(depth[order]) > np.log(LEVEL_GAP)) + 1
-    for cluster in np.split(order, cuts):
-        low, high = depth[cluster[0]], depth[cluster[-1]]
-        pieces = max(1, int(np.ceil((high - low) / np.log(LEVEL_SPAN) - 1e-9)))
-        edges = np.linspace(low, high, pieces + 1)[1:-1]
-        for piece in np.split(cluster, np.searchsorted(depth[cluster], edges, side="right")):
-            if len(piece):
-                yield _level(samples, places[np.sort(piece)])
+    places, depth = places[order], depth[order]
+    cuts = np.flatnonzero(np.diff(depth) > math.log(LEVEL_GAP)) + 1
+    for begin, end in pairwise([0, *cuts.tolist(), len(depth)]):
+        low, high = float(depth[begin]), float(depth[end - 1])
+        pieces = math.ceil((high - low) / math.log(LEVEL_SPAN) - 1e-9)
+        inner = []
+        if pieces > 1:
+            edges = np.linspace(low, high, pieces + 1)[1:-1]
+            inner = (begin + np.searchsorted(depth[begin:end], edges, side="right")).tolist()
+        for first, last in pairwise([begin, *inner, end]):
+            if first < last:
+                yield _level(samples, np.sort(places[first:last]))
 
 
 def level_of(rows: Samples) -> Level:
@@ -210,24 +221,25 @@ def level_of(rows: Samples) -> Level:
 
 
 def _level(samples: Samples, places: Places) -> Level:
-    total, done, busy_time, held, read, waited, used, moved, requests = (
-        _over_time(samples).take(places, axis=1).sum(axis=1)
-    )
+    sums = _over_time(samples).take(places, axis=1).sum(axis=1)
+    held, read, waited, used, moved, requests = sums[3:].tolist()
+    # per nothing is unknown
+    total, done, busy_time = (number or math.nan for number in sums[:3].tolist())
     tenth = float(samples.floats("kind")[places[0]]) % 100
     return Level(
         samples=samples,
         places=places,
         direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
-        depth=float(held / total),
-        rate=float(done / total),
-        reads_per_s=float(read / total),
-        busy_depth=float(held / busy_time),
-        busy_rate=float(done / busy_time),
-        latency_ms=float(waited / done),
-        util=float(used / total),
-        size_kb=float(moved / done),
-        requests=float(requests),
-        span=float(total),
+        depth=held / total,
+        rate=done / total,
+        reads_per_s=read / total,
+        busy_depth=held / busy_time,
+        busy_rate=done / busy_time,
+        latency_ms=waited / done,
+        util=used / total,
+        size_kb=moved / done,
+        requests=requests,
+        span=total,
     )
 
 
@@ -263,33 +275,32 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     was never unloaded, so that an inflation from it is a lower bound.
     """
     samples, places = kind[0].samples, np.concatenate([level.places for level in kind])
-    length = samples.floats("interval_s")[places]
-    span = np.where(np.isfinite(length), samples.floats("span")[places], 1.0)
-    requests = samples.floats("ios_per_s")[places] * span
+    requests = _over_time(samples)[-1].take(places)
     enough = requests >= LEAST_REQUESTS
-    alone = enough & (samples.floats("at_once")[places] <= ALONE)
-    is_lone = bool(np.isnan(length).all())
-    if alone.sum() >= 3 or requests[alone].sum() >= 500 or (alone.any() and is_lone):
+    alone = np.flatnonzero(enough & (samples.floats("at_once").take(places) <= ALONE))
+    is_measured = len(alone) >= 3 or requests[alone].sum() >= 500
+    if is_measured or (len(alone) and np.isnan(samples.floats("interval_s").take(places)).all()):
         level = _level(samples, np.sort(places[alone]))
         return Baseline(level.latency_ms, True, level.depth, level.rows)
     if not enough.any():
         return None
-    cost = samples.floats("cost_ms")[places]
-    at = int(places[_tenth(cost, requests, np.flatnonzero(enough))])
+    enough_at = np.flatnonzero(enough)
+    cost = samples.floats("cost_ms").take(places[enough_at])
+    at = int(places[enough_at[_tenth(cost, requests[enough_at])]])
     return Baseline(
         float(samples.floats("cost_ms")[at]), False, float(samples.floats("depth")[at]), samples[at : at + 1]
     )
 
 
-def _tenth(cost: Floats, requests: Floats, places: Places) -> int:
-    """Which of some places has the tenth percentile of the cost, weighted by requests."""
-    order = places[np.argsort(cost[places])]
+def _tenth(cost: Floats, requests: Floats) -> int:
+    """Where the tenth percentile of the cost is, weighted by requests."""
+    order = np.argsort(cost)
     done = np.cumsum(requests[order])
     target = 0.1 * done[-1]
     reached = cost[order[int(np.searchsorted(done, target))]]
     # those of equal cost count in their own order, which this sort does not keep
-    alike = places[cost[places] == reached]
-    first = int(np.searchsorted(cost[order], reached))
+    alike = np.flatnonzero(cost == reached)
+    first = int(np.count_nonzero(cost < reached))
     done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
     return int(alike[min(int(np.searchsorted(done_alike, target)), len(alike) - 1)])
 

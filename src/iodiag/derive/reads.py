@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.derive import weighted
-from iodiag.derive.episodes import MOST_WINDOWS, Table, episodes
+from iodiag.derive.episodes import MOST_WINDOWS, episodes
 from iodiag.derive.facts import number, word
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -108,7 +108,7 @@ def read_pattern(
     mask &= ~samples["is_idle"]
     if not mask.any():
         return None
-    reads, sizes = weighted.values(samples, "reads_per_s"), _ratio(samples, "read_kb_per_s", "reads_per_s")
+    reads, sizes = samples.floats("reads_per_s"), samples.floats("read_size_kb")
     mask &= reads >= LEAVE * read_share * weighted.values(samples, "ios_per_s")
     mask &= (sizes <= most_kb / LEAVE) & (sizes >= LEAST_READ_KB)
     for rows in islice(episodes(samples, mask), MOST_WINDOWS):
@@ -132,8 +132,8 @@ def _with_reads(series: DeviceSeries) -> Samples:
     return samples
 
 
-def with_reads(rows: Table, disks: int) -> Table:
-    """The rows with `busy`, and `reads_per_s` filled where bytes bound it; `is_bounded` marks those.
+def with_reads(rows: Samples, disks: int) -> Samples:
+    """The rows with `busy`, and reads and their size where bytes bound them; `is_bounded` marks those.
 
     An array counts as busy with a request on any of its `disks`. Where several are in flight, each disk
     is busy for no more than its share of them, and only that speaks of disks that cannot do more.
@@ -142,18 +142,20 @@ def with_reads(rows: Table, disks: int) -> Table:
     least, so at most write_kb / 4 of the requests were writes; where that is no more than a
     twentieth of all, the rest stands for the reads, and their size is known within as much.
     """
-    util, depth = weighted.values(rows, "util"), weighted.values(rows, "depth")
+    util, depth = rows.floats("util"), rows.floats("depth")
     # util counts whole ticks on some kernels; what was in flight bounds it from above
-    each = np.where(depth > ONE_READER, depth / disks, depth)
+    each = depth if disks == 1 else np.where(depth > ONE_READER, depth / disks, depth)
     busy = np.where(np.isnan(depth), util, np.minimum(util, each))
-    reads, ios = weighted.values(rows, "reads_per_s"), weighted.values(rows, "ios_per_s")
-    writes = weighted.values(rows, "write_kb_per_s") / KB_PER_PAGE
-    bounded = np.isnan(reads) & (writes <= 0.05 * ios) & (weighted.values(rows, "read_kb_per_s") > 0)
-    reads = np.where(bounded, ios - writes, reads)
-    columns = {"busy": busy, "reads_per_s": reads, "is_bounded": bounded}
-    if isinstance(rows, Samples):
-        return rows.with_columns(**columns)
-    return rows.assign(**columns)
+    reads = rows.floats("reads_per_s")
+    is_unknown = np.isnan(reads)
+    if not is_unknown.any():
+        return rows.with_columns(busy=busy, is_bounded=is_unknown)
+    ios, kb = rows.floats("ios_per_s"), rows.floats("read_kb_per_s")
+    writes = rows.floats("write_kb_per_s") / KB_PER_PAGE
+    is_bounded = is_unknown & (writes <= 0.05 * ios) & (kb > 0)
+    reads = np.where(is_bounded, ios - writes, reads)
+    sizes = kb / np.where(reads > 0, reads, np.nan)
+    return rows.with_columns(busy=busy, reads_per_s=reads, read_size_kb=sizes, is_bounded=is_bounded)
 
 
 def _pattern(rows: Samples) -> ReadPattern:
@@ -179,14 +181,9 @@ def _pattern(rows: Samples) -> ReadPattern:
 
 def _page(rows: Samples, size: float) -> float | None:
     page = min(PAGES_KB, key=lambda kb: abs(kb - size))
-    sizes = _ratio(rows, "read_kb_per_s", "reads_per_s")
+    sizes = rows.floats("read_size_kb")
     close = np.abs(sizes / page - 1) <= PAGE_TOLERANCE
     return page if close.sum() >= 0.8 * len(rows) else None
-
-
-def _ratio(rows: Samples, above: str, below: str) -> npt.NDArray[np.float64]:
-    bottom = weighted.values(rows, below)
-    return np.asarray(np.where(bottom > 0, weighted.values(rows, above) / np.maximum(bottom, 1e-9), np.nan))
 
 
 def sequential_reference(view: View, series: DeviceSeries) -> Reference:
@@ -196,7 +193,7 @@ def sequential_reference(view: View, series: DeviceSeries) -> Reference:
         if speed > 0 and _is_about(view, series, word(fact, "device")):
             return Reference(speed * KB_PER_MB, fact=fact)
     samples = _with_reads(series)
-    large = samples[_ratio(samples, "read_kb_per_s", "reads_per_s") >= LARGE_READ_KB]
+    large = samples[samples.floats("read_size_kb") >= LARGE_READ_KB]
     if len(large):
         rates = large.floats("read_kb_per_s")
         best = int(np.nanargmax(rates))

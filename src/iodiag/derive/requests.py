@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Column]
 
-STRETCH = 1 << 14
+STRETCH = 1 << 15
 """Samples whose derived columns are computed at a time: as many as stay in a processor's cache."""
 
 ANOMALIES = (
@@ -84,7 +84,7 @@ def _totals(disk: Samples) -> Columns:
     for total, ending in (("ios_per_s", "s_per_s"), ("kb_per_s", "_kb_per_s")):
         if _is_partly_unknown(disk, total):
             reads, writes, discards = (disk.floats(f"{name}{ending}") for name in _DIRECTIONS)
-            columns[total] = _first_known(disk.floats(total), reads + writes + _or_nothing(discards))
+            columns[total] = _completed(disk, total, reads + writes + _or_nothing(discards))
     return columns
 
 
@@ -99,7 +99,7 @@ def _directions(disk: Samples) -> Columns:
             is_all = (moved[other] == 0) & discards_nothing & (moved[own] > 0)
             is_none = (moved[own] == 0) & discards_nothing & (moved[other] > 0)
             known = np.where(is_all, disk.floats("ios_per_s"), np.where(is_none, 0.0, np.nan))
-            columns[name] = _first_known(disk.floats(name), known)
+            columns[name] = _completed(disk, name, known)
     return columns
 
 
@@ -111,7 +111,7 @@ def _merges(disk: Samples) -> Columns:
             rate = disk.floats(f"{direction}s_per_s")
             share = disk.floats(f"{direction}_merges_pct") / 100
             from_share = np.where(share < 1, rate * share / np.maximum(1 - share, 1e-9), np.nan)
-            columns[name] = _first_known(disk.floats(name), from_share)
+            columns[name] = _completed(disk, name, from_share)
     return columns
 
 
@@ -122,8 +122,7 @@ def _sizes(disk: Samples) -> Columns:
         ("write_size_kb", "writes_per_s", "write_kb_per_s"),
         ("size_kb", "ios_per_s", "kb_per_s"),
     ):
-        requests = disk.floats(rate)
-        columns[size] = np.where(requests > 0, disk.floats(moved) / np.maximum(requests, 1e-9), np.nan)
+        columns[size] = disk.floats(moved) / _positive(disk.floats(rate))
     return columns
 
 
@@ -152,11 +151,9 @@ def _mixed(disk: Samples) -> Columns:
         return {}
     ios, reads, writes = (disk.floats(name) for name in ("ios_per_s", "reads_per_s", "writes_per_s"))
     read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
-    known = ~np.isnan(read_await) & ~np.isnan(write_await) & (ios > 0)
     discards = _or_nothing(disk.floats("discards_per_s")) * _or_nothing(disk.floats("discard_await_ms"))
     summed = reads * read_await + writes * write_await + discards
-    mean = np.where(known, summed / np.maximum(ios, 1e-9), np.nan)
-    return {"await_ms": _first_known(disk.floats("await_ms"), mean)}
+    return {"await_ms": _completed(disk, "await_ms", summed / _positive(ios))}
 
 
 def _latencies(disk: Samples) -> Columns:
@@ -166,7 +163,7 @@ def _latencies(disk: Samples) -> Columns:
         if _is_partly_unknown(disk, f"{name}_await_ms"):
             is_all = disk.floats(f"{name}s_per_s") >= 0.95 * disk.floats("ios_per_s")
             mixed = np.where(is_all, disk.floats("await_ms"), np.nan)
-            columns[f"{name}_await_ms"] = _first_known(disk.floats(f"{name}_await_ms"), mixed)
+            columns[f"{name}_await_ms"] = _completed(disk, f"{name}_await_ms", mixed)
     return columns
 
 
@@ -177,7 +174,7 @@ def _while_busy(disk: Samples) -> Columns:
     busy = np.where((util >= 0.05) & is_trusted, util, np.nan)
     rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
     rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
-    little = np.where(ios > 0, 1000 * depth / np.maximum(ios, 1e-9), np.nan)
+    little = 1000 * depth / _positive(ios)
     use_little = (rounding_little < rounding_await) | np.isnan(wait)
     return {
         "util": util,
@@ -186,7 +183,7 @@ def _while_busy(disk: Samples) -> Columns:
         "busy_depth": depth / busy,
         "busy_ios_per_s": ios / busy,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
-        "is_idle": ~((_or_nothing(ios) >= IDLE_IOS_PER_S) | (_or_nothing(kb) >= IDLE_KB_PER_S)),
+        "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
 
 
@@ -201,12 +198,22 @@ def _is_counted(name: str, column: Column) -> bool:
 
 
 def _or_nothing(rates: Floats) -> Floats:
-    result: Floats = np.where(np.isnan(rates), 0.0, rates)
+    is_unknown = np.isnan(rates)
+    return np.where(is_unknown, 0.0, rates) if is_unknown.any() else rates
+
+
+def _positive(rates: Floats) -> Floats:
+    """Rates to divide by: what was done per request is unknown where there was none."""
+    result: Floats = np.where(rates > 0, rates, np.nan)
     return result
 
 
-def _first_known(first: Floats, second: Floats) -> Floats:
-    result: Floats = np.where(np.isnan(first), second, first)
+def _completed(disk: Samples, name: str, others: Floats) -> Floats:
+    """A column with others' values where it is unknown."""
+    if name not in disk:
+        return others
+    own = disk.floats(name)
+    result: Floats = np.where(np.isnan(own), others, own)
     return result
 
 
@@ -220,8 +227,10 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
     is_absurd = np.zeros(len(samples), dtype=np.bool_)
     for name in samples.names:
         column = samples[name]
+        if not _is_counted(name, column):
+            continue
         # of nearly all columns the extremes tell, whose unknown values do not count
-        if _is_counted(name, column) and not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
+        if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
             is_absurd |= (column > _ABSURD) | (column < 0)
     is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
     return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from iodiag.derive.quantiles import at_rank, middle, ordered
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
-from iodiag.model.report import DeviceSummary, Series
+from iodiag.model.report import DeviceSummary, Thinned, Series
 from iodiag.model.samples import Samples, numbered
 
 MOST_POINTS = 1800
@@ -102,7 +102,7 @@ def _series(view: View, name: str, samples: Samples, columns: tuple[str, ...]) -
         host=view.host,
         position=tuple(places.tolist()),
         time=times,
-        columns={c: tuple(samples.floats(c)[places].tolist()) for c in columns if c in samples},
+        columns=Thinned({c: samples.floats(c).take(places) for c in columns if c in samples}),
     )
 
 
@@ -113,21 +113,18 @@ def _places(samples: Samples) -> npt.NDArray[np.intp]:
         return np.arange(count)
     leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT]
     edges = np.linspace(0, count, MOST_POINTS // (2 * max(1, len(leads))) + 1).astype(int)
-    stretch = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     is_kept = np.zeros(count, dtype=np.bool_)
     for lead in leads:
         values = samples.floats(lead)
-        is_unknown = np.isnan(values)
-        for signed in (values, -values):
-            known = np.where(is_unknown, np.inf, signed) if is_unknown.any() else signed
-            is_kept[_least(known, edges, stretch)] = True
+        for extreme in (np.fmin, np.fmax):
+            is_kept[_first(values, extreme.reduceat(values, edges[:-1]), edges)] = True
     return np.flatnonzero(is_kept) if leads else edges[:-1]
 
 
-def _least(
-    values: npt.NDArray[np.float64], edges: npt.NDArray[np.intp], stretch: npt.NDArray[np.intp]
+def _first(
+    values: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64], edges: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.intp]:
-    """The place of the first least value between each edge and the next; `stretch` is each value's number."""
-    places = np.flatnonzero(values == np.minimum.reduceat(values, edges[:-1])[stretch])
-    own = stretch[places]
-    return places[np.concatenate(([True], own[1:] != own[:-1]))]
+    """Where the value that is wanted between each edge and the next stands first; the edge where none is."""
+    places = np.flatnonzero(values == np.repeat(wanted, np.diff(edges)))
+    found = np.append(places, len(values))[np.searchsorted(places, edges[:-1])]
+    return np.where(found < edges[1:], found, edges[:-1])

@@ -27,8 +27,8 @@ class Timing:
     """Per row of one Rows: its time, the length of its sample, its report and whether that is since boot.
 
     `local` are seconds since 1970 as the host's clock showed them (NaN unknown), `offset` the seconds east
-    of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything. Rows of one
-    text whose `clocks` have the same number have the same clocks, and so all of this.
+    of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything. Rows of
+    one text whose `clocks` have the same number have the same clocks, and so all of this.
     """
 
     local: Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,9 @@ from iodiag.model.capture import Section
 from iodiag.model.finding import SEVERITIES, Finding, Ignored, Outcome
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from iodiag.model.comparison import Comparison
 
 SCHEMA = "iodiag-report/1"
@@ -53,6 +56,22 @@ class DeviceSummary:
     samples: int
     summary: Mapping[str, Mapping[str, float]]
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+class Thinned(Mapping[str, tuple[float, ...]]):
+    """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
+
+    def __init__(self, columns: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> tuple[float, ...]:
+        return tuple(self._columns[name].tolist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 @dataclass(frozen=True)

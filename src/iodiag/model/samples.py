@@ -119,11 +119,13 @@ class Samples:
         if isinstance(wanted, slice):
             return self._stretch(wanted)
         places = np.asarray(wanted)
-        if places.dtype == np.bool_:
+        is_mask = places.dtype == np.bool_
+        if is_mask:
             if len(places) != self.length:
                 raise IndexError(f"a mask of {len(places)} for {self.length} samples")
             places = np.flatnonzero(places)
-        if len(places) and places[-1] - places[0] + 1 == len(places) and (np.diff(places) == 1).all():
+        may_be_stretch = len(places) > 0 and places[-1] - places[0] + 1 == len(places)
+        if may_be_stretch and (is_mask or (np.diff(places) == 1).all()):
             return self._stretch(slice(int(places[0]), int(places[-1]) + 1))
         return Samples(self.names, len(places), lambda name: self[name].take(places))
 

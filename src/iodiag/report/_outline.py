@@ -27,7 +27,7 @@ class Point:
 
     @property
     def values(self) -> tuple[tuple[str, str], ...]:
-        """The numbers that the sentence rests on, in words; pages show them, texts have them in the sentence."""
+        """The numbers that the sentence rests on, in words; of a text they are no part."""
         return tuple(
             (_text.visible(key, _text.NAME_LIMIT), _text.setting(value))
             for key, value in self.evidence.values.items()
