@@ -23,6 +23,9 @@ Table = TypeVar("Table", Samples, "pd.DataFrame")
 MOST_WINDOWS = 20
 """Windows that a search tries, longest first: what none of the longest shows, no shorter one proves."""
 
+DENSE = 0.8
+"""The least share of a window in which what it is a window of holds."""
+
 LEAST_SAMPLES = 3
 LEAST_SECONDS = 15.0
 """What a window needs before more than `low` confidence: three samples and fifteen seconds."""
@@ -70,7 +73,7 @@ class _Bridged(NamedTuple):
     @property
     def is_dense(self) -> Mask:
         """Which runs hold in four samples of five."""
-        result: Mask = self.counts >= 0.8 * (self.lasts - self.firsts + 1)
+        result: Mask = self.counts >= DENSE * (self.lasts - self.firsts + 1)
         return result
 
 

@@ -77,7 +77,8 @@ def cite(
     samples = Samples.of(rows)
     sources, lines = samples["source"], samples["line"]
     source = str(sources[0])
-    own = lines[sources == sources[0]]
+    is_one = (sources.codes == sources.codes[0]).all()
+    own = lines if is_one else lines[sources == sources[0]]
     picked = [0, len(rows) - 1]
     if worst is not None and not np.isnan(data := samples.floats(worst)).all():
         picked.insert(0, int(np.where(np.isnan(data), -math.inf, data).argmax()))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from iodiag.derive import caps, weighted
 from iodiag.derive.changepoints import split
-from iodiag.derive.episodes import Mask, longest_stretch
+from iodiag.derive.episodes import DENSE, Mask, longest_stretch
 from iodiag.derive.evidence import cite
 from iodiag.derive.quantiles import median, percentiles
 from iodiag.derive.queueing import levels
@@ -77,9 +77,12 @@ def plateau(
     if while_busy:
         rates = rates / np.maximum(samples.floats("util"), 1e-9)
     usable = demand & (rates > 0)
-    if not usable.any():
+    places = np.flatnonzero(usable)
+    if len(places) < DENSE * least:
         return None
-    is_on_it = usable & (np.abs(rates / densest(rates[usable], width) - 1) <= width)
+    is_on_it = usable & (np.abs(rates / densest(rates.take(places), width) - 1) <= width)
+    if np.count_nonzero(is_on_it) < DENSE * least:
+        return None
     # a wider band may bridge a sample far outside it: then what lies between such samples counts
     for gap in (1, 0):
         window = longest_stretch(samples, is_on_it, gap)

@@ -78,8 +78,7 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     parts: Mapping[str, Samples] = {}
     topology = capture.topology if is_only else capture.topologies.get(host, DeviceTopology())
     if "disk" in tables:
-        disk = _without_groups(tables["disk"])
-        topology = _with_inferred(disk, topology)
+        disk, topology = _with_inferred(_without_groups(tables["disk"]), topology)
         tables["disk"], parts, left_out = _disk(disk, topology, selection)
     banner = [s for s in capture.sections if (s.host == host or is_only) and not s.is_context]
     return View(
@@ -208,17 +207,23 @@ def _without_groups(disk: Samples) -> Samples:
         return disk
     # unknown (NaN) where another tool has no groups
     is_group: Mask = np.equal(disk["is_group"], True).astype(np.bool_)
-    return disk[~is_group]
+    return disk[~is_group] if is_group.any() else disk
 
 
-def _with_inferred(disk: Samples, topology: DeviceTopology) -> DeviceTopology:
-    """The topology with what the samples themselves show of arrays that no input describes."""
-    found = infer(_with_canonical(disk, topology), topology)
-    return merge([*topology, *found]) if found else topology
+def _with_inferred(disk: Samples, topology: DeviceTopology) -> tuple[Samples, DeviceTopology]:
+    """Disk rows with canonical names, and the topology with what they show of arrays that no input describes."""
+    named = _with_canonical(disk, topology)
+    found = infer(named, topology)
+    if not found:
+        return named, topology
+    topology = merge([*topology, *found])
+    return _with_canonical(disk, topology), topology
 
 
 def _with_canonical(disk: Samples, topology: DeviceTopology) -> Samples:
     """Disk rows with the canonical names of their devices; `printed` is what the source calls them."""
+    if all(topology.canonical(name) == name for name in disk["device"].distinct()):
+        return disk.with_columns(printed=disk["device"])
     codes, names = numbered(disk["device"])
     canonical = [topology.canonical(name) for name in names]
     return disk.with_columns(printed=Words.coded(codes, names), device=Words.coded(codes, canonical))
@@ -228,14 +233,15 @@ def _disk(
     disk: Samples, topology: DeviceTopology, selection: Selection
 ) -> tuple[Samples, dict[str, Samples], Samples]:
     """The sound samples with derived columns; those of each device; the others."""
-    disk = _with_canonical(disk, topology)
     if selection.devices:
         wanted = _wanted(set(disk["device"].distinct()), topology, selection.devices)
         disk = disk[disk["device"].isin(wanted)]
     disk = _without_repeats(disk)
     codes, names = numbered(disk["device"])
-    disk, order = _by_device(disk, codes, len(names))
-    disk, reasons = enriched(disk)
+    # other columns need not be fetched for this
+    numbers = [name for name in disk.names if _is_number(disk[name])]
+    disk, order = _by_device(disk, codes, len(names), numbers)
+    disk, reasons = enriched(disk, numbers)
     is_sound = reasons == 0
     edges = np.append(0, np.cumsum(np.bincount(codes, minlength=len(names))))
     disk = disk.with_columns(sample=_numbers(is_sound, edges))
@@ -249,8 +255,10 @@ def _disk(
     return disk[in_order[is_sound_in_order]], parts, left_out.with_columns(anomaly=anomaly)
 
 
-def _by_device(disk: Samples, codes: Places, devices: int) -> tuple[Samples, Places]:
-    """The rows with those of one device together, and the places that they had.
+def _by_device(
+    disk: Samples, codes: Places, devices: int, numbers: Sequence[str]
+) -> tuple[Samples, Places]:
+    """The rows with those of one device together, and the places that they had; `numbers` are columns.
 
     Where all reports show the same devices in the same order, that is a table turned on its side, which takes
     half the time of fetching row by row.
@@ -261,7 +269,7 @@ def _by_device(disk: Samples, codes: Places, devices: int) -> tuple[Samples, Pla
         order = np.argsort(codes.astype(np.int16) if devices < 1 << 15 else codes, kind="stable")
         return disk[order], order
     order = _turned(np.arange(count), devices)
-    turned = {name: _turned(disk[name], devices) for name in disk.names if _is_number(disk[name])}
+    turned = {name: _turned(disk[name], devices) for name in numbers}
     return disk[order].with_columns(**turned), order
 
 

@@ -247,21 +247,17 @@ def _over_time(samples: Samples) -> Floats:
     """What the means of levels are made of, times the length of each sample: a row each."""
     if "over_time" not in samples.memo:
         span, ios = samples.floats("span"), samples.floats("ios_per_s")
+        rows = np.empty((9, len(samples)))
+        rows[0] = span
+        done = np.multiply(span, ios, out=rows[1])
+        for row, name in zip(rows[2:5], ("busy", "depth", "reads_per_s"), strict=True):
+            np.multiply(span, samples.floats(name), out=row)
+        np.multiply(done, samples.floats("cost_ms"), out=rows[5])
+        np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
+        np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
         is_known = np.isfinite(samples.floats("interval_s"))
-        done = span * ios
-        samples.memo["over_time"] = np.array(
-            [
-                span,
-                done,
-                span * samples.floats("busy"),
-                span * samples.floats("depth"),
-                span * samples.floats("reads_per_s"),
-                done * samples.floats("cost_ms"),
-                span * np.minimum(samples.floats("util"), 1),
-                span * samples.floats("kb_per_s"),
-                np.where(is_known, span, 1.0) * ios,
-            ]
-        )
+        rows[8] = done if is_known.all() else np.where(is_known, span, 1.0) * ios
+        samples.memo["over_time"] = rows
     found: Floats = samples.memo["over_time"]
     return found
 

@@ -6,6 +6,7 @@ with at least one in flight. Little's law: N = X·R. For exact counters U ≤ N.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,11 +45,14 @@ def enrich(disk: pd.DataFrame) -> pd.DataFrame:
     return disk.assign(**_derived(Samples.of(disk)))
 
 
-def enriched(disk: Samples) -> tuple[Samples, npt.NDArray[np.int8]]:
-    """The samples with the columns of `enrich`, and what `anomalies` says of each."""
+def enriched(disk: Samples, numbers: Iterable[str]) -> tuple[Samples, npt.NDArray[np.int8]]:
+    """The samples with the columns of `enrich`, and what `anomalies` says of each.
+
+    `numbers` are its columns of numbers.
+    """
     columns: Columns = {}
     strange = np.zeros(len(disk), dtype=np.int8)
-    numbers = disk.only(name for name in disk.names if _is_counted(name, disk[name]))
+    counted = disk.only(numbers)
     for first in range(0, len(disk), STRETCH):
         stretch = slice(first, first + STRETCH)
         part = disk[stretch]
@@ -58,7 +62,7 @@ def enriched(disk: Samples) -> tuple[Samples, npt.NDArray[np.int8]]:
                 is_filled = name in disk and column.dtype == np.float64
                 columns[name] = disk.floats(name).copy() if is_filled else np.empty(len(disk), column.dtype)
             columns[name][stretch] = column
-        strange[stretch] = anomalies(numbers[stretch].with_columns(**found))
+        strange[stretch] = anomalies(counted[stretch].with_columns(**found))
     return disk.with_columns(**columns), strange
 
 

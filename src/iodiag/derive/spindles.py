@@ -41,10 +41,12 @@ def is_spinning(series: DeviceSeries) -> bool | None:
     virtio and Xen disks, and volumes of RAID controllers and arrays, call themselves rotational
     whatever is behind them, which may be many disks or none.
     """
-    leaves = series.leaves or ((series.device,) if series.device else ())
-    if series.rotational and any(_hides_its_disks(leaf) for leaf in leaves):
-        return None
-    return series.rotational
+    if "is_spinning" not in series.memo:
+        leaves = series.leaves or ((series.device,) if series.device else ())
+        hides = series.rotational and any(_hides_its_disks(leaf) for leaf in leaves)
+        series.memo["is_spinning"] = None if hides else series.rotational
+    found: bool | None = series.memo["is_spinning"]
+    return found
 
 
 def _hides_its_disks(leaf: Device) -> bool:
@@ -85,7 +87,11 @@ def longest_unloaded(series: DeviceSeries, size_kb: float) -> float:
 
 def is_spread(series: DeviceSeries) -> bool:
     """Whether it is known to spread its requests over two or more disks."""
-    return any(device.level in SPREADING and len(device.members) >= 2 for device in chain(series))
+    if "is_spread" not in series.memo:
+        spreading = (device for device in chain(series) if device.level in SPREADING)
+        series.memo["is_spread"] = any(len(device.members) >= 2 for device in spreading)
+    found: bool = series.memo["is_spread"]
+    return found
 
 
 def has_parity(series: DeviceSeries) -> bool:

@@ -48,9 +48,16 @@ def values(rows: Rows, column: str) -> Floats:
 
 def mean(rows: Rows, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
-    samples = Samples.of(rows)
-    entry = registry.find(family, column)
-    by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
+    samples, key = Samples.of(rows), f"mean {family} {column}"
+    if key not in samples.memo:
+        entry = registry.find(family, column)
+        by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
+        samples.memo[key] = _mean(samples, column, by)
+    found: float = samples.memo[key]
+    return found
+
+
+def _mean(samples: Samples, column: str, by: str) -> float:
     data, (weights, total) = samples.floats(column), _weights(samples, by)
     above = float((data * weights).sum())
     if math.isnan(total + above):

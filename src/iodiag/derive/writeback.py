@@ -95,11 +95,12 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
 
 def _harm(samples: Samples, mask: Mask, direction: str, least: int) -> float:
     serves = weighted.values(samples, f"{direction}s_per_s") > 0
-    sides = [serves & mask, serves & ~mask]
-    if min(np.count_nonzero(side) for side in sides) < least:
+    within = serves & mask
+    if min(count := np.count_nonzero(within), np.count_nonzero(serves) - count) < least:
         return float("nan")
-    within, without = (weighted.mean(samples[side], f"{direction}_await_ms") for side in sides)
-    return within / without if without > 0 else float("nan")
+    wait = f"{direction}_await_ms"
+    without = weighted.mean(samples[serves & ~mask], wait)
+    return weighted.mean(samples[within], wait) / without if without > 0 else float("nan")
 
 
 @dataclass(frozen=True)

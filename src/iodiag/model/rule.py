@@ -27,12 +27,10 @@ class Limits:
 
     def __init__(self, values: Mapping[str, float]) -> None:
         self._values = dict(values)
+        vars(self).update(self._values)
 
     def __getattr__(self, name: str) -> float:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"the rule declares no threshold {name!r}") from None
+        raise AttributeError(f"the rule declares no threshold {name!r}")
 
     def as_dict(self) -> dict[str, float]:
         """The values by name."""

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.derive import weighted
 from iodiag.derive.caps import QUANTITIES
 from iodiag.derive.episodes import is_sustained
@@ -55,10 +57,11 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     demand = weighted.values(samples, "at_once") >= limits.least_depth
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
-    is_long = (
-        weighted.lengths(samples)[demand].sum() >= limits.long_enough and demand.sum() >= limits.least_flat
-    )
-    if demand.sum() < limits.least_samples and not is_long:
+    count = np.count_nonzero(demand)
+    is_few = count < limits.least_samples
+    if is_few and (
+        count < limits.least_flat or weighted.lengths(samples)[demand].sum() < limits.long_enough
+    ):
         return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
     width, least = limits.flat / 100, int(limits.least_flat)
     tops = (
