@@ -16,6 +16,7 @@ _FEW_LINES = 20_000
 _LONGEST_CLOCK = 40
 _TAIL = 8
 _STRETCH = 1 << 19
+_AT_ONCE = 1 << 15  # lines whose ends stay in a processor's cache
 
 _NUMBERS_FOLLOW = re.compile(rb"\d\S{0,30}[ \t]+(?:[AP]M[ \t]+)?\d[\d.,]*[ \t]+\d[\d.,]*[ \t]")
 
@@ -43,7 +44,9 @@ def candidates(text: Text) -> Ints:
     looks = [not _is_row_like(text.line(index)) for index in others[first].tolist()]
     may_be[others] |= np.array(looks, dtype=np.bool_)[codes]
     digits = np.flatnonzero(is_digit & ~may_be)
-    may_be[digits] = _needs_look(text, digits)
+    parts = (digits[first : first + _AT_ONCE] for first in range(0, len(digits), _AT_ONCE))
+    for part in parts:
+        may_be[part] = _needs_look(text, part)
     if not may_be[digits].all():
         may_be[list(_comments(text))] = True
     return np.flatnonzero(may_be & ~text.is_blank)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats._body import Floats
+from iodiag.formats._codes import repeated
 from iodiag.formats._found import Blocks
 from iodiag.formats._lines import Ints
 from iodiag.formats._sheet import Rows
@@ -28,15 +29,15 @@ def report_numbers(
         if rows.layout.clock == "row":
             first = np.where(np.isnan(local), -1.0, local)
             has_time = ~np.isnan(local) | rows.is_average
-        nth = np.zeros(len(first), dtype=np.int64) if has_time.all() else _occurrence(rows)
-        nth = np.where(has_time, 0, nth)
-        parts = (segment, first, nth)
-        is_new = np.ones(len(first), dtype=np.bool_)
-        is_new[1:] = np.logical_or.reduce([part[1:] != part[:-1] for part in parts])
+        nth = repeated(0, len(first)) if has_time.all() else np.where(has_time, 0, _occurrence(rows))
         # rows of one report stand together, so one of each such run is ranked
-        is_new[1:] |= rows.is_average[1:] != rows.is_average[:-1]
+        is_new = np.ones(len(first), dtype=np.bool_)
+        is_new[1:] = rows.is_average[1:] != rows.is_average[:-1]
+        for part in (segment, first, nth):
+            is_new[1:] |= part[1:] != part[:-1]
+        places = np.flatnonzero(is_new)
         begins.append(is_new)
-        keys.append(np.stack([part[is_new] for part in parts], axis=1))
+        keys.append(np.stack([part.take(places) for part in (segment, first, nth)], axis=1))
     result: list[Ints] = [np.empty(0, dtype=np.int64) for _ in all_rows]
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from iodiag.formats._aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats._body import Floats, Numbers, Tokens
-from iodiag.formats._codes import together, words_at
+from iodiag.formats._codes import repeated, together, words_at
 from iodiag.formats._found import Block
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow
@@ -83,8 +83,8 @@ class Sheet:
         self._shapes: dict[int, tuple[Shape, Cells]] = {}
         self._apart: _Apart | None = None
         self._has_gaps = layout.format == "iostat" and layout.key is not None
-        self._gap = np.zeros(size, np.int32) if self._has_gaps else np.broadcast_to(np.int32(0), size)
-        unknown = np.broadcast_to(np.nan, size)
+        self._gap = np.zeros(size, np.int32) if self._has_gaps else repeated(np.int32(0), size)
+        unknown = repeated(np.nan, size)
         self._seconds = unknown.copy() if layout.clock == "row" else unknown
         self._epoch = unknown.copy() if layout.clock == "tail" else unknown
         self._is_fine = np.zeros(size, dtype=np.bool_)
@@ -153,7 +153,7 @@ class Sheet:
             if not is_alike.any():
                 return places
         # a row for every line, as most are: what is none is written over later, or never looked at
-        own = np.where(is_alike, starts, starts[is_alike.argmax()])
+        own = starts if is_alike.all() else np.where(is_alike, starts, starts[is_alike.argmax()])
         for shape, cells in self._shapes_for(text, own[0], sizes[is_alike.argmax()]):
             rows = rows_in(shape, text, own, cells, self._numbers[:, part])
             fits = rows.fits & is_alike

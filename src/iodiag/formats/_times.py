@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.formats import _clock, _report_times
 from iodiag.formats._body import Floats
 from iodiag.formats._clock import DAY_S
-from iodiag.formats._codes import together
+from iodiag.formats._codes import repeated, together
 from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._report_numbers import report_numbers
@@ -62,9 +62,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     calendar_of = _calendars(found.blocks, segment_of)
     gap_of = np.cumsum(found.blocks.each(lambda block: block.is_resumed, np.bool_))
     result: list[Timing] = []
-    # all sections of one sar have the same clocks: the first of them tells the times of all
-    like: dict[Hashable, int] = {}
-    first_like = [like.setdefault(_clocks_of(found.blocks, rows) or n, n) for n, rows in enumerate(all_rows)]
+    first_like = _first_like(found.blocks, all_rows)
     for number, rows in enumerate(all_rows):
         timing = _empty(segment_of[rows.block], first_like[number])
         if first_like[number] < number:
@@ -98,27 +96,49 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     return result
 
 
-def _clocks_of(blocks: Blocks, rows: Rows) -> Hashable:
-    """All that times and reports of rows with clocks below one header follow from; None for others."""
+def _first_like(blocks: Blocks, all_rows: Sequence[Rows]) -> list[int]:
+    """The number of the first Rows that have the clocks of each: one of sar's sections tells the times of all."""
+    found: list[int] = []
+    alike: dict[Hashable, list[int]] = {}
+    for number, rows in enumerate(all_rows):
+        key = _header_of(blocks, rows)
+        others = alike.setdefault(key, []) if key is not None else []
+        first = next((other for other in others if _show_the_same(all_rows[other], rows)), number)
+        if first == number:
+            others.append(number)
+        found.append(first)
+    return found
+
+
+def _show_the_same(one: Rows, other: Rows) -> bool:
+    """Whether rows show the same clocks; unknown ones are alike."""
+    clocks = (rows.seconds.view(np.int64) for rows in (one, other))
+    return np.array_equal(*clocks) and np.array_equal(one.is_average, other.is_average)
+
+
+def _header_of(blocks: Blocks, rows: Rows) -> Hashable:
+    """All but their clocks that times and reports of rows with clocks below one header follow from.
+
+    None for rows without clocks or below several headers.
+    """
     if rows.layout.clock != "row" or not (rows.block == rows.block[:1]).all():
         return None
     if (np.isnan(rows.seconds) & ~rows.is_average).any():  # their items tell the reports apart
         return None
     block = blocks[rows.block[0]]
-    clocks = rows.seconds.tobytes(), rows.is_average.tobytes()
-    return rows.layout.format, block.origin.index, block.clock, block.is_resumed, clocks
+    return rows.layout.format, block.origin.index, block.clock, block.is_resumed, len(rows.lines)
 
 
 def _empty(segment: Ints, clocks: int) -> Timing:
     size = len(segment)
     # what is put in their place as a whole need not be made here
-    unknown = np.broadcast_to(np.nan, size)
+    unknown = repeated(np.nan, size)
     no = np.zeros(size, dtype=np.bool_)
     return Timing(
         local=unknown,
         offset=unknown,
         interval=unknown.copy(),
-        report=np.broadcast_to(np.int64(0), size),
+        report=repeated(np.int64(0), size),
         segment=segment,
         since_boot=no,
         is_dated=no.copy(),
