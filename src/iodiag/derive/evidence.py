@@ -6,7 +6,8 @@ import math
 import re
 import string
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,18 +41,23 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
-class _Sentence(string.Formatter):
-    """Formats `{name}` by `number`, `{name:.1f}` as told, words as they are."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return str(value)
-        return str(format(value, format_spec)) if format_spec else number(float(value))
-
-
 def say(template: str, values: Mapping[str, float | str]) -> str:
-    """A sentence with its values filled in."""
-    return _Sentence().vformat(template, (), values)
+    """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are."""
+    return "".join(
+        words if name is None else words + _shown(values[name], spec) for words, name, spec in _parsed(template)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parsed(template: str) -> tuple[tuple[str, str | None, str], ...]:
+    """The pieces of a template, each with the name behind it and how that is told."""
+    return tuple((words, name, spec or "") for words, name, spec, _ in string.Formatter().parse(template))
+
+
+def _shown(value: float | str, spec: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return format(value, spec) if spec else number(float(value))
 
 
 def cite(

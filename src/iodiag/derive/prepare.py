@@ -290,6 +290,8 @@ def _turned(column: Column, devices: int) -> Column:
 
 def _numbers(is_sound: Mask, edges: Places) -> Places:
     """The number of each sound sample among those of its device."""
+    if len(is_sound) and is_sound.all():
+        return np.concatenate([np.arange(size) for size in np.diff(edges).tolist()])
     count = np.cumsum(is_sound)
     before = np.append(0, count)[edges[:-1]]
     return np.asarray(count - 1 - np.repeat(before, np.diff(edges)))

@@ -32,6 +32,7 @@ ANOMALIES = (
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
+_ABSURD_BITS = np.float64(_ABSURD).view(np.uint64)
 _PLACES = ("line", "segment", "report", "stream", "interval_s")
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
@@ -233,7 +234,10 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
         column = samples[name]
         if not _is_counted(name, column):
             continue
-        # of nearly all columns the extremes tell, whose unknown values do not count
+        # the bits of numbers that are not negative rise with them; unknown and negative ones are beyond all
+        if column.dtype == np.float64 and column.view(np.uint64).max() <= _ABSURD_BITS:
+            continue
+        # of nearly all other columns the extremes tell, whose unknown values do not count
         if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
             is_absurd |= (column > _ABSURD) | (column < 0)
     is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)

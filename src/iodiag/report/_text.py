@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from iodiag.model.columns import FAMILIES
 
@@ -75,6 +76,7 @@ def name(text: str) -> Span:
     return Span(visible(text, NAME_LIMIT) or "(empty)", is_code=True)
 
 
+@lru_cache(maxsize=256)  # findings of a kind give the same advice
 def prose(text: str) -> Spans:
     """A sentence as spans; a pair of backticks marks code."""
     pieces = re.split(r"`([^`]+)`", visible(text.strip()))

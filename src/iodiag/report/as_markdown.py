@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import quote
 
 from iodiag.model.comparison import Comparison
@@ -84,6 +85,7 @@ def fenced(lines: Iterable[str], language: str = "text", indent: str = "") -> li
     return [f"{indent}{fence}{language}", *(f"{indent}{line}" for line in body), f"{indent}{fence}"]
 
 
+@lru_cache(maxsize=256)
 def _escaped(text: str, in_table: bool) -> str:
     lowered = text.lower()  # looking for the marks takes a fifth of a search
     if not any(mark in lowered for mark in _LINK_MARKS) or not _LINKED.search(text):
