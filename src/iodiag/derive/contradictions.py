@@ -44,6 +44,8 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     """Printed sizes against bytes per request; far apart, not by rounding."""
     samples = series.samples
+    if "request_size_kb" not in samples:
+        return
     printed, derived = weighted.values(samples, "request_size_kb"), weighted.values(samples, "size_kb")
     apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
     if np.count_nonzero(apart) < limits.least_samples:

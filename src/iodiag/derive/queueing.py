@@ -189,12 +189,13 @@ def _kinds(samples: Samples) -> Floats:
         share = reads / ios
         if is_unknown.any():
             share = np.where(is_unknown, samples.floats("read_kb_per_s") / kb, share)
-        octave = np.round(np.log2(np.maximum(size, 0.25)))
+    octave = np.round(np.log2(np.maximum(size, 0.25)))
     # as good as all and next to none have tenths of their own
     tenth = np.clip(np.round(share * 10), 1, 9) + (share >= 0.95) - (share <= 0.05)
-    # shares of bytes are no shares of requests: they form kinds of their own
-    by_bytes = is_unknown & (tenth > 0) & (tenth < 10)
-    return np.asarray(tenth + 11 * by_bytes + 100 * (octave + 2))
+    if is_unknown.any():
+        # shares of bytes are no shares of requests: they form kinds of their own
+        tenth += 11 * (is_unknown & (tenth > 0) & (tenth < 10))
+    return np.asarray(tenth + 100 * (octave + 2))
 
 
 def _levels_of(samples: Samples, places: Places) -> Iterator[Level]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -112,19 +112,22 @@ def _places(samples: Samples) -> npt.NDArray[np.intp]:
     if count <= MOST_POINTS:
         return np.arange(count)
     leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT]
-    edges = np.linspace(0, count, MOST_POINTS // (2 * max(1, len(leads))) + 1).astype(int)
+    width = -(-count // (MOST_POINTS // (2 * max(1, len(leads)))))
     is_kept = np.zeros(count, dtype=np.bool_)
+    is_kept[::width] = not leads
     for lead in leads:
         values = samples.floats(lead)
-        for extreme in (np.fmin, np.fmax):
-            is_kept[_first(values, extreme.reduceat(values, edges[:-1]), edges)] = True
-    return np.flatnonzero(is_kept) if leads else edges[:-1]
+        is_unknown = np.isnan(values)
+        for extreme, instead in ((np.argmin, np.inf), (np.argmax, -np.inf)):
+            known = np.where(is_unknown, instead, values) if is_unknown.any() else values
+            is_kept[_each(known, width, extreme)] = True
+    return np.flatnonzero(is_kept)
 
 
-def _first(
-    values: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64], edges: npt.NDArray[np.intp]
+def _each(
+    values: npt.NDArray[np.float64], width: int, extreme: Callable[..., npt.NDArray[np.intp]]
 ) -> npt.NDArray[np.intp]:
-    """Where the value that is wanted between each edge and the next stands first; the edge where none is."""
-    places = np.flatnonzero(values == np.repeat(wanted, np.diff(edges)))
-    found = np.append(places, len(values))[np.searchsorted(places, edges[:-1])]
-    return np.where(found < edges[1:], found, edges[:-1])
+    """The place of the first extreme value of each stretch of so many; the last one may be shorter."""
+    whole = len(values) - len(values) % width
+    found = np.arange(0, whole, width) + extreme(values[:whole].reshape(-1, width), axis=1)
+    return found if whole == len(values) else np.append(found, whole + extreme(values[whole:]))

@@ -89,7 +89,7 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
     gaps = np.diff(np.cumsum(lengths)[starts])
     if len(gaps) < 2:
         return float("nan")
-    middle = float(np.median(gaps))
+    middle = median(gaps)
     return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
 
 

@@ -55,8 +55,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     samples = prepared(series)
     samples = samples[samples.floats("util") >= limits.least_util / 100]
-    edges = [0, *(np.flatnonzero(np.diff(samples["stream"])) + 1).tolist(), len(samples)]
-    for part in (samples[begin:end] for begin, end in pairwise(edges)):
+    streams = samples["stream"]
+    is_one = len(streams) > 0 and streams[0] == streams[-1]  # they follow each other
+    cuts = [] if is_one else (np.flatnonzero(np.diff(streams)) + 1).tolist()
+    for part in (samples[begin:end] for begin, end in pairwise([0, *cuts, len(samples)])):
         for quantity in QUANTITIES:
             step = step_of(part, quantity, int(limits.least_samples))
             if step is not None and _is_step(step, limits):
