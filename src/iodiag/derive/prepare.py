@@ -13,7 +13,7 @@ from iodiag.derive.inference import infer
 from iodiag.derive.requests import ANOMALIES, enriched
 from iodiag.derive.view import SEGMENTS, View
 from iodiag.model.capture import Capture
-from iodiag.model.samples import Column, Mask, Places, Samples, numbered
+from iodiag.model.samples import Column, Mask, Places, Samples, numbered, repeated
 from iodiag.model.times import Times
 from iodiag.model.topology import DeviceTopology, merge
 from iodiag.model.words import Words
@@ -280,7 +280,7 @@ _REPORTS = 2048
 def _turned(column: Column, devices: int) -> Column:
     """A column by report as one by device; a few reports at a time, which stay in a processor's cache."""
     if (column[:devices] == column[0]).all() and (column == column[0]).all():
-        return column  # what no device does, such as discards
+        return repeated(column[0], len(column))  # what no device does, such as discards
     rows = column.reshape(-1, devices)
     result = np.empty((devices, len(rows)), dtype=column.dtype)
     for first in range(0, len(rows), _REPORTS):

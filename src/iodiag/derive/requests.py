@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.derive.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
-from iodiag.model.samples import Column, Floats, Samples
+from iodiag.model.samples import Column, Floats, Samples, is_repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,6 +234,7 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
         column = samples[name]
         if not _is_counted(name, column):
             continue
+        column = column[:1] if is_repeated(column) else column
         # the bits of numbers that are not negative rise with them; unknown and negative ones are beyond all
         if column.dtype == np.float64 and column.view(np.uint64).max() <= _ABSURD_BITS:
             continue

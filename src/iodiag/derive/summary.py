@@ -11,7 +11,7 @@ from iodiag.derive.quantiles import at_rank, middle, ordered
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Thinned, Series
-from iodiag.model.samples import Samples, numbered
+from iodiag.model.samples import Samples, is_repeated, numbered
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""
@@ -67,10 +67,7 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
 
 def extent(data: npt.NDArray[np.float64]) -> dict[str, float] | None:
     """Median, 95th percentile and maximum of the known numbers; None where none is known."""
-    most = float(data.max(initial=-np.inf))
-    if data.min(initial=np.inf) == most:
-        return {"median": most, "p95": most, "max": most}
-    found = ordered(data)
+    found = ordered(data[:1] if is_repeated(data) else data)
     if not len(found):
         return None
     return {"median": middle(found), "p95": at_rank(found, 95), "max": float(found[-1])}

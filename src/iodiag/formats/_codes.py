@@ -48,12 +48,6 @@ def together(places: Ints) -> Ints | slice:
     return slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
 
 
-def repeated(value: np.generic | float, count: int) -> npt.NDArray[Any]:
-    """A value so many times, in the memory of one; np.broadcast_to takes twenty times as long for a few rows."""
-    one = np.asarray(value)
-    return np.ndarray((count,), one.dtype, one.tobytes(), strides=(0,))
-
-
 def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
     """Codes and distinct words of many tokens that repeat, by their offsets."""
     widths = ends - starts

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats._body import Floats
-from iodiag.formats._codes import repeated
 from iodiag.formats._found import Blocks
 from iodiag.formats._lines import Ints
 from iodiag.formats._sheet import Rows
+from iodiag.model.samples import repeated
 
 
 def report_numbers(

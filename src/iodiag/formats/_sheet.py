@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from iodiag.formats._aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats._body import Floats, Numbers, Tokens
-from iodiag.formats._codes import repeated, together, words_at
+from iodiag.formats._codes import together, words_at
 from iodiag.formats._found import Block
 from iodiag.formats._lines import Bools, Ints, Text
 from iodiag.formats._repair import RepairedRow
 from iodiag.formats._row import bare_name, is_fraction, is_item
 from iodiag.formats._row_clocks import row_clocks, tail_clocks
 from iodiag.formats._types import Layout
+from iodiag.model.samples import repeated
 from iodiag.model.units import KB_PER_BYTE
 
 Words = npt.NDArray[np.object_]

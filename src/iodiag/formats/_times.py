@@ -11,12 +11,13 @@ import numpy as np
 from iodiag.formats import _clock, _report_times
 from iodiag.formats._body import Floats
 from iodiag.formats._clock import DAY_S
-from iodiag.formats._codes import repeated, together
+from iodiag.formats._codes import together
 from iodiag.formats._found import Block, Blocks, Origin, Walk
 from iodiag.formats._lines import Bools, Ints
 from iodiag.formats._report_numbers import report_numbers
 from iodiag.formats._report_times import Seconds, Shown, runs, seconds_of
 from iodiag.formats._sheet import Rows
+from iodiag.model.samples import repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
