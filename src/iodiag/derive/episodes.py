@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -100,6 +101,14 @@ def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[Places, Places]:
     firsts = np.sort(np.append(found.firsts[is_dense], alone))
     lasts = np.sort(np.append(found.lasts[is_dense], alone))
     return firsts, lasts + 1
+
+
+def by_stream(samples: Samples) -> Iterator[Samples]:
+    """One device's samples of each stream; streams follow each other."""
+    streams = samples["stream"]
+    is_one = len(streams) > 0 and streams[0] == streams[-1]
+    cuts = [] if is_one else (np.flatnonzero(np.diff(streams)) + 1).tolist()
+    yield from (samples[begin:end] for begin, end in pairwise([0, *cuts, len(samples)]))
 
 
 def seconds(rows: Rows) -> float:

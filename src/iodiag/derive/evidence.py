@@ -43,8 +43,9 @@ def number(value: float) -> str:
 
 def say(template: str, values: Mapping[str, float | str]) -> str:
     """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are."""
+    pieces = _parsed(template)
     return "".join(
-        words if name is None else words + _shown(values[name], spec) for words, name, spec in _parsed(template)
+        words if name is None else words + _shown(values[name], spec) for words, name, spec in pieces
     )
 
 

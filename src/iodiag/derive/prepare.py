@@ -143,6 +143,8 @@ def _with_streams(samples: Samples) -> Samples:
 
 def _are_sorted(keys: list[npt.NDArray[np.int64]]) -> bool:
     """Whether rows are in order by the first key, then the next."""
+    if all((key[1:] >= key[:-1]).all() for key in keys):  # as most are
+        return True
     is_after = np.zeros(max(len(keys[0]) - 1, 0), dtype=np.bool_)
     for key in keys:
         if (~is_after & (key[1:] < key[:-1])).any():
@@ -211,7 +213,7 @@ def _without_groups(disk: Samples) -> Samples:
 
 
 def _with_inferred(disk: Samples, topology: DeviceTopology) -> tuple[Samples, DeviceTopology]:
-    """Disk rows with canonical names, and the topology with what they show of arrays that no input describes."""
+    """Rows with canonical names, and the topology with what they show of arrays that no input describes."""
     named = _with_canonical(disk, topology)
     found = infer(named, topology)
     if not found:
@@ -255,9 +257,7 @@ def _disk(
     return disk[in_order[is_sound_in_order]], parts, left_out.with_columns(anomaly=anomaly)
 
 
-def _by_device(
-    disk: Samples, codes: Places, devices: int, numbers: Sequence[str]
-) -> tuple[Samples, Places]:
+def _by_device(disk: Samples, codes: Places, devices: int, numbers: Sequence[str]) -> tuple[Samples, Places]:
     """The rows with those of one device together, and the places that they had; `numbers` are columns.
 
     Where all reports show the same devices in the same order, that is a table turned on its side, which takes
@@ -304,9 +304,14 @@ def _parts(
     found = []
     for name, begin, end in zip(names, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         own = slice(begin, end)
-        places = begin + np.flatnonzero(is_sound[own])
-        if len(places):
-            found.append((order[places[0]], name, disk[own] if len(places) == end - begin else disk[places]))
+        if is_sound[own].all():
+            part = disk[own]
+            first = begin
+        else:
+            places = begin + np.flatnonzero(is_sound[own])
+            part, first = disk[places], int(places[0]) if len(places) else begin
+        if len(part):
+            found.append((order[first], name, part))
     yield from ((name, part) for _, name, part in sorted(found, key=lambda one: one[0]))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.derive import weighted
 from iodiag.derive.episodes import MOST_WINDOWS, episodes

@@ -195,6 +195,9 @@ def together(series: DeviceSeries, rows: Samples) -> Samples:
     samples = series.samples
     mask = np.isin(samples["sample"], rows["sample"])
     silent = stalled(samples)
+    if not silent.any():
+        window = longest(samples, mask)
+        return rows[:0] if window is None else window
     places = np.where(silent, len(samples) - 1, np.arange(len(samples)))
     ends = np.minimum.accumulate(places[::-1])[::-1]
     window = longest(samples, mask | (silent & mask[ends]))
@@ -286,15 +289,14 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         if load.inflation >= limits.calm_inflation:
             return load._replace(verdict="approaching")
         return _if_calm(series, load, limits)
-    if unloaded is not None and is_queued:
-        least = load._replace(basis="least seen", inflation=level.latency_ms / unloaded.latency_ms)
-        if least.inflation > limits.inflation and least.lower is not None:
-            return _by_latency(series, least, limits)
-    most = longest_unloaded(series, level.size_kb)
-    guess = load._replace(basis="class", inflation=level.latency_ms / most)
+    if unloaded is not None and is_queued and load.lower is not None:
+        least = level.latency_ms / unloaded.latency_ms
+        if least > limits.inflation:
+            return _by_latency(series, load, limits)
+    inflation = level.latency_ms / longest_unloaded(series, level.size_kb)
     is_deep = level.busy_depth >= limits.hard_depth
-    if is_full and is_deep and guess.inflation > limits.hard_inflation:
-        return guess._replace(verdict="saturated")
+    if is_full and is_deep and inflation > limits.hard_inflation:
+        return load._replace(basis="class", inflation=inflation, verdict="saturated")
     return _if_calm(series, load, limits)
 
 

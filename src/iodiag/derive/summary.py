@@ -10,7 +10,7 @@ import numpy.typing as npt
 from iodiag.derive.quantiles import at_rank, middle, ordered
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
-from iodiag.model.report import DeviceSummary, Thinned, Series
+from iodiag.model.report import DeviceSummary, Series, Thinned
 from iodiag.model.samples import Samples, is_repeated, numbered
 
 MOST_POINTS = 1800

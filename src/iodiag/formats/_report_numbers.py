@@ -35,9 +35,8 @@ def report_numbers(
         is_new[1:] = rows.is_average[1:] != rows.is_average[:-1]
         for part in (segment, first, nth):
             is_new[1:] |= part[1:] != part[:-1]
-        places = np.flatnonzero(is_new)
         begins.append(is_new)
-        keys.append(np.stack([part.take(places) for part in (segment, first, nth)], axis=1))
+        keys.append(np.stack([part[np.flatnonzero(is_new)] for part in (segment, first, nth)], axis=1))
     result: list[Ints] = [np.empty(0, dtype=np.int64) for _ in all_rows]
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         places = [i for i, rows in enumerate(all_rows) if rows.layout.format == format_id]

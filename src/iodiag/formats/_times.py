@@ -98,7 +98,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
 
 
 def _first_like(blocks: Blocks, all_rows: Sequence[Rows]) -> list[int]:
-    """The number of the first Rows that have the clocks of each: one of sar's sections tells the times of all."""
+    """The number of the first Rows with the clocks of each: one section of sar tells the times of all."""
     found: list[int] = []
     alike: dict[Hashable, list[int]] = {}
     for number, rows in enumerate(all_rows):
@@ -113,8 +113,8 @@ def _first_like(blocks: Blocks, all_rows: Sequence[Rows]) -> list[int]:
 
 def _show_the_same(one: Rows, other: Rows) -> bool:
     """Whether rows show the same clocks; unknown ones are alike."""
-    clocks = (rows.seconds.view(np.int64) for rows in (one, other))
-    return np.array_equal(*clocks) and np.array_equal(one.is_average, other.is_average)
+    has_same_clocks = np.array_equal(one.seconds.view(np.int64), other.seconds.view(np.int64))
+    return has_same_clocks and np.array_equal(one.is_average, other.is_average)
 
 
 def _header_of(blocks: Blocks, rows: Rows) -> Hashable:

@@ -163,7 +163,7 @@ class Samples:
 
 
 def repeated(value: np.generic | float, count: int) -> npt.NDArray[Any]:
-    """A value so many times, in the memory of one; np.broadcast_to takes twenty times as long for a few rows."""
+    """A value so many times, in the memory of one; for a few rows np.broadcast_to takes many times as long."""
     one = np.asarray(value)
     return np.ndarray((count,), one.dtype, one.tobytes(), strides=(0,))
 
@@ -173,7 +173,7 @@ def is_repeated(column: Column) -> bool:
     return isinstance(column, np.ndarray) and column.strides == (0,)
 
 
-def _taken(column: Column, places: Places) -> Column:
+def _taken(column: Column, places: npt.NDArray[Any]) -> Column:
     if is_repeated(column) and len(places):
         return repeated(column[0], len(places))
     return column.take(places)

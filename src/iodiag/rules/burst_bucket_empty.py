@@ -15,13 +15,12 @@ References: Amazon EBS on gp2 credits (5.4 million; 3000 IOPS) and st1; Azure di
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
 from iodiag.derive import caps
 from iodiag.derive.caps import QUANTITIES, Quantity
-from iodiag.derive.episodes import is_sustained, seconds
+from iodiag.derive.episodes import by_stream, is_sustained, seconds
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Step, step_of
@@ -55,10 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     samples = prepared(series)
     samples = samples[samples.floats("util") >= limits.least_util / 100]
-    streams = samples["stream"]
-    is_one = len(streams) > 0 and streams[0] == streams[-1]  # they follow each other
-    cuts = [] if is_one else (np.flatnonzero(np.diff(streams)) + 1).tolist()
-    for part in (samples[begin:end] for begin, end in pairwise([0, *cuts, len(samples)])):
+    for part in by_stream(samples):
         for quantity in QUANTITIES:
             step = step_of(part, quantity, int(limits.least_samples))
             if step is not None and _is_step(step, limits):

@@ -57,11 +57,9 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     demand = weighted.values(samples, "at_once") >= limits.least_depth
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
-    count = np.count_nonzero(demand)
+    count, lengths = np.count_nonzero(demand), weighted.lengths(samples)
     is_few = count < limits.least_samples
-    if is_few and (
-        count < limits.least_flat or weighted.lengths(samples)[demand].sum() < limits.long_enough
-    ):
+    if is_few and (count < limits.least_flat or lengths[demand].sum() < limits.long_enough):
         return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
     width, least = limits.flat / 100, int(limits.least_flat)
     tops = (
