@@ -163,7 +163,7 @@ class Samples:
 
 
 def repeated(value: np.generic | float, count: int) -> npt.NDArray[Any]:
-    """A value so many times, in the memory of one; for a few rows np.broadcast_to takes many times as long."""
+    """A value so many times, in the memory of one; for a few rows np.broadcast_to takes far longer."""
     one = np.asarray(value)
     return np.ndarray((count,), one.dtype, one.tobytes(), strides=(0,))
 
