@@ -7,6 +7,7 @@ with at least one in flight. Little's law: N = X·R. For exact counters U ≤ N.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,10 @@ def enrich(disk: pd.DataFrame) -> pd.DataFrame:
 
     Columns that the source lacks are computed where others determine them, and NaN elsewhere.
     """
-    return disk.assign(**_derived(Samples.of(disk)))
+    samples = Samples.of(disk)
+    derived = _derived(samples)
+    samples = samples.with_columns(**derived)
+    return disk.assign(**derived, **{name: made(samples) for name, made in _WHILE_BUSY.items()})
 
 
 def enriched(disk: Samples, numbers: Iterable[str]) -> tuple[Samples, npt.NDArray[np.int8]]:
@@ -64,7 +68,7 @@ def enriched(disk: Samples, numbers: Iterable[str]) -> tuple[Samples, npt.NDArra
                 columns[name] = disk.floats(name).copy() if is_filled else np.empty(len(disk), column.dtype)
             columns[name][stretch] = column
         strange[stretch] = anomalies(counted[stretch].with_columns(**found))
-    return disk.with_columns(**columns), strange
+    return disk.with_columns(**columns).with_made(_WHILE_BUSY), strange
 
 
 def _derived(disk: Samples) -> Columns:
@@ -78,7 +82,7 @@ def _derived(disk: Samples) -> Columns:
         _waits_per_completed,
         _mixed,
         _latencies,
-        _while_busy,
+        _use,
     ):
         found |= step(disk.with_columns(**found))
     return found
@@ -172,11 +176,10 @@ def _latencies(disk: Samples) -> Columns:
     return columns
 
 
-def _while_busy(disk: Samples) -> Columns:
+def _use(disk: Samples) -> Columns:
     ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
     is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
-    busy = np.where((util >= 0.05) & is_trusted, util, np.nan)
     rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
     rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
     little = 1000 * depth / _positive(ios)
@@ -185,11 +188,21 @@ def _while_busy(disk: Samples) -> Columns:
         "util": util,
         "depth": depth,
         "is_util_trusted": is_trusted,
-        "busy_depth": depth / busy,
-        "busy_ios_per_s": ios / busy,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
+
+
+def _while_busy(disk: Samples, name: str) -> Floats:
+    """A column over the share of time with a request in flight; unknown where that is little or not known."""
+    util = disk.floats("util")
+    return disk.floats(name) / np.where((util >= 0.05) & disk["is_util_trusted"], util, np.nan)
+
+
+_WHILE_BUSY = {
+    "busy_depth": partial(_while_busy, name="depth"),
+    "busy_ios_per_s": partial(_while_busy, name="ios_per_s"),
+}
 
 
 def _is_partly_unknown(disk: Samples, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,20 +26,37 @@ LEAST_PER_SIDE = 5
 
 @dataclass(frozen=True)
 class Floods:
-    """The write bursts of one device: its samples `inside` of them, and those `outside`.
+    """The write bursts of one device: which samples are of one, and where each begins.
 
-    `period_s` is the median time from one to the next, NaN where it varies by more than a fifth.
     `read_harm` and `write_harm` are latencies inside over outside, weighted by requests; NaN where
     either side has too few.
     """
 
     series: DeviceSeries = field(repr=False)
-    inside: Samples = field(repr=False)
-    outside: Samples = field(repr=False)
-    count: int
-    period_s: float
+    is_inside: Mask = field(repr=False)
+    starts: npt.NDArray[np.intp] = field(repr=False)
     read_harm: float
     write_harm: float
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return len(self.starts)
+
+    @cached_property
+    def inside(self) -> Samples:
+        """The samples inside of them."""
+        return self.series.samples[self.is_inside]
+
+    @cached_property
+    def outside(self) -> Samples:
+        """The others."""
+        return self.series.samples[~self.is_inside]
+
+    @cached_property
+    def period_s(self) -> float:
+        """The median time from one to the next, NaN where it varies by more than a fifth."""
+        return _period(self.starts, weighted.lengths(self.series.samples))
 
 
 @dataclass(frozen=True)
@@ -66,10 +84,8 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
         return None
     return Floods(
         series=series,
-        inside=samples[mask],
-        outside=samples[~mask],
-        count=len(starts),
-        period_s=_period(starts, weighted.lengths(samples)),
+        is_inside=mask,
+        starts=starts,
         read_harm=_harm(samples, mask, "read", LEAST_PER_SIDE),
         write_harm=_harm(samples, mask, "write", 1),
     )

@@ -142,6 +142,11 @@ class Samples:
         names = {**self.names, **dict.fromkeys(columns)} if columns.keys() - self.names else self.names
         return Samples(names, self.length, lambda name: columns[name] if name in columns else self[name])
 
+    def with_made(self, made: Mapping[str, Callable[[Samples], Column]]) -> Samples:
+        """The samples with columns that are made of the others when they are asked for."""
+        names = {**self.names, **dict.fromkeys(made)}
+        return Samples(names, self.length, lambda name: made[name](self) if name in made else self[name])
+
     def only(self, names: Iterable[str]) -> Samples:
         """The samples with those of these columns that they have, and no others."""
         return Samples({name: None for name in names if name in self}, self.length, self.__getitem__)
