@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from iodiag.derive.evidence import telling
+from iodiag.derive.evidence import say, telling
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,29 @@ from iodiag.derive.evidence import telling
 )
 def test_the_lines_that_share_most_with_a_sentence_are_quoted(text, lines, quoted):
     assert telling(text, lines) == quoted
+
+
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [
+        ("{device}: {rate} requests/s", "sda: 1,234 requests/s"),
+        ("{share:.1f} % of {{all}}", "3.1 % of {all}"),
+        ("{is_known} and {few}, {unknown}", "True and 2, unknown"),
+        ("no number", "no number"),
+    ],
+)
+def test_a_sentence_has_its_values(template, sentence):
+    values = {
+        "device": "sda",
+        "rate": 1234.4,
+        "share": 3.14159,
+        "is_known": True,
+        "few": 2,
+        "unknown": np.nan,
+    }
+    assert say(template, values) == sentence
+
+
+def test_a_sentence_without_a_value_for_its_name_is_refused():
+    with pytest.raises(KeyError, match="rate"):
+        say("{rate} requests/s", {})

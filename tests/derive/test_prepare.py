@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import iodiag
+from iodiag.derive import prepare
 from iodiag.derive.prepare import Selection, views
+from iodiag.derive.requests import anomalies
 from iodiag.derive.view import View
+from iodiag.model.samples import Samples
 from iodiag.pipeline import join
 
 BANNER = "Linux 5.14.0 (db1) \t11/{day} \t_x86_64_\t(4 CPU)\n\n"
@@ -97,3 +102,22 @@ def test_averages_alone_are_shown_as_a_last_resort():
     text = BANNER + SAR.split("\n")[2] + "\nAverage: sda 100.00 800.00 0.00 8.00 0.50 5.00 5.00 50.00\n"
     view = view_of(read(text, "sar"))
     assert view.fallback == {"disk"}
+
+
+def test_rows_turned_by_device_are_those_that_are_fetched(monkeypatch):
+    two = SAR.replace("sda    100.00", "sdb      7.00").replace("sda    110.00", "sdb      9.00")
+    text = SAR + "".join(line for line in two.splitlines(keepends=True) if "sdb" in line)
+    lines = sorted(text.splitlines(keepends=True)[3:])
+    capture = read("".join([*text.splitlines(keepends=True)[:3], *lines]), "sar")
+    fetched = view_of(capture)
+    monkeypatch.setattr(prepare, "_MANY", 1)
+    turned = view_of(capture)
+    assert [series.name for series in turned.devices] == ["sda", "sdb"]
+    for one, other in zip(turned.devices, fetched.devices, strict=True):
+        pd.testing.assert_frame_equal(one.frame, other.frame)
+    assert rows(turned) == rows(fetched)
+
+
+def test_the_number_of_an_input_is_no_rate():
+    many = Samples.of_columns({"stream": np.array([2_000_000_000]), "ios_per_s": np.array([1.0])}, 1)
+    assert anomalies(many).tolist() == [0]

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import iodiag
 from iodiag.formats._sar_columns import SECTIONS
 from iodiag.formats.sar_text import layout, unknown_section
 from text_reading import reading
@@ -338,3 +341,25 @@ def test_human_values_in_sar():
     assert read.disk["read_kb_per_s"].tolist() == [3 * 1024]
     assert read.disk["write_kb_per_s"].tolist() == [1.5]
     assert read.disk["util_pct"].tolist() == [2.0]
+
+
+def test_frames_of_sections_with_the_same_clocks_can_be_changed_apart():
+    text = f"""{BANNER}
+
+12:00:00       proc/s   cswch/s
+12:10:00         1.00      7.00
+12:20:00         2.00      8.00
+
+12:00:00     pswpin/s pswpout/s
+12:10:00         0.00      1.00
+12:20:00         0.00      2.00
+"""
+    capture = iodiag.read(io.BytesIO(text.encode()), name="sar")
+    one, other = capture.tables["system"], capture.tables["swapping"]
+    before = other.copy()
+    assert one["time"].tolist() == other["time"].tolist()
+    for column in ("time", "interval_s", "report", "segment"):
+        one.loc[0, column] = one.loc[1, column]
+    pd.testing.assert_frame_equal(other, before)
+    assert not any(np.shares_memory(one[name].array, other[name].array) for name in ("interval_s", "report"))
+    assert not np.shares_memory(one["time"].array.view("i8"), other["time"].array.view("i8"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.derive import weighted
-from iodiag.model.samples import Samples, by_word, numbered, stacked
+from iodiag.model.samples import Samples, by_word, is_repeated, numbered, repeated, stacked
 
 WORDS = ("sda", "dm-0", "md0")
 
@@ -128,3 +128,27 @@ def test_only_some_columns_are_those_that_there_are():
     assert part["line"].tolist() == [7, 8, 9]
     with pytest.raises(KeyError):
         part["await_ms"]
+
+
+@given(st.data(), st.integers(0, 12))
+def test_a_part_of_one_value_is_that_value_in_the_memory_of_one(data, count):
+    samples = Samples.of_columns({"length": repeated(1.5, count), "line": np.arange(count)}, count)
+    part = samples[data.draw(parts(count))]
+    assert part["length"].tolist() == [1.5] * len(part["line"])
+    assert not len(part) or is_repeated(part["length"])
+    assert part.frame["length"].tolist() == [1.5] * len(part)
+
+
+def test_what_is_made_of_others_is_made_when_it_is_asked_for():
+    asked = []
+
+    def twice(samples):
+        asked.append(len(samples))
+        return 2 * samples.floats("await_ms")
+
+    samples = Samples.of(frame_of(6)).with_made({"twice": twice})
+    part = samples[2:4]
+    assert "twice" in part
+    assert asked == []
+    np.testing.assert_array_equal(part["twice"], 2 * part.floats("await_ms"))
+    assert asked == [6]
