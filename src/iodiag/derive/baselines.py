@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.derive.quantiles import middle, ordered
 from iodiag.derive.requests import HALF_DIGIT, anomalies, enrich
 from iodiag.derive.weighted import values
 from iodiag.model.samples import Samples
@@ -173,8 +174,8 @@ def days_of(devices: Iterable[Samples]) -> int:
 
 
 def _median(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else 0.0
+    known = ordered(values)
+    return middle(known) if len(known) else 0.0
 
 
 def _of_direction(frame: pd.DataFrame, window: pd.DataFrame, direction: str) -> pd.DataFrame:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite
+from iodiag.derive.quantiles import median
 from iodiag.derive.shifts import LEADS, LIKE_MIX, shift
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.comparison import Shift
@@ -117,7 +118,7 @@ def _moment(time: datetime | None) -> str:
 def _changepoints(rows: Samples) -> tuple[Changepoint, ...]:
     logs = {name: _logs(weighted.values(rows, column)) for name, column in QUANTITIES.items()}
     known = [logs[name] for name in SEARCHED if np.isfinite(logs[name]).all()]
-    length = float(np.median(weighted.lengths(rows))) if len(rows) else 1.0
+    length = median(weighted.lengths(rows)) if len(rows) else 1.0
     least = max(LEAST_SAMPLES, math.ceil(LEAST_SECONDS / max(length, 1e-3)))
     if len(rows) < 2 * least or len(known) < 2:
         return ()
@@ -146,11 +147,11 @@ def _judged(logs: Mapping[str, Floats], reads: Floats, first: int, at: int, last
     before, after, moved = {}, {}, {}
     for name, data in logs.items():
         earlier, later = data[first:at], data[at:last]
-        medians = float(np.nanmedian(earlier)), float(np.nanmedian(later))
+        medians = median(earlier), median(later)
         before[name], after[name] = math.exp(medians[0]), math.exp(medians[1])
         rise = medians[1] - medians[0]
-        scatter = np.nanmedian(np.abs(np.concatenate([earlier - medians[0], later - medians[1]])))
-        counts = abs(rise) >= max(MOVED, SCATTER * float(scatter))
+        scatter = median(np.abs(np.concatenate([earlier - medians[0], later - medians[1]])))
+        counts = abs(rise) >= max(MOVED, SCATTER * scatter)
         moved[name] = int(np.sign(rise)) if counts else 0
     mix = abs(float(np.median(reads[at:last])) - float(np.median(reads[first:at])))
     is_workload = bool(moved["size"]) or mix > LIKE_MIX

@@ -11,6 +11,7 @@ from iodiag.derive.episodes import is_sustained, longest
 from iodiag.derive.evidence import cite
 from iodiag.derive.grading import confidence
 from iodiag.derive.host import CpuShares, cpu_shares
+from iodiag.derive.quantiles import median
 from iodiag.derive.saturation import Load
 from iodiag.derive.view import IDLE_IOS_PER_S, View
 from iodiag.derive.waiting import blocked, by_device, rows_at
@@ -115,7 +116,7 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
         return "iowait is high, and nothing shows what the devices did; iostat -x would settle it"
     traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
-    moved = float(np.median(traffic[~np.isnan(traffic)]))
+    moved = median(traffic)
     if moved > IDLE_IOS_PER_S * KB_PER_PAGE:
         return "iowait is high beside real traffic; iostat -x would tell whether requests queue"
     evidence = cite(paging, "bytes read and written: {moved:.0f} kB/s in the median sample", {"moved": moved})

@@ -304,14 +304,9 @@ def _parts(
     found = []
     for name, begin, end in zip(names, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         own = slice(begin, end)
-        if is_sound[own].all():
-            part = disk[own]
-            first = begin
-        else:
-            places = begin + np.flatnonzero(is_sound[own])
-            part, first = disk[places], int(places[0]) if len(places) else begin
-        if len(part):
-            found.append((order[first], name, part))
+        places = begin + np.flatnonzero(is_sound[own])
+        if len(places):
+            found.append((order[places[0]], name, disk[own] if len(places) == end - begin else disk[places]))
     yield from ((name, part) for _, name, part in sorted(found, key=lambda one: one[0]))
 
 

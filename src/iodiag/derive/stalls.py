@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.derive import weighted
+from iodiag.derive.quantiles import median
 from iodiag.derive.requests import HALF_DIGIT
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.samples import Samples
@@ -143,7 +144,7 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
 
 def _median(rows: weighted.Rows, column: str) -> float:
     data = weighted.values(rows, column)
-    return float(np.nanmedian(data)) if np.isfinite(data).any() else 0.0
+    return median(data) if np.isfinite(data).any() else 0.0
 
 
 def _stall(rows: Samples, seconds: float, release: Samples | None, typical: float) -> Stall:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.derive.quantiles import median
 from iodiag.model import columns as registry
 from iodiag.model.samples import Samples
 
@@ -38,7 +39,7 @@ def _lengths(seconds: Floats) -> Floats:
         return seconds
     if is_unknown.all():
         return np.ones(len(seconds))
-    return np.where(is_unknown, float(np.nanmedian(seconds)), seconds)
+    return np.where(is_unknown, median(seconds), seconds)
 
 
 def values(rows: Rows, column: str) -> Floats:

@@ -23,6 +23,7 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
+from iodiag.derive.quantiles import median
 from iodiag.derive.queueing import levels, prepared, unloaded
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -141,7 +142,7 @@ def _is_long(series: DeviceSeries, limits: Limits) -> bool:
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
     values: dict[str, float | str] = {
-        "length": float(np.nanmedian(weighted.values(rows, "interval_s"))),
+        "length": median(weighted.values(rows, "interval_s")),
         "count": len(rows),
         "devices": ", ".join(series.name for series in found),
     }

@@ -22,6 +22,7 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.facts import number
 from iodiag.derive.grading import confidence, when
+from iodiag.derive.quantiles import percentiles
 from iodiag.derive.queueing import Baseline, Level, levels, unloaded
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -72,8 +73,8 @@ def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | No
                 break
             if level.latency_ms <= limits.inflation * alone.latency_ms:
                 continue
-            usual = np.median(depths)
-            is_steady = np.percentile(depths, 90) <= limits.steady * usual
+            usual, many = percentiles(depths, 50, 90)
+            is_steady = many <= limits.steady * usual
             if is_steady and any(abs(usual / size - 1) <= limits.near / 100 for size in sizes):
                 return level, alone
     return None
