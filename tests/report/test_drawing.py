@@ -241,3 +241,11 @@ def test_a_ladder_shows_the_ceiling_that_is_in_reach(highest: float, is_shown: b
     # a legend's strokes are short
     ceilings = [stroke for stroke in level if stroke.x[-1] - stroke.x[0] > WIDTH / 2]
     assert len(ceilings) == is_shown
+
+
+@pytest.mark.parametrize(
+    "minutes", [2, 40, 209, 211, 250, 299, 301, 1500, 4200, 6000, 7100, 7300, 10**5, 10**6]
+)
+def test_a_clock_of_any_length_has_a_few_ticks_and_no_complaint(minutes):
+    ticks, _ = _axes.time_ticks(Scale(1423440600, 1423440600 + 60 * minutes, 0, 600), UTC)
+    assert 2 <= len(ticks) <= 8

@@ -124,7 +124,8 @@ def time_ticks(scale: Scale, zone: tzinfo) -> tuple[Ticks, str]:
     """Round times of a scale in epoch seconds, and the date that their labels leave out."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(tz=zone, maxticks=8)  # type: ignore[no-untyped-call]
+    # with more, it finds no step between three and a half and five hours, days, …, and warns
+    locator = AutoDateLocator(tz=zone, minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
     formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
         locator,
         tz=zone,
