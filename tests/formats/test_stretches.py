@@ -244,6 +244,14 @@ def test_names_that_do_not_come_again_are_looked_up_one_by_one():
     assert read.disk["device"].tolist() == [f"dm-{number}" for number in range(40)]
 
 
+def test_what_rows_were_held_against_in_vain_leaves_nothing_behind():
+    elsewhere = "{:<10}{:>11}{:>11}{:>5}{:>6}{:>10}{:>7}\n"  # in rows of the same length
+    nothing = elsewhere.format("sda", "12.34", "12.34", *["0.00"] * 4)
+    rows = ROW.format("sda", *["12.34"] * 6) * 12 + nothing * 12
+    data = f"Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n{CPU}{ALIGNED}{rows}\n".encode()
+    assert assert_same(data, stretch=300).disk["flushes_per_s"].tolist() == [12.34] * 12 + [0.0] * 12
+
+
 @pytest.mark.parametrize(
     "clock", ["10:00:05 AX", "10:00:05xAM", "10:00:05 XM", "13:00:05 AM", "1:000:05 PM", "10.00:05 AM"]
 )

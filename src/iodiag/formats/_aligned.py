@@ -241,7 +241,7 @@ def _once_if_even(rows: Eights) -> Eights:
 def rows_in(shape: Shape, text: Text, starts: Ints, cells: Cells, values: Floats) -> AlignedRows:
     """The rows of a shape among lines of its length, which begin at `starts`.
 
-    `values` (numbers x lines) takes their numbers, and anything for lines that are no rows.
+    `values` (numbers x lines), all zeros, takes their numbers, and anything for lines that are no rows.
     """
     size, count = shape.size, len(starts)
     # the first line again, until all stand together
@@ -287,29 +287,35 @@ def _is_as_shown(shape: Shape, chars: Chars, has_names: bool) -> Bools:
 
 
 def _put_values(shape: Shape, chars: Chars, values: Floats) -> None:
-    """The numbers in front of each end, into a row for each.
+    """The numbers in front of each end, into a row for each, which holds zeros.
 
     The eight bytes in front of an end are one unsigned number. What of them is no digit becomes 0; a
-    multiplication adds up neighbours to pairs, and two more the pairs, each with its weight.
+    multiplication adds up neighbours to pairs, and two more the pairs, each with its weight. What counts
+    discards and the like is 0 in all rows, and left as it is: memory that nobody writes to is not handed out.
     """
     words = np.empty(values.shape, dtype=np.uint64)
-    for word, end in zip(words, shape.ends, strict=True):
-        word[:] = _eights(chars, end - _WORD, len(word))
-    words &= shape.kept
+    kept = np.broadcast_to(shape.kept, (len(words), 1))
+    used: list[int] = []
+    for number, end in enumerate(shape.ends):
+        word = words[len(used)]
+        np.bitwise_and(_eights(chars, end - _WORD, len(word)), kept[number], out=word)
+        if np.bitwise_or.reduce(word):
+            used.append(number)
+    words = words[: len(used)]
+    weights = shape.weights if len(shape.weights) == 1 else shape.weights[used]
     words *= _TO_PAIRS
     words >>= _BYTE
     others = words >> _TWO_BYTES
     words &= _OUTER_PAIRS
-    words *= shape.weights[:, :1]
+    words *= weights[:, :1]
     others &= _OUTER_PAIRS
-    others *= shape.weights[:, 1:]
+    others *= weights[:, 1:]
     words += others
     words >>= _FOUR_BYTES
     mantissa = others.view(np.float64)
     mantissa[...] = words.view(np.int64)
-    has_sign = shape.has_sign
-    divisor = 10.0**DECIMALS if has_sign.all() else np.where(has_sign, 10.0**DECIMALS, 1.0)[:, None]
-    np.divide(mantissa, divisor, out=values)
+    for number, own in zip(used, mantissa, strict=True):
+        np.divide(own, 10.0**DECIMALS if shape.has_sign[number] else 1.0, out=values[number])
 
 
 def _eights(chars: Chars, at: int, count: int) -> Eights:

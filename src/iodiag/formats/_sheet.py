@@ -78,7 +78,7 @@ class Sheet:
         self._is_scaled = bool((self._factors != 1.0).any())
         self._has_labels = any(column.is_label for column in layout.columns)
         # where nothing will be written, one value stands for a column: touching memory takes its time
-        self._numbers = np.empty((len(layout.columns), size))
+        self._numbers = np.zeros((len(layout.columns), size))
         self._key = np.full(size, _NO_NAME)
         self._names: dict[str, int] = {}
         self._shapes: dict[int, tuple[Shape, Cells]] = {}
@@ -88,13 +88,9 @@ class Sheet:
         unknown = repeated(np.nan, size)
         self._seconds = unknown.copy() if layout.clock == "row" else unknown
         self._epoch = unknown.copy() if layout.clock == "tail" else unknown
-        self._is_fine = np.zeros(size, dtype=np.bool_)
-        self._last_decimals = np.zeros(size, dtype=np.int8)
-        self._usual_decimals = np.zeros(size, dtype=np.int8)
-        self._is_last_plain = np.zeros(size, dtype=np.bool_)
-        self._is_fitting = np.zeros(size, dtype=np.bool_)
-        self._is_row = np.zeros(size, dtype=np.bool_)
-        self._is_average = np.zeros(size, dtype=np.bool_)
+        self._last_decimals, self._usual_decimals = np.zeros((2, size), dtype=np.int8)
+        self._is_fine, self._is_last_plain, self._is_fitting = np.zeros((3, size), dtype=np.bool_)
+        self._is_row, self._is_average = np.zeros((2, size), dtype=np.bool_)
         self._labels: dict[str, Words] = {}
 
     @property
@@ -163,6 +159,7 @@ class Sheet:
                 self._describe(part, shape, cells, rows)
                 left: Ints = places[~fits]
                 return left
+            self._numbers[:, part] = 0.0
         return places
 
     def take_scattered(self, text: Text, places: Ints) -> Ints:
@@ -174,8 +171,8 @@ class Sheet:
                 break
             starts, sizes = self._extents(text, places)
             alike = np.flatnonzero(sizes == np.bincount(sizes).argmax())
-            values = np.empty((len(self._numbers), len(alike)))
             for shape, cells in self._shapes_for(text, starts[alike[0]], sizes[alike[0]]):
+                values = np.zeros((len(self._numbers), len(alike)))
                 rows = rows_in(shape, text, starts[alike], cells, values)
                 if rows.fits.any():
                     break
@@ -183,8 +180,7 @@ class Sheet:
                 break
             kept = np.flatnonzero(rows.fits)
             here = places[alike[kept]]
-            for column, own in zip(self._numbers, values, strict=True):
-                column[here] = own[kept]
+            self._fill(here, values[:, kept])
             self._is_row[here] = self._is_fitting[here] = True
             self._describe(here, shape, cells, rows.only(kept))
             places = np.delete(places, alike[kept])
@@ -259,9 +255,15 @@ class Sheet:
         if not is_good.all():
             values, places, is_fine = values[is_good], places[is_good], is_fine[is_good]
         here = together(places)
-        self._numbers[:, here] = values.T
+        self._fill(here, values.T)
         self._is_row[here], self._is_fine[here], self._key[here] = True, is_fine, _NO_NAME
         return here, is_good
+
+    def _fill(self, here: Ints | slice, values: Floats) -> None:
+        """Put numbers (columns x rows) in their places; memory that holds zeros anyway is left alone."""
+        for column, own in zip(self._numbers, values, strict=True):
+            if own.any() or column[here].any():
+                column[here] = own
 
     def _whole(self, tokens: Tokens, places: Ints, width: int) -> tuple[Ints, Ints]:
         """The places of the lines that end a row of so many tokens, and the lines on which these rows begin.
