@@ -32,6 +32,13 @@ def test_util_beyond_all_time_is_said_and_kept(report_of):
     assert "up to 155 %" in said(report)
 
 
+def test_requests_that_outlive_a_sample_explain_util_beyond_all_time(report_of):
+    late = {"w/s": 1.0, "wkB/s": 8.0, "w_await": 2283.0, "aqu-sz": 2.28, "%util": 228.4}
+    assert "after 2,283 ms" in said(report_of(iostat([{}, {"sda": {}}, {"sda": late}]), rules=[RULE]))
+    short = {**late, "w_await": 1100.0, "aqu-sz": 1.1}
+    assert "after" not in said(report_of(iostat([{}, {"sda": {}}, {"sda": short}]), rules=[RULE]))
+
+
 def test_timer_skew_is_no_anomaly(report_of):
     report = report_of(iostat([{"sda": load(140, 45, util=101.6)}] * 5), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["clear"]

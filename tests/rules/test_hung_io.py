@@ -113,3 +113,12 @@ def test_a_long_sample_that_holds_the_beginning_of_a_stall(report_of):
     # fewer and larger requests are no stall
     large = [row(105, 3.95)] * 5 + [row(14, 2.0)] * 3 + [row(105, 3.95)] * 5
     assert not report_of(sar_d([{"sda": r} for r in large], step=6), rules=[RULE]).findings
+
+
+def test_one_late_answer_leaves_it_open(run):
+    late = {"w/s": 1.0, "wkB/s": 8.0, "w_await": 2283.0, "aqu-sz": 2.28, "%util": 100.0}
+    report = run([{}] * 5 + [late] + [{}] * 5)
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+    assert "took 2.3 s" in report.outcomes[0].reason
+    queued = {**late, "w/s": 40.0, "wkB/s": 320.0, "aqu-sz": 91.3}
+    assert [o.status for o in run([{}] * 5 + [queued] + [{}] * 5).outcomes] == ["clear"]

@@ -142,6 +142,15 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
         yield _stall(samples[run], seconds, release, typical)
 
 
+def late_answer_ms(series: DeviceSeries, late: float, few: float) -> float | None:
+    """The longest latency of a device in ms, where one is late with few in flight while busy; else None."""
+    rows = series.samples
+    columns = ("latency_ms", "read_await_ms", "write_await_ms")
+    latency = np.max([np.nan_to_num(weighted.values(rows, column)) for column in columns], axis=0)
+    found = latency[(latency >= late) & (weighted.values(rows, "busy_depth") < few)]
+    return float(found.max()) if len(found) else None
+
+
 def _median(rows: weighted.Rows, column: str) -> float:
     data = weighted.values(rows, column)
     return median(data) if np.isfinite(data).any() else 0.0

@@ -120,6 +120,11 @@ def _of_device(
             "most": float(over["util_pct"].max()),
         }
         text = "{device}: util beyond 100 % in {count} of {all} samples, up to {most} %: kept, as full"
+        latest = weighted.values(over, "latency_ms")
+        excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
+        if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
+            values["latency"] = float(latest.max())
+            text += "; requests that end after {latency} ms do that, as their time is counted then"
         yield cite(over, text, values, worst="util_pct")
     yield from contradictions.of_depth(view, series, limits)
     yield from contradictions.of_sizes(series, limits)
@@ -137,6 +142,7 @@ RULE = Rule(
         "most_util": Threshold(
             102, "%", "util up to which it is timer skew", "seen up to 101.6 % on sound kernels"
         ),
+        "late": Threshold(1000, "ms", "answer that may belong to the sample before", "judgement"),
         "residual": Threshold(
             5, "%", "depth missing against rate times latency", "measured 0.1 to 2 % on sound captures"
         ),

@@ -2,7 +2,8 @@
 
 What it detects: five seconds and more in which a device was busy throughout (or, on kernels that count
 only at completion, silent) and completed nothing, and then, where the stall ends within the capture,
-a sample that books more request time than the stall was long.
+a sample that books more request time than the stall was long. A single answer that took a second with
+few requests in flight leaves it open.
 
 Why it matters: everything that needed the device stood still: a command that timed out, a lost path, a
 firmware that paused.
@@ -24,7 +25,7 @@ import numpy as np
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.stalls import Stall, stalls_of
+from iodiag.derive.stalls import Stall, late_answer_ms, stalls_of
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -49,6 +50,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
+        elif latest := late_answer_ms(series, limits.late, limits.few):
+            reason = (
+                f"a request took {latest / 1000:.1f} s with few in flight, yet no longer silence is seen: "
+                "the kernel's log of that moment, or a longer capture, would tell"
+            )
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
 
@@ -179,6 +186,8 @@ RULE = Rule(
         "least_samples": Threshold(
             3, "samples", "samples that show it, unless one alone lasts as long", "judgement"
         ),
+        "late": Threshold(1000, "ms", "answer that leaves it open", "disks take 5 to 50 ms for a request"),
+        "few": Threshold(8, "requests", "in flight with it: more would be a queue", "judgement"),
     },
     confirm=(
         "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
