@@ -91,6 +91,10 @@ def test_trouble_elsewhere_is_said_so(shares, expected):
             [Outcome("a", "clear"), Outcome("b", "undetermined")],
             "No trouble is proven: 1 rule looked and found nothing, but open is b.",
         ),
+        (
+            [Outcome("a", "clear", ("sda",)), Outcome("a", "undetermined", ("sdb", "sdb1"))],
+            "No storage trouble found: 1 rule looked and found nothing; open for sdb, sdb1 is a.",
+        ),
         ([Outcome("a", "not_applicable")], "Nothing could be judged from this capture"),
     ],
 )

@@ -134,13 +134,25 @@ def test_the_clock_in_front_of_a_line(words: str, taken: int):
         (["10/11/26"], True, "mdy", True),
         (["09/11/26", "10/11/26", "11/11/26"], False, "dmy", True),
         (["11/09/26", "11/10/26"], False, "mdy", True),
+        (["02-03-2015"], False, "dmy", True),
+        (["20-03-2015"], False, "dmy", False),
+        (["10-01-28"], False, "ymd", True),
+        (["13-01-28"], False, "ymd", True),
+        (["10-01-25"], False, "dmy", True),
+        (["01-28-10"], False, "mdy", False),
         ([], False, "mdy", False),
     ],
 )
 def test_day_or_month_first(dates: list[str], has_half: bool, order: str, is_guess: bool):
     clocks = [clock for text in dates if (clock := _clock.parse_date(text))]
-    found, sentence = day_order(clocks, has_half)
+    found, sentence = day_order(clocks, has_half, this_year=2026)
     assert (found, bool(sentence)) == (order, is_guess)
+
+
+def test_a_year_of_two_digits_in_front():
+    clock = _clock.parse_date("10-01-28")
+    assert clock is not None
+    assert str(_clock.to_day(clock, "ymd")) == "2010-01-28"
 
 
 def test_impossible_days_are_unknown():

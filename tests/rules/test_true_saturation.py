@@ -117,3 +117,13 @@ def test_steal_takes_from_the_confidence(run):
 def test_a_healthy_ssd_under_load_is_quiet(run):
     rows = [load(2000 + 500 * (n % 5), 0.3 + 0.02 * (n % 4), size=8) for n in range(40)]
     assert not found(run(iostat([{"nvme0n1": row} for row in rows])))
+
+
+def test_hardly_a_request_on_a_busy_disk_is_not_called_idle(report_of):
+    slow = {"r/s": 0.5, "rkB/s": 60.8, "w/s": 0.8, "wkB/s": 3.2, "r_await": 1786.0, "w_await": 1786.0}
+    report = report_of(
+        iostat([{"sdb": {**slow, "aqu-sz": 2.3, "%util": 99.4}}] * 5), rules=["true-saturation"]
+    )
+    assert [o.reason for o in report.outcomes] == [
+        "busy at times, but with too few requests to tell of its limit"
+    ]

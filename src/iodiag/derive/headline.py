@@ -119,6 +119,21 @@ def _nothing(outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
         return "Nothing could be judged from this capture; below is what each rule lacked."
     count = f"{len(looked)} rule{'s' if len(looked) > 1 else ''}"
     if undecided:
-        names = ", ".join(undecided[:3]) + (", …" if len(undecided) > 3 else "")
-        return f"No trouble is proven: {count} looked and found nothing, but open is {names}."
-    return f"No storage trouble found: {count} looked and found nothing."
+        return f"No trouble is proven: {count} looked and found nothing, but open is {_first_few(undecided)}."
+    return f"No storage trouble found: {count} looked and found nothing{_open_for(outcomes)}."
+
+
+def _open_for(outcomes: Sequence[Outcome]) -> str:
+    """For which devices some rule could not tell, while it could for others."""
+    unsure = [outcome for outcome in outcomes if outcome.status == "undetermined" and outcome.devices]
+    if not unsure:
+        return ""
+    rules, devices = (
+        list(dict.fromkeys(names))
+        for names in ([o.rule for o in unsure], [name for o in unsure for name in o.devices])
+    )
+    return f"; open for {_first_few(devices)} is {_first_few(rules)}"
+
+
+def _first_few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")

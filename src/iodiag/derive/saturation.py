@@ -190,6 +190,13 @@ def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     return [*found, ticks] if ticks is not None else found
 
 
+def unbusy(series: DeviceSeries, limits: Limits) -> str:
+    """Why a device has no busy load level."""
+    if (series.samples.floats("util") >= limits.busy_util / 100).any():
+        return "busy at times, but with too few requests to tell of its limit"
+    return "never busy enough"
+
+
 def together(series: DeviceSeries, rows: Samples) -> Samples:
     """The longest window in which some of a device's samples follow each other, with stalls before them."""
     samples = series.samples

@@ -241,29 +241,36 @@ def zone_offset(zone: str) -> float | None:
     return float(-seconds if match[1] == "-" else seconds)
 
 
-def day_order(clocks: Iterable[Clock], has_half: bool) -> tuple[str, str]:
-    """`mdy` or `dmy` for a whole input, and the sentence that states it where it was a guess.
+def day_order(clocks: Iterable[Clock], has_half: bool, this_year: int | None = None) -> tuple[str, str]:
+    """`mdy`, `dmy` or `ymd` for a whole input, and the sentence that states it where it was a guess.
 
     A field above 12 settles it, a dot (German) too, and so do dates that lie days apart one way and
-    months the other; a 12-hour clock is American; else the C locale's month-first holds.
+    months the other; a 12-hour clock is American; else the C locale's month-first holds. No locale
+    puts dashes behind a month in front: 10-01-28 is day-first, or, as no capture is of the future
+    (after `this_year`), begins with its year.
     """
     dates = [c for c in clocks if c.day and not _is_year_first(c)]
     if not dates:
         return "mdy", ""
-    firsts = {c.day[0] for c in dates if c.day}
-    seconds = {c.day[1] for c in dates if c.day}
+    firsts, seconds, thirds = ({c.day[at] for c in dates if c.day} for at in range(3))
+    example = dates[0].separator.join(f"{field:02d}" for field in dates[0].day or ())
+    is_dashed = all(c.separator == "-" for c in dates)
+    may_end_in_day = is_dashed and max(seconds) <= 12 and max(thirds) <= 31
+    if may_end_in_day and 2000 + max(thirds) > (this_year or date.today().year):
+        return "ymd", f"the date {example} is taken as year-month-day: any other reading is of the future"
     if max(firsts) > 12:
         return "dmy", ""
     if max(seconds) > 12:
         return "mdy", ""
     if all(c.separator == "." for c in dates):
         return "dmy", ""
-    example = "/".join(f"{field:02d}" for field in dates[0].day or ())
     month_first, day_first = _span_days(dates, "mdy"), _span_days(dates, "dmy")
     if 0 < day_first <= 7 and month_first >= 28:
         return "dmy", f"the date {example} is taken as day/month: the others then lie days apart, not months"
     if has_half or any(c.has_half for c in dates):
         return "mdy", f"the date {example} is taken as month/day: the 12-hour clock is American"
+    if is_dashed:
+        return "dmy", f"the date {example} may be day-month or month-day; taken as day-month, as in Dutch"
     return "mdy", f"the date {example} may be month/day or day/month; taken as month/day (the C locale)"
 
 
@@ -282,7 +289,7 @@ def to_day(clock: Clock, order: str) -> date | None:
     if clock.day is None:
         return None
     first, second, third = clock.day
-    if _is_year_first(clock):
+    if _is_year_first(clock) or order == "ymd":
         year, month, day = first, second, third
     elif order == "dmy":
         day, month, year = first, second, third

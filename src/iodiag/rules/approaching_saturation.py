@@ -21,7 +21,7 @@ from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.load_lines import disks_below, in_order, inflation, numbers, parallelism, state
-from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
+from iodiag.derive.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -42,7 +42,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = next(load.reason for load in loads if load.verdict == "indeterminate")
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
-            reason = "busy, but far from its limit" if loads else "never busy enough"
+            reason = "busy, but far from its limit" if loads else unbusy(series, limits)
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:

@@ -38,7 +38,7 @@ from iodiag.derive.load_lines import (
     state,
     waiters,
 )
-from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
+from iodiag.derive.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
@@ -58,7 +58,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if is_open and (not saturated or saturated[0].basis == "class"):
             yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason or _GUESSED)
         elif not saturated:
-            reason = "busy, but short of its limit" if loads else "never busy enough"
+            reason = "busy, but short of its limit" if loads else unbusy(series, limits)
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:

@@ -34,7 +34,7 @@ from iodiag.derive.load_lines import (
     parallelism,
     state,
 )
-from iodiag.derive.saturation import THRESHOLDS, Load, classify, together
+from iodiag.derive.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = next(load.reason for load in loads if load.verdict == "indeterminate")
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
-            reason = "busy, and near its limit" if loads else "never as busy as to alarm"
+            reason = "busy, and near its limit" if loads else unbusy(series, limits)
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
