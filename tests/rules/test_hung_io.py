@@ -79,6 +79,15 @@ def test_writes_in_sar_may_hide_a_flush(report_of):
     assert (finding.severity, finding.confidence) == ("notice", "low")
 
 
+def test_half_an_hour_is_no_flush_and_a_quiet_device_no_stuck_counter(report_of):
+    quiet = {"tps": 0.9, "wkB/s": 3.6, "areq-sz": 4.0, "aqu-sz": 0.05, "await": 55.0, "%util": 1.0}
+    held = {"aqu-sz": 128.0, "%util": 100.0}
+    rows = [{"dev7-0": row} for row in [quiet] * 6 + [held] * 3]
+    (finding,) = report_of(sar_d(rows, step=300), rules=[RULE]).findings
+    assert (finding.severity, finding.confidence) == ("critical", "medium")
+    assert not any(item.weighs == "against" for item in finding.evidence)
+
+
 def test_repeated_silence_under_writes_stays_open_where_flushes_are_not_counted(report_of):
     def row(tps, wait):
         busy = {"tps": tps, "wkB/s": 1000 * tps, "areq-sz": 1000.0, "await": wait, "%util": 100.0}

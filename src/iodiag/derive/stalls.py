@@ -29,6 +29,9 @@ Mask = npt.NDArray[np.bool_]
 ALWAYS_BUSY = 0.95
 """Busy throughout, timer skew allowed for."""
 
+LONGEST_FLUSH_S = 120.0
+"""A disk's cache, 256 MB at the most, is written back by then, even at 2 MB/s."""
+
 _RATES = (
     "depth",
     "util",
@@ -140,6 +143,11 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
             continue
         release = samples[end : end + 1] if is_released else None
         yield _stall(samples[run], seconds, release, typical)
+
+
+def answers(series: DeviceSeries) -> bool:
+    """Whether a device completes any request in the capture."""
+    return bool((weighted.values(series.samples, "ios_per_s") > 0).any())
 
 
 def late_answer_ms(series: DeviceSeries, late: float, few: float) -> float | None:

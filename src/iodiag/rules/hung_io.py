@@ -25,7 +25,7 @@ import numpy as np
 from iodiag.derive import weighted
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
-from iodiag.derive.stalls import Stall, late_answer_ms, stalls_of
+from iodiag.derive.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalls_of
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.derive.waiting import blocked, pressure
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -63,10 +63,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _is_hang(stall: Stall, limits: Limits) -> bool:
     """Long enough, and where it ends, ended by requests that had waited for it."""
     holds = float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
-    long_enough = stall.seconds >= limits.least_seconds
-    is_dense = len(stall.rows) >= limits.least_samples or stall.seconds >= limits.least_seconds * len(
-        stall.rows
-    )
+    count, shortest = len(stall.rows), limits.least_seconds
+    long_enough = stall.seconds >= shortest
+    is_dense = count >= limits.least_samples or stall.seconds >= shortest * count
     if stall.release is None:
         return holds or (long_enough and is_dense)
     return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
@@ -77,8 +76,9 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     evidence = (*_evidence(series, worst), *_witnesses(view, worst), *_against(series, worst))
     points = sum(item.weighs == "for" for item in evidence)
     points += worst.release is not None and not _may_be_flush(series, worst)
+    points += worst.seconds > LONGEST_FLUSH_S  # nor does a command wait as long before it is aborted
     is_long = worst.seconds >= limits.least_seconds and _is_timed(worst.rows)
-    is_sure = is_long and not _may_be_flush(series, worst) and len(series.loaded) > 0
+    is_sure = is_long and not _may_be_flush(series, worst) and answers(series)
     sure = confidence(points + 1, at_most="high" if is_sure else "low")
     severity: Severity = "notice" if sure == "low" else "critical" if worst.release is None else "warning"
     values = _values(series, worst) | {"count": len(stalls)}
@@ -142,7 +142,7 @@ def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     if _may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
-    if not len(series.loaded):
+    if not answers(series):
         text = "it completes nothing in the whole capture: its counter may be stuck"
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows):
@@ -153,10 +153,10 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
     """Whether a flush may have filled the stall: writes, and no column that counts flushes says otherwise."""
     if stall.is_flush:
         return True
-    reads = np.nan_to_num(weighted.values(series.loaded, "read_kb_per_s")).sum()
-    writes = np.nan_to_num(weighted.values(series.loaded, "write_kb_per_s")).sum()
-    counts_flushes = not np.isnan(weighted.values(series.samples, "flush_await_ms")).all()
-    return bool(writes > reads and not counts_flushes)
+    samples = series.samples
+    reads, writes = (np.nansum(weighted.values(samples, f"{way}_kb_per_s")) for way in ("read", "write"))
+    counts_flushes = not np.isnan(weighted.values(samples, "flush_await_ms")).all()
+    return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
 
 def _is_timed(rows: Samples) -> bool:
