@@ -204,3 +204,10 @@ def test_comments_of_sar_are_seen_in_long_texts():
     read = reading(f"{BANNER}00:00:00 pswpin/s pswpout/s\n{rows}{comment}")
     assert len(read.tables["swapping"]) == 25_000
     assert read.counts["banner"] == 2
+
+
+def test_a_banner_that_mail_wrapped_keeps_its_cpus():
+    wrapped = "Linux 4.15.0-117-generic (db1)      03/10/21\n_x86_64_        (88 CPU)\n\n"
+    read = reading(wrapped + HEADER + ROW)
+    assert [section.cpus for section in read.sections] == [88]
+    assert read.counts == {"banner": 2, "header": 1, "row": 1}

@@ -61,6 +61,14 @@ def _banner_grammar() -> pp.ParserElement:
 _LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}} +\S{{1,80}}\s.{{0,200}}?{_DATE}")
 
 
+_REST_OF_BANNER = re.compile(r"\s*(?:_\S+_\s+)?\(\d+ CPU\)\s*")
+
+
+def is_rest_of_banner(text: str) -> bool:
+    """Whether a line is the end of a banner that mail has wrapped."""
+    return bool(_REST_OF_BANNER.fullmatch(text))
+
+
 def banner(text: str) -> Banner | None:
     """The banner that a line holds, or None."""
     if len(text) > 400 or not _LOOKS_LIKE_BANNER.match(text):

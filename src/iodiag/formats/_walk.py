@@ -107,6 +107,10 @@ def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ..
             found.origins[-1] = replace(found.origins[-1], is_elided=True)
         return True
     if not is_digit and (banner := _grammar.banner(line)):
+        rest = found.text.line(index + 1) if index + 1 < len(found.text) else ""
+        if banner.cpus is None and _grammar.is_rest_of_banner(rest):
+            banner = _grammar.banner(f"{line} {rest}") or banner
+            found.classes[index + 1] = CLASS["banner"]
         close(found, state, index)
         _begin(found, state, index, Origin(0, 0, banner, started=_unused_clock(state)))
         found.classes[index] = CLASS["banner"]
