@@ -74,3 +74,12 @@ def test_cpu_shares_that_do_not_add_up(report_of):
     cpu = {"%user": 40.0, "%idle": 10.0}
     report = report_of(iostat([{"sda": load(60, 1)}] * 3, cpu), rules=[RULE])
     assert "add up" in said(report)
+
+
+def test_a_capture_of_nothing_but_impossible_numbers_is_not_called_healthy(report_of):
+    bad = {**load(100, 5), "r/s": 18446744073709.0}
+    report = report_of(iostat([{"sda": bad}]))
+    assert [f.summary for f in found(report)] == ["sda: none of its samples (1) can be true."]
+    assert report.headline.startswith("Nothing could be judged")
+    reasons = {o.reason for o in report.outcomes if o.missing == ("disk",)}
+    assert reasons == {"none of its disk samples can be true"}

@@ -115,7 +115,7 @@ def _of_cpu(view: View) -> str:
 def _nothing(outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
     looked = {outcome.rule for outcome in outcomes if outcome.status == "clear"}
     undecided = sorted({o.rule for o in outcomes if o.status == "undetermined"} - looked)
-    if not looked or not any(view.tables for view in views):
+    if looked <= {*ABOUT_NUMBERS, "first-report-since-boot"} or not any(view.tables for view in views):
         return "Nothing could be judged from this capture; below is what each rule lacked."
     count = f"{len(looked)} rule{'s' if len(looked) > 1 else ''}"
     if undecided:

@@ -43,9 +43,11 @@ class Needs:
 
     `one_of` lists alternatives: each maps a table's name to the columns wanted of it. The rule
     is not applicable when no alternative is met. A column may name alternatives: "await_ms|read_await_ms".
+    With `or_unsound` disk samples that cannot be true do as well.
     """
 
     one_of: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    or_unsound: bool = False
 
 
 Detect = Callable[["View", Limits], Iterator[Finding | Outcome]]

@@ -60,7 +60,10 @@ def _harm(finding: Finding) -> tuple[bool, int, int]:
 def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list[Finding], list[Outcome]]:
     missing = _missing(rule, view)
     if missing:
-        return [], [Outcome(rule.id, "not_applicable", (), "the capture lacks what this rule needs", missing)]
+        why = "the capture lacks what this rule needs"
+        if missing == ("disk",) and view.left_out:
+            why = "none of its disk samples can be true"
+        return [], [Outcome(rule.id, "not_applicable", (), why, missing)]
     findings: list[Finding] = []
     outcomes: list[Outcome] = []
     try:
@@ -84,7 +87,8 @@ def _missing(rule: Rule, view: View) -> tuple[str, ...]:
         lacking: list[str] = []
         for name, columns in alternative.items():
             if view.samples(name) is None:
-                lacking.append(name)
+                if not (name == "disk" and rule.needs.or_unsound and view.left_out):
+                    lacking.append(name)
                 continue
             for column in columns:
                 if not any(view.has(name, one) for one in column.split("|")):

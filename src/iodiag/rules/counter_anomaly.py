@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             summary="The CPU's shares of time do not add up to 100 %: some column is missing or misread.",
             evidence=sums,
         )
-    if clear or not view.devices:
+    if clear or not (view.devices or left_out):
         yield Outcome(RULE.id, "clear", tuple(clear), "the numbers agree with each other")
 
 
@@ -93,8 +93,8 @@ def _unusable(name: str, rows: Samples, limits: Limits) -> Finding:
         severity="notice",
         confidence="high",
         devices=(name,),
-        summary=say("{device}: none of its {count} samples can be true.", values),
-        evidence=(cite(rows, "{count} samples left out: " + str(rows["anomaly"][0]), values),),
+        summary=say("{device}: none of its samples ({count}) can be true.", values),
+        evidence=(cite(rows, "samples left out: {count}, for " + str(rows["anomaly"][0]), values),),
     )
 
 
@@ -136,7 +136,8 @@ RULE = Rule(
     why="Conclusions from them would be about the counters, not about the storage.",
     remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
     needs=Needs(
-        one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)})
+        one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
+        or_unsound=True,
     ),
     thresholds={
         "most_util": Threshold(
