@@ -155,6 +155,14 @@ def test_a_year_of_two_digits_in_front():
     assert str(_clock.to_day(clock, "ymd")) == "2010-01-28"
 
 
+@pytest.mark.parametrize("text", ["Thursday 04 September 2014", "2014년 09월 04일", "4 sept 2014"])
+def test_dates_in_words(text: str):
+    clock = _clock.parse_date(text)
+    assert clock is not None
+    assert clock.seconds is None
+    assert str(_clock.to_day(clock, "mdy")) == "2014-09-04"
+
+
 def test_impossible_days_are_unknown():
     clock = _clock.parse_date("31/31/26")
     assert clock is not None

@@ -21,6 +21,14 @@ from iodiag.formats._grammar import Banner, banner, command
             Banner("Linux", "5.4.0", "db.example.com", "11/20/26", "x86_64", 2),
         ),
         (
+            "Linux 3.11.0-23 (db1) \tThursday 04 September 2014 \t_i686_\t(2 CPU)",
+            Banner("Linux", "3.11.0-23", "db1", "Thursday 04 September 2014", "i686", 2),
+        ),
+        (
+            "Linux 4.15.0-55 (db1)         2019년 09월 16일        _x86_64_        (32 CPU)",
+            Banner("Linux", "4.15.0-55", "db1", "2019년 09월 16일", "x86_64", 32),
+        ),
+        (
             "Linux 2.6.32-32-server  01/19/2012     _x86_64_    (6 CPU)",
             Banner("Linux", "2.6.32-32-server", "", "01/19/2012", "x86_64", 6),
         ),
@@ -49,6 +57,7 @@ def test_banners(line: str, expected: Banner):
         "Linux is a kernel of 1991-08-25",
         "We run Linux 5.4 (Ubuntu) since 11/20/26",
         "Linux 5.4 (" + "x" * 500 + ") 11/20/26",
+        "The workshop (Berlin) 4 September 2014 was about storage",
     ],
 )
 def test_no_banners(line: str):

@@ -363,3 +363,45 @@ def test_frames_of_sections_with_the_same_clocks_can_be_changed_apart():
     pd.testing.assert_frame_equal(other, before)
     assert not any(np.shares_memory(one[name].array, other[name].array) for name in ("interval_s", "report"))
     assert not np.shares_memory(one["time"].array.view("i8"), other["time"].array.view("i8"))
+
+
+def _of_india(begin_s: int, header: str, row: str, *, is_live: bool = False) -> str:
+    """A day and three hours of a section, with a clock of twelve hours without halves."""
+
+    def shown(seconds: int) -> str:
+        return f"{seconds // 3600 % 12 or 12:02}:{seconds // 60 % 60:02}:{seconds % 60:02}  IST"
+
+    lines = [f"{shown(begin_s)}{header}"]
+    for end in range(begin_s + 600, begin_s + 27 * 3600, 600):
+        lines.append(f"{shown(end)}{row}")
+        if is_live:
+            lines += ["", f"{shown(end)}{header}"]
+    return "\n".join([*lines, "", ""])
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_zone_behind_clocks_of_twelve_hours(is_live: bool):
+    banner = "Linux 3.11.0 (db1) \tThursday 04 September 2014 \t_i686_\t(2 CPU)\n\n"
+    cpu = (
+        "     CPU     %user     %nice   %system   %iowait    %steal     %idle",
+        "   all" + "     10.00" * 6,
+    )
+    queue = (
+        "   runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15",
+        "         1       431      1.67      1.22      0.97",
+    )
+    text = banner + "".join(_of_india(5, *section, is_live=is_live) for section in (cpu, queue))
+    read = reading(text)
+    assert not read.unread
+    for family in ("cpu", "queue"):
+        times = read.tables[family]["time"]
+        assert times.diff().dropna().unique().tolist() == [pd.Timedelta("10min")]
+        assert [str(times.iloc[at]) for at in (0, 71, -1)] == [
+            "2014-09-04 00:10:05",
+            "2014-09-04 12:00:05",
+            "2014-09-05 02:50:05",
+        ]
+    assert "neither AM nor PM" in read.remarks
+    zoned = reading(text.replace("  IST", " PM HKT").replace("12:", "01:"))
+    assert "neither AM" not in zoned.remarks
+    assert (zoned.tables["cpu"]["time"].dt.hour >= 12).all()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,6 +23,10 @@ _ANCHOR = re.compile(
     rf"|{_BANNER.pattern}"
 )
 _START = re.compile(r"(?<=[\s:|>\]})+#*;\"-])[^\s:|>\]})+#*;\"-]")
+_ZONED = re.compile(
+    r"(?P<lead>\s*)(?P<clock>(?P<hour>\d\d)(?P<rest>:\d\d:\d\d))"
+    r"(?P<half> [AP]M)?\s+(?P<zone>[A-Z]{3,4})(?=\s)"
+)
 _LONGEST_PREFIX = 160
 _LONGEST_LINE = 4000
 _MOST_PREFIXES = 16
@@ -113,6 +118,57 @@ def _prefix_of(text: str) -> _Prefix:
 @lru_cache(maxsize=4096)
 def _stamp(prefix: str) -> Clock | None:
     return _clock.find_stamp(prefix)
+
+
+@dataclass
+class Unzoned:
+    """Lines of sar without the zone that some locales print behind the clock: `02:00:46  IST         1`.
+
+    India's has twelve hours and neither AM nor PM: where no hour is beyond twelve (`is_of_twelve`, known
+    when it was called), clocks that go back within a table have passed noon or midnight, and get their
+    hours of the day; the first one of a table is taken as before noon.
+    """
+
+    is_of_twelve: bool = False
+
+    def __call__(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        zones = {zone for piece in pieces if (zone := _zone_of(piece.text))}
+        if not zones:
+            return pieces
+        found = ((n, match) for n, piece in enumerate(pieces) if (match := _ZONED.match(piece.text)))
+        zoned = {n: match for n, match in found if match["zone"] in zones}
+        hours = [int(match["hour"]) for match in zoned.values()]
+        has_half = any(match["half"] for match in zoned.values())
+        self.is_of_twelve = not has_half and 1 <= min(hours) <= max(hours) <= 12
+        result, before, halves = [*pieces], -1, 0
+        for n, match in zoned.items():
+            hour, now = match["hour"], _seconds_of_half(match)
+            if self.is_of_twelve:
+                if now != before and _zone_of(pieces[n].text):
+                    before, halves = -1, 0  # a table that does not go on where the last one ended
+                halves += now < before
+                before = now
+                hour = f"{now // 3600 + 12 * (halves % 2):02d}"
+            clock = f"{match['lead']}{hour}{match['rest']}{match['half'] or ''}"
+            text = clock.ljust(match.end()) + pieces[n].text[match.end() :]
+            result[n] = pieces[n]._replace(text=text)
+        return result
+
+
+def _zone_of(text: str) -> str:
+    """The word behind the clock of a header that is none of its columns; empty where there is none."""
+    match = _ZONED.match(text)
+    if match is None or is_number(text.split()[-1]):
+        return ""
+    whole, without = find_header(text.split()), find_header([match["clock"], *text[match.end() :].split()])
+    is_column = whole is not None and match["zone"] not in whole.layout.unknown
+    return "" if is_column or without is None else match["zone"]
+
+
+def _seconds_of_half(match: re.Match[str]) -> int:
+    """Seconds since midnight or noon of a clock of twelve hours."""
+    minutes, seconds = map(int, match["rest"][1:].split(":"))
+    return int(match["hour"]) % 12 * 3600 + minutes * 60 + seconds
 
 
 def unquoted(pieces: Sequence[Piece]) -> Sequence[Piece]:

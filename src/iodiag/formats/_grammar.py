@@ -14,7 +14,9 @@ import pyparsing as pp
 
 TOOLS = ("iostat", "sar", "vmstat", "mpstat", "sadf", "pidstat")
 
-_DATE = r"\d{1,4}[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,4}日?"
+# in figures, or as in India: Thursday 04 September 2014
+_NAMED_DATE = r"(?:[^\W\d_]{2,12},?\s+)?\d{1,2}\s+[^\W\d_]{3,12}\s+\d{4}"
+_DATE = rf"(?:\d{{1,4}}[-/.年년]\s?\d{{1,2}}[-/.月월]\s?\d{{1,4}}[日일]?|{_NAMED_DATE})"
 
 
 class Banner(NamedTuple):
@@ -77,15 +79,16 @@ def banner(text: str) -> Banner | None:
         found = _banner_grammar().parse_string(text)
     except pp.ParseException:
         return None
-    has_host = "host" in found
-    if not has_host and "arch" not in found:
+    has_host, has_arch = "host" in found, "arch" in found
+    may_be_prose = re.fullmatch(_NAMED_DATE, found["date"]) is not None
+    if not (has_arch or (has_host and not may_be_prose)):
         return None
     return Banner(
         sysname=found["sysname"],
         kernel=found["kernel"],
         host=(found["host"].strip() if has_host else ""),
         date=found["date"],
-        arch=found["arch"].strip("_") if "arch" in found else "",
+        arch=found["arch"].strip("_") if has_arch else "",
         cpus=int(found["cpus"]) if "cpus" in found else None,
     )
 

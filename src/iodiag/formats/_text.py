@@ -9,7 +9,7 @@ import numpy as np
 from iodiag.errors import UnknownFormat
 from iodiag.formats import _clock, table_formats
 from iodiag.formats._account import ledger, sections, unread_notes
-from iodiag.formats._dress import unbordered, unbroken, uncut, unprefixed, unquoted
+from iodiag.formats._dress import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
 from iodiag.formats._flat import unflattened
 from iodiag.formats._foreign import refusal
 from iodiag.formats._found import Walk
@@ -24,9 +24,10 @@ from iodiag.formats._walk import walk
 from iodiag.formats.vmstat_text import memory_unit_kb
 from iodiag.model.capture import ParseNote, Source
 
-_REWRITES = (uncut, unflattened, unquoted, unbordered, unprefixed, unbroken)
+_REWRITES = (uncut, unflattened, unquoted, unbordered, unprefixed)
 _MEMORY = ("used_kb", "free_kb", "buffers_kb", "cached_kb")
 _SMALL_HOST_KB = 65_536.0
+_NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
 
 
 def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
@@ -35,7 +36,8 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     Raises UnknownFormat where all that it holds is the output of another system's tools.
     """
     own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
-    text = clean(source.data, [*_REWRITES, *own], source.line_feeds)
+    unzoned = Unzoned()
+    text = clean(source.data, [*_REWRITES, unzoned, unbroken, *own], source.line_feeds)
     found = walk(text, source.name)
     adopt(found, columns)
     if found.foreign and not (found.blocks or found.contexts):
@@ -45,6 +47,8 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     all_rows = rows_of(found, order)
     if sentence and all_rows:
         yield ParseNote(source.name, 0, sentence)
+    if unzoned.is_of_twelve and all_rows:
+        yield ParseNote(source.name, 0, _NO_HALF)
     all_timings = timings(found, all_rows, order)
     yield from tables(found, all_rows, all_timings)
     yield from sections(found, all_rows, all_timings)
