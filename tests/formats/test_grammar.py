@@ -29,6 +29,10 @@ from iodiag.formats._grammar import Banner, banner, command
             Banner("Linux", "4.15.0-55", "db1", "2019년 09월 16일", "x86_64", 32),
         ),
         (
+            "Linux 2.6.32-504 (db1) \t2015年01月15日 \t_x86_64(2 CPU)",
+            Banner("Linux", "2.6.32-504", "db1", "2015年01月15日", "x86_64", 2),
+        ),
+        (
             "Linux 2.6.32-32-server  01/19/2012     _x86_64_    (6 CPU)",
             Banner("Linux", "2.6.32-32-server", "", "01/19/2012", "x86_64", 6),
         ),

@@ -153,8 +153,11 @@ def answers(series: DeviceSeries) -> bool:
 def late_answer_ms(series: DeviceSeries, late: float, few: float) -> float | None:
     """The longest latency of a device in ms, where one is late with few in flight while busy; else None."""
     rows = series.samples
-    columns = ("latency_ms", "read_await_ms", "write_await_ms")
-    latency = np.max([np.nan_to_num(weighted.values(rows, column)) for column in columns], axis=0)
+    latency = np.zeros(len(rows))
+    for column in ("latency_ms", "read_await_ms", "write_await_ms"):
+        np.fmax(latency, weighted.values(rows, column), out=latency)
+    if not (latency >= late).any():
+        return None
     found = latency[(latency >= late) & (weighted.values(rows, "busy_depth") < few)]
     return float(found.max()) if len(found) else None
 

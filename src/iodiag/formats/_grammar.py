@@ -55,7 +55,7 @@ def _banner_grammar() -> pp.ParserElement:
     kernel = pp.Word(pp.printables)("kernel")
     host = pp.Optional(pp.Suppress("(") + pp.Regex(r"[^()]*")("host") + pp.Suppress(")"))
     date = pp.Regex(_DATE)("date")
-    arch = pp.Optional(pp.Regex(r"_\S+_")("arch"))
+    arch = pp.Optional(pp.Regex(r"_[\w-]+?_?(?=[\s(]|$)")("arch"))
     cpus = pp.Optional(pp.Suppress("(") + pp.Word(pp.nums)("cpus") + pp.Suppress("CPU") + pp.Suppress(")"))
     return sysname + kernel + host + date + space + arch + cpus
 

@@ -1,8 +1,8 @@
 """sar text: every section that _sar_columns names, from sysstat 4 to 12.7, and those it does not know.
 
 What changes its shape: -p and --pretty (the name comes last), -h and --human (suffixes), the locale (12-hour
-clocks, decimal commas, the word for Average:), live or from a file. A section is known by its
-header's words; the clock in front of them is taken off before they are looked up.
+clocks, a zone behind the clock, decimal commas, the word for Average:), live or from a file. A section is
+known by its header's words; the clock in front of them is taken off before they are looked up.
 """
 
 from __future__ import annotations
