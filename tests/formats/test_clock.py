@@ -163,6 +163,11 @@ def test_dates_in_words(text: str):
     assert str(_clock.to_day(clock, "mdy")) == "2014-09-04"
 
 
+@pytest.mark.parametrize("text", ["", "Thursday", "04 September", "kernel 2014"])
+def test_what_is_no_date(text: str):
+    assert _clock.parse_date(text) is None
+
+
 def test_impossible_days_are_unknown():
     clock = _clock.parse_date("31/31/26")
     assert clock is not None

@@ -365,6 +365,11 @@ def test_frames_of_sections_with_the_same_clocks_can_be_changed_apart():
     assert not np.shares_memory(one["time"].array.view("i8"), other["time"].array.view("i8"))
 
 
+def test_a_word_that_no_row_repeats_is_no_zone():
+    header = "10:00:00 ZONE       tps      rtps      wtps   bread/s   bwrtn/s\n"
+    assert "io" not in reading(f"{header}10:00:01 5.00 3.00 2.00 24.00 16.00\n").tables
+
+
 def _of_india(begin_s: int, header: str, row: str, *, is_live: bool = False) -> str:
     """A day and three hours of a section, with a clock of twelve hours without halves."""
 

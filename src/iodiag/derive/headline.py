@@ -128,11 +128,9 @@ def _open_for(outcomes: Sequence[Outcome]) -> str:
     unsure = [outcome for outcome in outcomes if outcome.status == "undetermined" and outcome.devices]
     if not unsure:
         return ""
-    rules, devices = (
-        list(dict.fromkeys(names))
-        for names in ([o.rule for o in unsure], [name for o in unsure for name in o.devices])
-    )
-    return f"; open for {_first_few(devices)} is {_first_few(rules)}"
+    rules = dict.fromkeys(outcome.rule for outcome in unsure)
+    devices = dict.fromkeys(name for outcome in unsure for name in outcome.devices)
+    return f"; open for {_first_few([*devices])} is {_first_few([*rules])}"
 
 
 def _first_few(names: Sequence[str]) -> str:

@@ -21,7 +21,10 @@ _TIME = re.compile(
     rf"(\d{{1,2}})[:h時时시点]\s?(\d{{2}})(?:[:m分분]\s?(\d{{2}}(?:\.\d{{1,9}})?)[s秒초]?)?(?:\s*{_HALF})?"
 )
 _DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{2})\.(\d{2})")
-_DATE = re.compile(r"(\d{1,4})([-/.年년])\s?(\d{1,2})[-/.月월]\s?(\d{1,4})[日일]?")
+DATE = r"(\d{1,4})([-/.年년])\s?(\d{1,2})[-/.月월]\s?(\d{1,4})[日일]?"
+"""A date in figures."""
+
+_DATE = re.compile(DATE)
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2}):(\d{2}(?:[.,]\d{1,9})?)(?:\s?(Z|[+-]\d{2}(?::?\d{2})?))?"
 )
@@ -111,7 +114,7 @@ def parse_date(text: str) -> Clock | None:
     match = _DATE.search(text)
     if not match:
         found = _of_words([*text.split(), "00:00:00"])
-        return found and Clock(day=found.day, separator=found.separator)
+        return found._replace(seconds=None) if found and found.day else None
     return Clock(day=(int(match[1]), int(match[3]), int(match[4])), separator=match[2])
 
 

@@ -132,11 +132,14 @@ class Unzoned:
     is_of_twelve: bool = False
 
     def __call__(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
-        zones = {zone for piece in pieces if (zone := _zone_of(piece.text))}
-        if not zones:
+        headers = {n: zone for n, piece in enumerate(pieces) if (zone := _zone_of(piece.text))}
+        if not headers:
             return pieces
+        zones = {*headers.values()}
         found = ((n, match) for n, piece in enumerate(pieces) if (match := _ZONED.match(piece.text)))
         zoned = {n: match for n, match in found if match["zone"] in zones}
+        if zoned.keys() == headers.keys():
+            return pieces  # what no row has is no zone
         hours = [int(match["hour"]) for match in zoned.values()]
         has_half = any(match["half"] for match in zoned.values())
         self.is_of_twelve = not has_half and 1 <= min(hours) <= max(hours) <= 12
@@ -144,7 +147,7 @@ class Unzoned:
         for n, match in zoned.items():
             hour, now = match["hour"], _seconds_of_half(match)
             if self.is_of_twelve:
-                if now != before and _zone_of(pieces[n].text):
+                if now != before and n in headers:
                     before, halves = -1, 0  # a table that does not go on where the last one ended
                 halves += now < before
                 before = now

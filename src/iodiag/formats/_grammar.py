@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import pyparsing as pp
 
+from iodiag.formats._clock import DATE
+
 TOOLS = ("iostat", "sar", "vmstat", "mpstat", "sadf", "pidstat")
 
 # in figures, or as in India: Thursday 04 September 2014
 _NAMED_DATE = r"(?:[^\W\d_]{2,12},?\s+)?\d{1,2}\s+[^\W\d_]{3,12}\s+\d{4}"
-_DATE = rf"(?:\d{{1,4}}[-/.年년]\s?\d{{1,2}}[-/.月월]\s?\d{{1,4}}[日일]?|{_NAMED_DATE})"
+_DATE = f"(?:{DATE}|{_NAMED_DATE})"
 
 
 class Banner(NamedTuple):
@@ -61,8 +63,6 @@ def _banner_grammar() -> pp.ParserElement:
 
 
 _LOOKS_LIKE_BANNER = re.compile(rf"^\s*[A-Z][A-Za-z/-]{{2,20}} +\S{{1,80}}\s.{{0,200}}?{_DATE}")
-
-
 _REST_OF_BANNER = re.compile(r"\s*(?:_\S+_\s+)?\(\d+ CPU\)\s*")
 
 
