@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import io
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,18 +13,25 @@ from hypothesis import strategies as st
 import iodiag
 from iodiag.derive.prepare import Selection, views
 from iodiag.derive.queueing import (
+    LEVEL_GAP,
+    LEVEL_SPAN,
     Level,
     _tenth,
     baseline,
     elasticity,
     fan_out,
     gain_left,
+    level_of,
     levels,
+    levels_where,
     overlapped,
 )
 from iodiag.derive.saturation import THRESHOLDS, classify
 from iodiag.derive.stalls import bridged
+from iodiag.derive.view import DeviceSeries
 from iodiag.model.rule import Limits
+from iodiag.model.samples import Samples
+from iodiag.model.topology import DeviceTopology
 from iodiag.pipeline import join
 from writers.captures import iostat, sar_d
 from writers.loads import array, load, lsblk
@@ -79,6 +88,77 @@ def test_a_latency_of_few_digits_is_taken_from_depth_and_rate():
     assert light.latency_ms == pytest.approx(1000 * 0.78 / 13823)
     assert deep.latency_ms / light.latency_ms == pytest.approx(3.71, abs=0.005)
     assert fan_out(light, deep) == pytest.approx(5.3, abs=0.05)
+
+
+def prepared_of(kinds, depths, rates, keep):
+    """A device with these prepared samples."""
+    count = len(kinds)
+    depth, rate = np.array(depths), np.array(rates)
+    columns = {
+        "kind": np.array(kinds, dtype=np.float64),
+        "at_once": depth,
+        "busy": np.full(count, 0.5),
+        "depth": depth / 2,
+        "util": np.full(count, 0.5),
+        "ios_per_s": rate,
+        "reads_per_s": rate,
+        "kb_per_s": 4 * rate,
+        "cost_ms": 500 * depth / rate,
+        "span": np.ones(count),
+        "interval_s": np.ones(count),
+    }
+    samples = Samples.of_columns(columns, count)
+    series = DeviceSeries("sda", samples, None, DeviceTopology(), memo={"prepared": samples})
+    return series, samples, np.array(keep, dtype=np.bool_)
+
+
+LOAD = st.tuples(
+    st.sampled_from([10.0, 105.0, 410.0]),
+    # chains of neighbours, too, that only their length cuts
+    st.one_of(st.floats(0.05, 500), st.integers(0, 12).map(lambda n: 1.25**n)),
+    st.floats(5, 5000),
+    st.booleans(),
+)
+
+
+@given(st.lists(LOAD, min_size=1, max_size=60))
+def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
+    series, samples, _ = prepared_of(*zip(*loads, strict=True))
+    depth, kind = samples["at_once"], samples["kind"]
+    found = levels(series)
+    together = [level for kind in found for level in kind]
+    places = np.concatenate([level.places for level in together])
+    assert sorted(places.tolist()) == list(range(len(loads)))
+    assert [one[0].kind for one in found] == list(dict.fromkeys(kind.tolist()))
+    for own in found:
+        assert len({level.kind for level in own}) == 1
+        for low, high in pairwise(own):
+            assert depth[low.places].max() < depth[high.places].min()
+    for level in together:
+        own = np.sort(depth[level.places])
+        assert own[-1] <= LEVEL_SPAN * own[0] * (1 + 1e-9)
+        assert (own[1:] <= LEVEL_GAP * own[:-1]).all()
+        assert (np.diff(level.places) > 0).all()
+        assert set(kind[level.places]) == {level.kind}
+        rate, latency = samples["ios_per_s"][level.places], samples["cost_ms"][level.places]
+        assert level.rate == pytest.approx(math.fsum(rate) / len(rate))
+        assert level.latency_ms == pytest.approx(math.fsum(rate * latency) / math.fsum(rate))
+        assert level.size_kb == pytest.approx(4)
+
+
+@given(st.lists(LOAD, min_size=1, max_size=60))
+def test_a_part_of_the_levels_is_what_its_samples_make(loads):
+    series, samples, keep = prepared_of(*zip(*loads, strict=True))
+    for whole, part in zip(levels(series), levels_where(series, keep), strict=True):
+        kept = [level.places[keep[level.places]] for level in whole]
+        assert [level.places.tolist() for level in part] == [own.tolist() for own in kept if len(own)]
+        for level in part:
+            alone = level_of(samples[level.places])
+            # the very same numbers: what is compared with itself must not differ in the last digit
+            assert [getattr(level, name) for name in MEANS] == [getattr(alone, name) for name in MEANS]
+
+
+MEANS = [field.name for field in dataclasses.fields(Level) if field.name not in ("samples", "places")]
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from iodiag.derive.changepoints import split
 from iodiag.derive.episodes import DENSE, Mask, longest_stretch
 from iodiag.derive.evidence import cite
 from iodiag.derive.quantiles import median, percentiles
-from iodiag.derive.queueing import levels
+from iodiag.derive.queueing import Level, level_of, levels
 from iodiag.derive.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.samples import Samples
@@ -43,6 +44,11 @@ class Plateau:
     variation: float
     cap: caps.Cap | None
     round_rate: float | None
+
+    @cached_property
+    def level(self) -> Level:
+        """The load level that its samples make."""
+        return level_of(self.rows)
 
     @property
     def unit(self) -> str:
@@ -89,8 +95,9 @@ def plateau(
         if window is None or window.stop - window.start < least:
             return None
         on_it = rates[window]
-        rate, variation = median(on_it), float(np.std(on_it) / np.mean(on_it))
+        variation = float(np.std(on_it) / np.mean(on_it))
         if variation <= width:
+            rate = median(on_it)
             cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
             return Plateau(samples[window], quantity, rate, variation, cap, round_rate)
     return None

@@ -10,11 +10,11 @@ that is left is at most 1/(I - 1), whatever c is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import Literal
+from itertools import chain, pairwise
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,13 +88,6 @@ class Level:
         total = weights[known].sum()
         return float((data * weights)[known].sum() / total) if total > 0 else float("nan")
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> Level | None:
-        """The level that those of its samples make for which `keep` (of all `samples`) holds, or None."""
-        places = self.places[keep[self.places]]
-        if len(places) == len(self.places):
-            return self
-        return _level(self.samples, places) if len(places) else None
-
 
 @dataclass(frozen=True)
 class Baseline:
@@ -116,19 +109,31 @@ def levels(series: DeviceSeries) -> list[list[Level]]:
     time, and samples that no direction or size can be told of.
     """
     if "levels" not in series.memo:
-        series.memo["levels"] = _levels(prepared(series))
+        samples = prepared(series)
+        by_level = _by_level(samples)
+        made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
+        series.memo["levels"] = [[made[n] for n in kind] for kind in by_level.kinds]
     found: list[list[Level]] = series.memo["levels"]
     return found
 
 
-def _levels(samples: Samples) -> list[list[Level]]:
-    if not len(samples):
-        return []
-    kinds = samples.floats("kind").astype(np.int16)
-    order = np.argsort(kinds, kind="stable")
-    cuts = np.flatnonzero(np.diff(kinds[order])) + 1
-    parts = [order[slice(*edge)] for edge in pairwise([0, *cuts.tolist(), len(order)])]
-    return [list(_levels_of(samples, part)) for part in sorted(parts, key=lambda part: int(part[0]))]
+def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
+    """The same of those prepared samples alone for which `keep` holds; kinds without any are empty."""
+    whole = levels(series)
+    if keep.all():
+        return whole
+    samples = prepared(series)
+    by_level = _by_level(samples)
+    kept = keep.take(by_level.places)
+    sizes = np.diff(np.append(0, np.cumsum(kept))[by_level.edges])
+    made = _made(samples, by_level.places.compress(kept), by_level.over_time.compress(kept, axis=1), sizes)
+    made |= {n: level for n, level in enumerate(chain(*whole)) if len(level.places) == sizes[n]}
+    return [[made[n] for n in kind if n in made] for kind in by_level.kinds]
+
+
+def places_of(kind: Sequence[Level]) -> Places:
+    """Where the samples of a device's levels are among its prepared ones."""
+    return np.concatenate([level.places for level in kind])
 
 
 def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
@@ -198,34 +203,90 @@ def _kinds(samples: Samples) -> Floats:
     return np.asarray(tenth + 100 * (octave + 2))
 
 
-def _levels_of(samples: Samples, places: Places) -> Iterator[Level]:
-    """Clusters on the logarithm of depth: cut at gaps, then into pieces of at most LEVEL_SPAN."""
-    depth = np.log(samples.floats("at_once").take(places))
-    order = np.argsort(depth)
-    places, depth = places[order], depth[order]
-    cuts = np.flatnonzero(np.diff(depth) > math.log(LEVEL_GAP)) + 1
+class _ByLevel(NamedTuple):
+    """Prepared samples by level: their places, rising within each, and what its means are made of.
+
+    `edges` are between levels. These are numbered by kind of request, kinds as they first appear;
+    within a kind (`kinds` has its numbers) levels rise in depth.
+    """
+
+    places: Places
+    over_time: Floats
+    edges: Places
+    kinds: tuple[range, ...]
+
+
+def _by_level(samples: Samples) -> _ByLevel:
+    if "by_level" not in samples.memo:
+        number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
+        for places in _alike(samples.floats("kind").astype(np.int16)):
+            depth = samples.floats("at_once").take(places)
+            own = np.full(len(places), count)
+            highest = _highest(np.sort(depth))
+            for bound in highest[:-1]:
+                own += depth > bound
+            number[places] = own
+            kinds.append(range(count, count := count + len(highest)))
+        # numbers of one or two bytes are sorted several times as fast
+        order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
+        edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
+        # places are some of the samples' own: looking after those beyond takes as long as all the rest
+        over_time = _over_time(samples).take(order, axis=1, mode="clip")
+        samples.memo["by_level"] = _ByLevel(order, over_time, edges, tuple(kinds))
+    found: _ByLevel = samples.memo["by_level"]
+    return found
+
+
+def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
+    """The places of each kind, in the order of their first appearance."""
+    order = np.argsort(kinds, kind="stable")
+    cuts = np.flatnonzero(np.diff(kinds[order])) + 1
+    edges = pairwise([0, *cuts.tolist(), len(order)])
+    return sorted((order[slice(*edge)] for edge in edges if len(order)), key=lambda part: int(part[0]))
+
+
+def _highest(depth: Floats) -> list[float]:
+    """The highest depth of each level that rising depths make: cut at gaps, then at most LEVEL_SPAN wide."""
+    cuts = np.flatnonzero(depth[1:] > LEVEL_GAP * depth[:-1]) + 1
+    ends = []
     for begin, end in pairwise([0, *cuts.tolist(), len(depth)]):
         low, high = float(depth[begin]), float(depth[end - 1])
-        pieces = math.ceil((high - low) / math.log(LEVEL_SPAN) - 1e-9)
-        inner = []
+        pieces = math.ceil(math.log(high / low, LEVEL_SPAN) - 1e-9)
         if pieces > 1:
-            edges = np.linspace(low, high, pieces + 1)[1:-1]
-            inner = (begin + np.searchsorted(depth[begin:end], edges, side="right")).tolist()
-        for first, last in pairwise([begin, *inner, end]):
-            if first < last:
-                yield _level(samples, np.sort(places[first:last]))
+            edges = [low * (high / low) ** (piece / pieces) for piece in range(1, pieces)]
+            ends += (begin + np.searchsorted(depth[begin:end], edges, side="right")).tolist()
+        ends.append(end)
+    return [float(depth[end - 1]) for end in dict.fromkeys(ends)]
+
+
+def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
+    """The levels that so many samples each make, of which some may have none, by their number."""
+    numbers, ends = np.flatnonzero(sizes), np.cumsum(sizes)
+    begins = (ends - sizes)[numbers]
+    parts = zip(begins.tolist(), ends[numbers].tolist(), _sums(over_time, begins), strict=True)
+    made = (_level(samples, places[begin:end], sums) for begin, end, sums in parts)
+    return dict(zip(numbers.tolist(), made, strict=True))
 
 
 def level_of(rows: Samples) -> Level:
     """The level that some prepared rows of one kind make."""
-    return _level(rows, np.arange(len(rows)))
+    places = np.arange(len(rows))
+    return _level(rows, places, _sums(_over_time(rows), places[:1])[0])
 
 
-def _level(samples: Samples, places: Places) -> Level:
-    sums = _over_time(samples).take(places, axis=1).sum(axis=1)
-    held, read, waited, used, moved, requests = sums[3:].tolist()
+def _sums(over_time: Floats, begins: Places) -> list[list[float]]:
+    """Sums from each place to the next: added up in one way, so that the same samples make the same level."""
+    if not len(begins):
+        return []
+    found: list[list[float]] = np.add.reduceat(over_time, begins, axis=1).T.tolist()
+    return found
+
+
+def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
+    """The level of samples with these sums of what `_over_time` has."""
+    held, read, waited, used, moved, requests = sums[3:]
     # per nothing is unknown
-    total, done, busy_time = (number or math.nan for number in sums[:3].tolist())
+    total, done, busy_time = (number or math.nan for number in sums[:3])
     tenth = float(samples.floats("kind")[places[0]]) % 100
     return Level(
         samples=samples,
@@ -271,13 +332,13 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     it is the tenth percentile of the sample means, weighted by requests: too high where the device
     was never unloaded, so that an inflation from it is a lower bound.
     """
-    samples, places = kind[0].samples, np.concatenate([level.places for level in kind])
+    samples, places = kind[0].samples, places_of(kind)
     requests = _over_time(samples)[-1].take(places)
     enough = requests >= LEAST_REQUESTS
     alone = np.flatnonzero(enough & (samples.floats("at_once").take(places) <= ALONE))
     is_measured = len(alone) >= 3 or requests[alone].sum() >= 500
     if is_measured or (len(alone) and np.isnan(samples.floats("interval_s").take(places)).all()):
-        level = _level(samples, np.sort(places[alone]))
+        level = level_of(samples[np.sort(places[alone])])
         return Baseline(level.latency_ms, True, level.depth, level.rows)
     if not enough.any():
         return None
@@ -291,15 +352,24 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
 
 def _tenth(cost: Floats, requests: Floats) -> int:
     """Where the tenth percentile of the cost is, weighted by requests."""
-    order = np.argsort(cost)
+    target = 0.1 * requests.sum()
+    # most often a third of the samples have it, and the others need not be put in order
+    some = np.sort(cost[::_ONE_OF])
+    cheapest = np.flatnonzero(cost <= some[len(some) // 3])
+    if requests[cheapest].sum() < target:
+        cheapest = np.arange(len(cost))
+    order = cheapest[np.argsort(cost[cheapest])]
     done = np.cumsum(requests[order])
-    target = 0.1 * done[-1]
     reached = cost[order[int(np.searchsorted(done, target))]]
     # those of equal cost count in their own order, which this sort does not keep
     alike = np.flatnonzero(cost == reached)
     first = int(np.count_nonzero(cost < reached))
     done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
     return int(alike[min(int(np.searchsorted(done_alike, target)), len(alike) - 1)])
+
+
+_ONE_OF = 8
+"""Of so many samples one is looked at to guess a percentile."""
 
 
 def elasticity(low: Level, high: Level) -> float:

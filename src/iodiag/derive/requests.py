@@ -131,7 +131,7 @@ def _sizes(disk: Samples) -> Columns:
         ("write_size_kb", "writes_per_s", "write_kb_per_s"),
         ("size_kb", "ios_per_s", "kb_per_s"),
     ):
-        columns[size] = disk.floats(moved) / _positive(disk.floats(rate))
+        columns[size] = _per(disk.floats(moved), disk.floats(rate))
     return columns
 
 
@@ -162,7 +162,7 @@ def _mixed(disk: Samples) -> Columns:
     read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
     discards = _or_nothing(disk.floats("discards_per_s")) * _or_nothing(disk.floats("discard_await_ms"))
     summed = reads * read_await + writes * write_await + discards
-    return {"await_ms": _completed(disk, "await_ms", summed / _positive(ios))}
+    return {"await_ms": _completed(disk, "await_ms", _per(summed, ios))}
 
 
 def _latencies(disk: Samples) -> Columns:
@@ -182,7 +182,7 @@ def _use(disk: Samples) -> Columns:
     is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
     rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
     rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
-    little = 1000 * depth / _positive(ios)
+    little = _per(1000 * depth, ios)
     use_little = (rounding_little < rounding_await) | np.isnan(wait)
     return {
         "util": util,
@@ -220,9 +220,12 @@ def _or_nothing(rates: Floats) -> Floats:
     return np.where(is_unknown, 0.0, rates) if is_unknown.any() else rates
 
 
-def _positive(rates: Floats) -> Floats:
-    """Rates to divide by: what was done per request is unknown where there was none."""
-    result: Floats = np.where(rates > 0, rates, np.nan)
+def _per(amounts: Floats, rates: Floats) -> Floats:
+    """Amounts per request; unknown where there was none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = amounts / np.maximum(rates, 0)
+        # nought times infinity is unknown, and takes half the time of choosing value by value
+        result: Floats = each + 0 * each
     return result
 
 

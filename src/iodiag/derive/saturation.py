@@ -23,6 +23,7 @@ from iodiag.derive.queueing import (
     fan_out,
     level_of,
     levels,
+    levels_where,
     overlapped,
     prepared,
     unloaded,
@@ -178,12 +179,11 @@ def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     samples = prepared(series)
     is_busy = samples.floats("util") >= limits.busy_util / 100
     is_steady = samples.floats("busy") >= STEADY
-    for kind in levels(series):
-        alarming = [level for part in kind if (level := part.where(is_busy)) is not None]
+    parts = (levels(series), levels_where(series, is_busy), levels_where(series, is_steady))
+    for kind, alarming, calm in zip(*parts, strict=True):
         if alarming:
             alone = unloaded(series, kind)
-            parts = (level.where(is_steady) for level in kind)
-            steady = [part for part in parts if part is not None and part.requests >= LEAST_REQUESTS]
+            steady = [level for level in calm if level.requests >= LEAST_REQUESTS]
             facts = (_facts(view, series, level, steady, alone) for level in alarming)
             found += [_judged(series, load, limits) for load in facts]
     ticks = _ticks(series, limits)
@@ -200,7 +200,8 @@ def unbusy(series: DeviceSeries, limits: Limits) -> str:
 def together(series: DeviceSeries, rows: Samples) -> Samples:
     """The longest window in which some of a device's samples follow each other, with stalls before them."""
     samples = series.samples
-    mask = np.isin(samples["sample"], rows["sample"])
+    mask = np.zeros(len(samples), dtype=np.bool_)
+    mask[np.searchsorted(samples["sample"], rows["sample"])] = True
     silent = stalled(samples)
     if not silent.any():
         window = longest(samples, mask)
@@ -391,12 +392,14 @@ def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
     """The samples whose util cannot be true, as a level: the device was busy for at most its depth."""
     samples = series.samples
     util, depth = samples.floats("util"), samples.floats("depth")
-    # a request that outlives its sample is missing from the depth, not from util
-    ends_in_time = samples.floats("await_ms") <= 100 * np.nan_to_num(samples.floats("interval_s"), nan=1.0)
-    mask = (util >= limits.busy_util / 100) & (depth + HALF_DIGIT < limits.busy_util / 100) & ends_in_time
-    mask &= ~samples["is_idle"] & (samples.floats("ios_per_s") > 0)
     # beyond 1 it is the time of an earlier request that the kernel adds at the next one's end
-    mask &= (util <= MOST_UTIL) & (util > 1.1 * (depth + HALF_DIGIT))
+    mask = (util >= limits.busy_util / 100) & (util <= MOST_UTIL)
+    mask &= (depth + HALF_DIGIT < limits.busy_util / 100) & (util > 1.1 * (depth + HALF_DIGIT))
+    if not mask.any():
+        return None
+    # a request that outlives its sample is missing from the depth, not from util
+    mask &= samples.floats("await_ms") <= 100 * np.nan_to_num(samples.floats("interval_s"), nan=1.0)
+    mask &= ~samples["is_idle"] & (samples.floats("ios_per_s") > 0)
     # a moment among others that are not so raises no alarm
     if mask.sum() < (2 if len(series.loaded) > 1 else 1):
         return None

@@ -70,8 +70,7 @@ def code(text: str, in_table: bool = False) -> str:
     if in_table:
         # renderers disagree about a pipe behind a backslash, so such a pipe is spelled out
         text = re.sub(r"\\\|", "\\\\‹U+007C›", text).replace("|", "\\|")
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
+    fence = "`" * (_longest_run([text]) + 1)
     needs_pad = text.startswith(("`", " ")) or text.endswith(("`", " "))
     pad = " " if needs_pad and text.strip(" ") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
@@ -80,9 +79,13 @@ def code(text: str, in_table: bool = False) -> str:
 def fenced(lines: Iterable[str], language: str = "text", indent: str = "") -> list[str]:
     """A block in fixed pitch; its fence is longer than any run of backticks inside."""
     body = list(lines)
-    longest = max((len(run) for line in body for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * max(3, _longest_run(body) + 1)
     return [f"{indent}{fence}{language}", *(f"{indent}{line}" for line in body), f"{indent}{fence}"]
+
+
+def _longest_run(lines: Iterable[str]) -> int:
+    """How many backticks follow each other at the most."""
+    return max((len(run) for line in lines if "`" in line for run in re.findall("`+", line)), default=0)
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
 from iodiag.derive.quantiles import median
-from iodiag.derive.queueing import Level, level_of, levels, prepared
+from iodiag.derive.queueing import Level, level_of, levels, places_of, prepared
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -58,7 +58,7 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     frame = prepared(series)
     if not len(frame):
         return None
-    kinds = {kind[0].kind: np.concatenate([level.places for level in kind]) for kind in levels(series)}
+    kinds = {kind[0].kind: places_of(kind) for kind in levels(series)}
     commonest = max(kinds, key=lambda kind: (len(kinds[kind]), -kind))
     rows = frame[np.sort(kinds[commonest])]
     length = median(weighted.lengths(rows))

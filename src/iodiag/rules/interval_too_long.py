@@ -24,7 +24,7 @@ from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.quantiles import median
-from iodiag.derive.queueing import levels, prepared, unloaded
+from iodiag.derive.queueing import levels, places_of, prepared, unloaded
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -77,7 +77,7 @@ def _inflation(series: DeviceSeries, frame: Samples, wanted: Mask) -> Floats:
     """Latency over that of a request alone, of the kinds of request that `wanted` samples have; else NaN."""
     inflation = np.full(len(frame), np.nan)
     for kind in levels(series):
-        places = np.concatenate([level.places for level in kind])
+        places = places_of(kind)
         if wanted[places].any() and (alone := unloaded(series, kind)) is not None:
             inflation[places] = weighted.values(frame, "cost_ms")[places] / alone.latency_ms
     return inflation

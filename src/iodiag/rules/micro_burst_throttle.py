@@ -22,7 +22,7 @@ from iodiag.derive.episodes import Mask, is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, spread
-from iodiag.derive.queueing import levels, prepared, unloaded
+from iodiag.derive.queueing import levels, places_of, prepared, unloaded
 from iodiag.derive.spindles import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -65,7 +65,7 @@ def _waits(series: DeviceSeries, frame: Samples, part: Mask, limits: Limits) -> 
     """
     alone = np.full(len(frame), SOLID_MS * PLAUSIBLE / limits.inflation)
     for kind in levels(series):
-        places = np.concatenate([level.places for level in kind])
+        places = places_of(kind)
         if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:
             alone[places] = found.latency_ms
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)

@@ -25,7 +25,7 @@ from iodiag.derive.evidence import cite, cite_fact, say
 from iodiag.derive.facts import number, word
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, plateau
-from iodiag.derive.queueing import Level, level_of, prepared
+from iodiag.derive.queueing import Level, prepared
 from iodiag.derive.spindles import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.derive.stacks import are_related, topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -81,7 +81,7 @@ def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
 
 
 def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
-    level = level_of(top.rows)
+    level = top.level
     for fact in view.facts_of("cgroup"):
         if word(fact, "device") and view.topology.canonical(word(fact, "device")) == series.name:
             for column in _LIMITED:
@@ -128,7 +128,7 @@ def _finding(
     below: tuple[str, ...],
     limits: Limits,
 ) -> Finding:
-    level = level_of(top.rows)
+    level = top.level
     points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points, at_most="high" if is_sustained(top.rows) else "low")
     values: dict[str, float | str] = {

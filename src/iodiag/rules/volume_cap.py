@@ -28,7 +28,7 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import confidence, when
 from iodiag.derive.plateaus import Plateau, likeness, plateau, queue_range
 from iodiag.derive.quantiles import percentiles
-from iodiag.derive.queueing import level_of, levels, prepared, unloaded
+from iodiag.derive.queueing import levels, prepared, unloaded
 from iodiag.derive.spindles import cloud_model, is_spinning, longest_unloaded
 from iodiag.derive.stacks import topmost
 from iodiag.derive.view import DeviceSeries, View
@@ -74,7 +74,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
         found, key=lambda top: (_fits(top, limits), bool(top.cap), bool(top.round_rate), len(top.rows))
     )
     is_deep = weighted.mean(best.rows, "at_once") >= limits.steady_depth
-    level = level_of(best.rows)
+    level = best.level
     is_deep &= level.latency_ms >= limits.waits * longest_unloaded(series, level.size_kb)
     is_known = is_spinning(series) is False and bool(best.cap or best.round_rate)
     if queue_range(series, best, limits.flat / 100) >= limits.queue_grows or (is_deep and is_known):
@@ -84,7 +84,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
 
 def _fits(top: Plateau, limits: Limits) -> bool:
     """Whether a limit of its quantity is the likelier one: of throughput for large requests of one size."""
-    is_large = level_of(top.rows).size_kb >= limits.large
+    is_large = top.level.size_kb >= limits.large
     return top.other_range >= limits.varies or (top.quantity == "kb_per_s") == is_large
 
 
@@ -98,7 +98,7 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     witnesses = tuple(_witnesses(series, top, limits))
     points = 1 + sum(item.weighs == "for" for item in witnesses) - (is_spinning(series) is None)
     sure = confidence(points, at_most="medium" if is_sustained(top.rows) else "low")
-    level = level_of(top.rows)
+    level = top.level
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
     severity = "info" if sure == "low" and top.cap is None else severity
     low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
