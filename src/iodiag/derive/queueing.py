@@ -307,20 +307,26 @@ def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
 
 def _over_time(samples: Samples) -> Floats:
     """What the means of levels are made of, times the length of each sample: a row each."""
-    if "over_time" not in samples.memo:
-        span, ios = samples.floats("span"), samples.floats("ios_per_s")
-        rows = np.empty((9, len(samples)))
-        rows[0] = span
-        done = np.multiply(span, ios, out=rows[1])
-        for row, name in zip(rows[2:5], ("busy", "depth", "reads_per_s"), strict=True):
-            np.multiply(span, samples.floats(name), out=row)
-        np.multiply(done, samples.floats("cost_ms"), out=rows[5])
-        np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
-        np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
-        is_known = np.isfinite(samples.floats("interval_s"))
-        rows[8] = done if is_known.all() else np.where(is_known, span, 1.0) * ios
-        samples.memo["over_time"] = rows
-    found: Floats = samples.memo["over_time"]
+    span = samples.floats("span")
+    rows = np.empty((9, len(samples)))
+    rows[0] = span
+    done = np.multiply(span, samples.floats("ios_per_s"), out=rows[1])
+    for row, name in zip(rows[2:5], ("busy", "depth", "reads_per_s"), strict=True):
+        np.multiply(span, samples.floats(name), out=row)
+    np.multiply(done, samples.floats("cost_ms"), out=rows[5])
+    np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
+    np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
+    rows[8] = _requests(samples)
+    return rows
+
+
+def _requests(samples: Samples) -> Floats:
+    """The requests of each sample, at the least: it lasts a second where its length is unknown."""
+    if "requests" not in samples.memo:
+        span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
+        lasts = span if is_known.all() else np.where(is_known, span, 1.0)
+        samples.memo["requests"] = lasts * samples.floats("ios_per_s")
+    found: Floats = samples.memo["requests"]
     return found
 
 
@@ -333,7 +339,7 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     was never unloaded, so that an inflation from it is a lower bound.
     """
     samples, places = kind[0].samples, places_of(kind)
-    requests = _over_time(samples)[-1].take(places)
+    requests = _requests(samples).take(places)
     enough = requests >= LEAST_REQUESTS
     alone = np.flatnonzero(enough & (samples.floats("at_once").take(places) <= ALONE))
     is_measured = len(alone) >= 3 or requests[alone].sum() >= 500
