@@ -106,6 +106,34 @@ def test_a_first_report_on_the_grid_of_a_second_is_not_since_boot():
     assert read.disk["interval_s"].tolist() == [1, 1, 1]
 
 
+OLD = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "row", "is_since_boot"),
+    [
+        # 342.6 and 0.4 requests, 39996.6 sectors: fifths, all of them
+        ("iostat -dx 5", "0.00 0.00 342.60 0.40 39996.60 3.20", False),
+        ("iostat -dx 5", "0.00 0.00 342.61 0.40 39996.60 3.20", True),
+        ("iostat -dx 5", "0.00 0.00 342.60 0.40 39996.70 3.20", True),
+        # tenths, by chance or not, are no fifths
+        ("iostat -dx 7", "0.00 0.00 342.60 0.40 39996.60 3.20", True),
+        # two numbers are too few
+        ("iostat -dx 5", "0.00 0.00 0.00 0.40 0.00 3.20", True),
+        ("iostat -dx", "0.00 0.00 342.60 0.40 39996.60 3.20", True),
+    ],
+)
+def test_one_report_on_the_grid_of_the_stated_interval_is_not_since_boot(command, row, is_since_boot):
+    text = f"$ {command}\n{BANNER}\n{OLD}sdb {row} 116.62 1.50 4.40 2.90 99.00\n"
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot]
+
+
+def test_of_several_reports_the_first_is_since_boot_though_few_numbers_fit_the_interval():
+    row = "sdb 0.00 0.00 342.60 0.40 39996.60 3.20 116.62 1.50 4.40 2.90 99.00\n"
+    text = f"$ iostat -dx 5\n{BANNER}\n" + f"{OLD}{row}\n" * 2
+    assert reading(text).disk["since_boot"].tolist() == [True, False]
+
+
 def test_whole_numbers_of_dec_0_betray_nothing():
     rows = f"{HEADER}sda 0 0 {{}} 14 99 8 19 1 6 6 97\n\n"
     read = reading(BANNER + "".join(rows.format(n) for n in (172, 33, 871, 12, 95)))

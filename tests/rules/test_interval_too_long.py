@@ -57,3 +57,13 @@ def test_a_loaded_device_in_samples_of_minutes_is_context(report_of):
 def test_an_idle_host_in_samples_of_minutes_is_clear(report_of):
     report = report_of(sar_d([{"sda": sar_row(2, 1, 0.2)}] * 4, step=600), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_samples_of_several_lengths_are_told_by_the_shortest_and_the_longest(report_of):
+    text = sar_d([{"sda": sar_row(200, 4, 60)}] * 6, step=600)
+    rows = text.splitlines(keepends=True)
+    third = [at for at, line in enumerate(rows) if line.endswith(" sda\n")][2]
+    (finding,) = found(report_of("".join(rows[:third] + rows[third + 1 :]), rules=[RULE]))
+    assert finding.summary == "Samples are 600 to 1200 s long: bursts within them do not show."
+    (even,) = found(report_of(text, rules=[RULE]))
+    assert even.summary == "Samples are 600 s long: bursts within them do not show."

@@ -357,18 +357,18 @@ def interval_lengths(ends: Floats, first: float | None) -> Floats:
 _GRID = (*range(1, 11), 12, 15, 20, 30, 60)
 
 
-def grid_interval(rates: Floats) -> float:
+def grid_interval(rates: Floats, among: Sequence[float] = _GRID, by_chance: float = 1e-5) -> float:
     """The interval that printed rates (two decimals) betray: all are multiples of 1/T; else NaN.
 
     A rate is a whole number of events divided by T. By chance a value lies on the grid of T with
-    probability T/100, so T is believed when enough values lie on its grid that chance is below 1e-5.
+    probability T/100, so T is believed when enough values lie on its grid that chance is below `by_chance`.
     """
     values = np.unique(np.abs(rates[np.isfinite(rates) & (rates != 0)]))
     if len(values) < 3:
         return float("nan")
-    for length in _GRID:
+    for length in among:
         distance = np.abs(values * length - np.round(values * length))
         chance = min(1.0, 0.0202 * length)
-        if (distance <= 0.0051 * length).all() and chance ** len(values) < 1e-5:
+        if (distance <= 0.0051 * length).all() and chance ** len(values) < by_chance:
             return float(length)
     return float("nan")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from iodiag.formats import _clock
 from iodiag.formats._clock import Clock, Floats
+from iodiag.model.units import KB_PER_SECTOR
 
 Ints = npt.NDArray[np.int64]
 
@@ -22,15 +23,20 @@ _MOST_LATER = 100
 _FEWEST_CELLS = 6
 _ALIKE = 0.25
 _SHARE_ALIKE = 0.8
+_RARELY = 0.01
 
 
 class Rows(NamedTuple):
-    """Rows with the same columns. `rates_at` are the places of those that count events per second."""
+    """Rows with the same columns. `rates_at` are the places of those that count events per second.
+
+    `sectors_at` are the places of those, in kB, that the source prints as sectors per second.
+    """
 
     report: Ints
     items: npt.NDArray[np.generic]
     numbers: Floats
     rates_at: tuple[int, ...]
+    sectors_at: tuple[int, ...] = ()
 
 
 class Ends(NamedTuple):
@@ -135,14 +141,22 @@ def lengths_of(ends: Floats, stated: float | None, groups: Sequence[Rows]) -> Fl
     return np.full(len(ends), length)
 
 
-def may_be_since_boot(groups: Sequence[Rows]) -> bool:
+def may_be_since_boot(groups: Sequence[Rows], stated: float | None = None) -> bool:
     """Whether the first report can be an average since boot.
 
     It cannot when its event rates all lie on the grid of a short interval, and it need not when its
-    numbers are like those of all others: within a quarter of their median in four cells of five.
+    numbers are like those of all others: within a quarter of their median in four cells of five. Of a
+    report that stands alone the `stated` interval is believed sooner than one that nobody speaks of: it
+    may be any of those that a command printed.
     """
-    if not np.isnan(_clock.grid_interval(_rates(groups, is_first=True))):
+    first = _rates(groups, is_first=True)
+    if not np.isnan(_clock.grid_interval(first)):
         return False
+    if stated and all((rows.report == 0).all() for rows in groups):
+        sectors = [rows.numbers[:, list(rows.sectors_at)].ravel() / KB_PER_SECTOR for rows in groups]
+        counted = np.concatenate([first, *sectors])
+        if not np.isnan(_clock.grid_interval(counted, (stated,), by_chance=_RARELY)):
+            return False
     alike = total = 0
     for rows in groups:
         items = rows.items

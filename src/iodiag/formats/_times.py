@@ -21,6 +21,7 @@ from iodiag.model.samples import repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
+_SECTORS = ("rsec/s", "wsec/s")
 
 
 @dataclass
@@ -304,12 +305,14 @@ class _Part(NamedTuple):
         """What tells the length of a sample and an average since boot."""
         columns = self.rows.layout.columns
         rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
+        sectors = tuple(place for place, column in enumerate(columns) if column.raw in _SECTORS)
         is_fine = bool(self.rows.is_fine[self.where].all())
         return _report_times.Rows(
             report=self.timing.report[self.where],
             items=self.rows.key[self.where],
             numbers=self.rows.numbers[self.where],
             rates_at=rates if is_fine else (),
+            sectors_at=sectors if is_fine else (),
         )
 
 
@@ -322,11 +325,17 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     if format_id != "mpstat":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
-    if _can_begin_at_boot(found, origin, parts) and _report_times.may_be_since_boot(groups):
+    stated = _stated(origin, parts)
+    if _can_begin_at_boot(found, origin, parts) and _report_times.may_be_since_boot(groups, stated):
         for part in parts:
             first = part.timing.report[part.where] == 0
             part.timing.since_boot[part.where] |= first
             part.timing.interval[part.where][first] = np.nan
+
+
+def _stated(origin: Origin, parts: Sequence[_Part]) -> float | None:
+    """The interval that the command asked for, if it is the one that printed these reports."""
+    return origin.command.interval_s if origin.command and _is_of(origin, parts) else None
 
 
 def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.Rows]) -> None:
@@ -339,7 +348,7 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
         first[group.report[::-1]] = np.arange(len(own))[::-1]
         times = np.where(np.isnan(times) & (first >= 0), own[first], times)
         is_used |= first >= 0
-    stated = origin.command.interval_s if origin.command and _is_of(origin, parts) else None
+    stated = _stated(origin, parts)
     lengths = np.full(size, np.nan)
     lengths[is_used] = _report_times.lengths_of(times[is_used], stated, groups)
     for part, own, group in zip(parts, absolute, groups, strict=True):

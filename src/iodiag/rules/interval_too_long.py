@@ -141,19 +141,25 @@ def _is_long(series: DeviceSeries, limits: Limits) -> bool:
 
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
+    lengths = weighted.values(rows, "interval_s")
     values: dict[str, float | str] = {
-        "length": median(weighted.values(rows, "interval_s")),
+        "length": median(lengths),
+        "shortest": float(lengths.min()),
+        "longest": float(lengths.max()),
         "count": len(rows),
         "devices": ", ".join(series.name for series in found),
     }
+    # a paste may leave some out: then no row is as long as the median
+    is_even = values["longest"] == values["shortest"]
+    length = "{length:.0f} s" if is_even else "{shortest:.0f} to {longest:.0f} s"
     return RULE.finding(
         limits,
         severity="info",
         confidence="high",
         devices=tuple(series.name for series in found),
         **when(found[0].loaded),
-        summary=say("Samples are {length:.0f} s long: bursts within them do not show.", values),
-        evidence=(cite(rows, "{count} samples of {length:.0f} s for {devices}", values),),
+        summary=say(f"Samples are {length} long: bursts within them do not show.", values),
+        evidence=(cite(rows, f"{{count}} samples of {length} for {{devices}}", values),),
     )
 
 
