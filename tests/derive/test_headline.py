@@ -109,6 +109,16 @@ def test_advice_on_numbers_is_no_verdict_and_a_hint_comes_last():
     assert hint.endswith("found nothing. Worth a look: fragmentation-sized-reads happens.")
 
 
+def test_that_nothing_was_found_in_samples_that_hide_bursts_is_no_all_clear():
+    outcomes = [Outcome("a", "clear")]
+    bursts = finding("interval-too-long", "notice")
+    told = said(bursts, outcomes=outcomes)
+    assert told.endswith("found nothing. But these samples would hide it: interval-too-long happens.")
+    # long samples of a calm device are context, and what is found comes first
+    assert "hide" not in said(finding("interval-too-long", "info"), outcomes=outcomes)
+    assert said(bursts, finding("volume-cap"), outcomes=outcomes) == "volume-cap happens."
+
+
 def test_a_capture_without_samples_judges_nothing():
     empty = View(None, {}, DeviceTopology())
     assert said(outcomes=[Outcome("a", "clear")], views=[empty]).startswith("Nothing could be judged")

@@ -108,6 +108,7 @@ def _command_grammar() -> pp.ParserElement:
 
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
 _WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
+_IN_A_SENTENCE = re.compile(r"\s*`[^`]+`\W*\w+\W+\w")
 _NAMES_DEVICE = re.compile(r"\d|[{/]|sd|hd|vd|all|ALL|DEV|CPU")
 
 
@@ -139,6 +140,9 @@ def command(text: str) -> Command | None:
     if len(plain) > 3 and not _NAMES_DEVICE.search(" ".join(plain)):
         return None
     trailing = _trailing_numbers(words)
+    # a sentence that names a tool need not name how long it ran: that is no run without an interval
+    if not trailing and _IN_A_SENTENCE.match(text):
+        return None
     return Command(
         tool=tool,
         words=words,
