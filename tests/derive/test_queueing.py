@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import iodiag
@@ -361,9 +361,13 @@ def test_idle_devices_beside_it_change_no_verdict():
     assert verdicts(crowd, device="sda") == alone
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from([1.0, 1.5, 2.0, 7.0]), st.integers(1, 400)), min_size=1, max_size=40),
-)
+COST = st.one_of(st.sampled_from([1.0, 1.5, 2.0, 7.0]), st.integers(1, 1000).map(float))
+
+
+@given(st.lists(st.tuples(COST, st.integers(1, 400)), min_size=1, max_size=120))
+@example([(float(n), 10 if n < 33 else 45) for n in range(99)])  # the cheapest third has little more than it
+@example([(float(n), 1 if n < 33 else 45) for n in range(99)])  # and less
+@example([(float(n), 5 if n < 40 else 30) for n in range(100)])  # a tenth to the hair
 def test_the_tenth_of_the_requests_is_reached_by_the_first_of_like_samples(loads):
     cost, requests = (np.array(column, dtype=float) for column in zip(*loads, strict=True))
     order = np.argsort(cost, kind="stable")
