@@ -113,7 +113,10 @@ def test_that_nothing_was_found_in_samples_that_hide_bursts_is_no_all_clear():
     outcomes = [Outcome("a", "clear")]
     bursts = finding("interval-too-long", "notice")
     told = said(bursts, outcomes=outcomes)
-    assert told.endswith("found nothing. But these samples would hide it: interval-too-long happens.")
+    assert told.endswith("found nothing. But these samples would hide trouble: interval-too-long happens.")
+    # and a hint is not lost beside it
+    hint = finding("fragmentation-sized-reads", "info", "low")
+    assert said(bursts, hint, outcomes=outcomes).endswith("Worth a look: fragmentation-sized-reads happens.")
     # long samples of a calm device are context, and what is found comes first
     assert "hide" not in said(finding("interval-too-long", "info"), outcomes=outcomes)
     assert said(bursts, finding("volume-cap"), outcomes=outcomes) == "volume-cap happens."

@@ -365,9 +365,9 @@ COST = st.one_of(st.sampled_from([1.0, 1.5, 2.0, 7.0]), st.integers(1, 1000).map
 
 
 @given(st.lists(st.tuples(COST, st.integers(1, 400)), min_size=1, max_size=120))
-@example([(float(n), 10 if n < 33 else 45) for n in range(99)])  # the cheapest third has little more than it
-@example([(float(n), 1 if n < 33 else 45) for n in range(99)])  # and less
-@example([(float(n), 5 if n < 40 else 30) for n in range(100)])  # a tenth to the hair
+@example([(float(n), 10 if n < 33 else 45) for n in range(99)])  # the cheapest third has it to the hair
+@example([(float(n), 1 if n < 33 else 45) for n in range(99)])  # it has less
+@example([(float(n), 5 if n < 40 else 30) for n in range(100)])  # a tenth ends beyond the third
 def test_the_tenth_of_the_requests_is_reached_by_the_first_of_like_samples(loads):
     cost, requests = (np.array(column, dtype=float) for column in zip(*loads, strict=True))
     order = np.argsort(cost, kind="stable")

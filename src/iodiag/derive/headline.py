@@ -52,11 +52,12 @@ def _verdict_of_all(findings: Sequence[Finding], outcomes: Sequence[Outcome], vi
     noted = [f for f in causes if f.severity == "notice"]
     if noted:
         return _noted(noted[0])
-    averaged = [f for f in findings if f.rule == "interval-too-long" and f.severity == "notice"]
+    said = _nothing(outcomes, views)
+    averaged = [f.summary for f in findings if f.rule == "interval-too-long" and f.severity == "notice"]
     if averaged:
-        return f"{_nothing(outcomes, views)} But these samples would hide it: {averaged[0].summary}"
+        said += f" But these samples would hide trouble: {averaged[0]}"
     hints = [f.summary for f in causes if f.rule != "first-report-since-boot"]
-    return _nothing(outcomes, views) + (f" Worth a look: {hints[0]}" if hints else "")
+    return said + (f" Worth a look: {hints[0]}" if hints else "")
 
 
 def _noted(first: Finding) -> str:

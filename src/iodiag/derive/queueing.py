@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -119,15 +119,13 @@ def levels(series: DeviceSeries) -> list[list[Level]]:
 
 def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
     """The same of those prepared samples alone for which `keep` holds; kinds without any are empty."""
-    whole = levels(series)
     if keep.all():
-        return whole
+        return levels(series)
     samples = prepared(series)
     by_level = _by_level(samples)
     kept = keep.take(by_level.places)
     sizes = np.diff(np.append(0, np.cumsum(kept))[by_level.edges])
     made = _made(samples, by_level.places.compress(kept), by_level.over_time.compress(kept, axis=1), sizes)
-    made |= {n: level for n, level in enumerate(chain(*whole)) if len(level.places) == sizes[n]}
     return [[made[n] for n in kind if n in made] for kind in by_level.kinds]
 
 
@@ -230,8 +228,7 @@ def _by_level(samples: Samples) -> _ByLevel:
         # numbers of one or two bytes are sorted several times as fast
         order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
         edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
-        # places are some of the samples' own: looking after those beyond takes as long as all the rest
-        over_time = _over_time(samples).take(order, axis=1, mode="clip")
+        over_time = _over_time(samples).take(order, axis=1)
         samples.memo["by_level"] = _ByLevel(order, over_time, edges, tuple(kinds))
     found: _ByLevel = samples.memo["by_level"]
     return found

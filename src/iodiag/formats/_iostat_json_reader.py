@@ -263,9 +263,10 @@ def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: st
     banner = _clock.parse_date(run.facts.get("date", ""))
     ends = ends_of(clocks, _clock.to_day(banner, order) if banner else None, order)
     groups = [table.rows for table in found]
-    lengths = lengths_of(ends.seconds, run.command.interval_s if run.command else None, groups)
+    stated = run.command.interval_s if run.command else None
+    lengths = lengths_of(ends.seconds, stated, groups)
     is_elided = run.is_elided or bool(run.command and run.command.has_flag("y"))
-    is_since_boot = not is_elided and may_be_since_boot(groups)
+    is_since_boot = not is_elided and may_be_since_boot(groups, stated)
     if is_since_boot and len(lengths):
         lengths[0] = np.nan
     return _Timed(run, found, ends, lengths, is_since_boot)

@@ -23,7 +23,6 @@ from iodiag.derive import weighted
 from iodiag.derive.episodes import Mask
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
-from iodiag.derive.quantiles import median
 from iodiag.derive.queueing import levels, places_of, prepared, unloaded
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -143,15 +142,14 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
     lengths = weighted.values(rows, "interval_s")
     values: dict[str, float | str] = {
-        "length": median(lengths),
         "shortest": float(lengths.min()),
         "longest": float(lengths.max()),
         "count": len(rows),
         "devices": ", ".join(series.name for series in found),
     }
     # a paste may leave some out: then no row is as long as the median
-    is_even = values["longest"] == values["shortest"]
-    length = "{length:.0f} s" if is_even else "{shortest:.0f} to {longest:.0f} s"
+    is_even = round(lengths.min()) == round(lengths.max())
+    length = "{longest:.0f} s" if is_even else "{shortest:.0f} to {longest:.0f} s"
     return RULE.finding(
         limits,
         severity="info",
