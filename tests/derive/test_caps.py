@@ -72,3 +72,10 @@ def test_a_step_is_found_where_it_is(before, after, falls):
 
 def test_too_short_a_series_has_no_step():
     assert step_of(pd.DataFrame({"ios_per_s": [2.0, 1.0, 1.0]}), "ios_per_s", 3) is None
+
+
+def test_of_the_limits_near_the_nearest_is_named_and_of_equal_ones_the_first_listed():
+    listed = [cap for cap in caps.published()[1] if cap.quantity == "ios_per_s"]
+    for rate in (15_800, 16_000, 16_200, 3_010, 79_000):
+        nearest = min(listed, key=lambda cap: max(cap.value / rate, rate / cap.value))
+        assert caps.near(rate, "ios_per_s") == nearest

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from iodiag.derive.evidence import say, telling
+from iodiag.derive.evidence import cite, say, telling
+from iodiag.model.samples import Samples
+from iodiag.model.words import Words
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,19 @@ def test_a_sentence_has_its_values(template, sentence):
 def test_a_sentence_without_a_value_for_its_name_is_refused():
     with pytest.raises(KeyError, match="rate"):
         say("{rate} requests/s", {})
+
+
+@pytest.mark.parametrize(
+    ("waits", "quoted"),
+    [
+        ([1.0, 9.0, 9.0, 2.0], [20, 10, 40]),
+        ([np.nan, 3.0, np.nan, 2.0], [20, 10, 40]),
+        ([np.nan, -np.inf, np.nan, np.nan], [20, 10, 40]),
+        ([np.nan, np.nan, np.nan, np.nan], [10, 40]),
+        ([7.0, 3.0, np.nan, 2.0], [10, 40]),
+    ],
+)
+def test_the_first_of_the_worst_known_rows_is_quoted_and_the_first_and_the_last(waits, quoted):
+    columns = {"source": Words.same("a.txt", 4), "line": np.array([10, 20, 30, 40]), "wait": np.array(waits)}
+    evidence = cite(Samples.of_columns(columns, 4), "rows wait", worst="wait")
+    assert [quote.line for quote in evidence.quotes] == quoted

@@ -6,22 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.derive.summary import _each, extent
-
-NUMBERS = st.floats(0, 1e9) | st.sampled_from([0.0, 0.01, 100.0])
-
-
-@given(st.lists(NUMBERS, min_size=1, max_size=60))
-def test_the_ranks_are_numpy_s_to_the_last_digit(numbers):
-    data = np.array(numbers)
-    expected = {"median": float(np.median(data)), "p95": float(np.percentile(data, 95)), "max": max(numbers)}
-    assert extent(data) == expected
-    assert extent(np.append(data, np.nan)) == expected
-
-
-def test_of_nothing_known_nothing_is_said():
-    assert extent(np.empty(0)) is None
-    assert extent(np.full(3, np.nan)) is None
+from iodiag.derive.summary import _each
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.inf]), min_size=1, max_size=40), st.integers(1, 9))

@@ -21,6 +21,14 @@ def test_samples_have_the_same_values_as_a_frame():
     assert weighted.values(samples, "ios_per_s") is weighted.values(samples, "ios_per_s")
 
 
+def test_what_is_unknown_counts_once_or_not_at_all():
+    assert weighted.or_zero(np.nan) == 0
+    assert weighted.or_zero(2.5) == 2.5
+    lengths = pd.DataFrame({"interval_s": [5.0, np.nan]})
+    assert weighted.seconds_or_one(lengths).tolist() == [5.0, 1.0]
+    assert weighted.seconds_or_one(lengths[:1]).tolist() == [5.0]
+
+
 def test_what_is_made_from_samples_is_looked_up_anew():
     samples = Samples.of(pd.DataFrame({"util": [0.1, 0.2, 0.3]}))
     assert weighted.values(samples, "util").sum() == pytest.approx(0.6)

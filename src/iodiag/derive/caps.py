@@ -7,6 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from iodiag.model.units import KB_PER_MB
 
 Quantity = Literal["ios_per_s", "kb_per_s"]
@@ -49,9 +52,18 @@ def published() -> tuple[str, tuple[Cap, ...]]:
 
 def near(value: float, quantity: Quantity) -> Cap | None:
     """The published limit that a rate is within NEAR of, the nearest one."""
-    caps = [cap for cap in published()[1] if cap.quantity == quantity]
-    nearest = min(caps, key=lambda cap: abs(math.log(cap.value / value))) if value > 0 else None
-    return nearest if nearest is not None and abs(value / nearest.value - 1) <= NEAR else None
+    if value <= 0:
+        return None
+    caps, logarithms = _of(quantity)
+    nearest = caps[int(np.abs(logarithms - math.log(value)).argmin())]
+    return nearest if abs(value / nearest.value - 1) <= NEAR else None
+
+
+@cache
+def _of(quantity: Quantity) -> tuple[tuple[Cap, ...], npt.NDArray[np.float64]]:
+    """The published limits of a quantity, and their logarithms."""
+    caps = tuple(cap for cap in published()[1] if cap.quantity == quantity)
+    return caps, np.log([cap.value for cap in caps])
 
 
 def round_number(value: float, quantity: Quantity) -> float | None:

@@ -213,7 +213,7 @@ def _refined(series: Floats, at: int, group: int) -> int:
 
 def split(data: Floats, least: int) -> int:
     """The one place that splits a series best by least squares, `least` samples to each side at least."""
-    places = np.arange(least, len(data) - least + 1)
-    sums, total = np.cumsum(data), data.sum()
-    left, right = sums[places - 1], total - sums[places - 1]
-    return int(places[int(np.argmax(left**2 / places + right**2 / (len(data) - places)))])
+    before = np.arange(least, len(data) - least + 1, dtype=np.float64)
+    left = np.cumsum(data)[least - 1 : len(data) - least]
+    right = data.sum() - left
+    return least + int(np.argmax(left**2 / before + right**2 / (len(data) - before)))

@@ -342,7 +342,7 @@ def _occupancy(series: DeviceSeries) -> float:
     if "mean occupancy" not in series.memo:
         samples = _with_occupancy(series)
         rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
-        series.memo["mean occupancy"] = float(np.nan_to_num(weighted.mean(rows, "occupancy")))
+        series.memo["mean occupancy"] = weighted.or_zero(weighted.mean(rows, "occupancy"))
     mean: float = series.memo["mean occupancy"]
     return mean
 

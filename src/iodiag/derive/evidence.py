@@ -87,8 +87,8 @@ def cite(
     is_one = (sources.codes == sources.codes[0]).all()
     own = lines if is_one else lines[sources == sources[0]]
     picked = [0, len(rows) - 1]
-    if worst is not None and not np.isnan(data := samples.floats(worst)).all():
-        picked.insert(0, int(np.where(np.isnan(data), -math.inf, data).argmax()))
+    if worst is not None and (place := _largest(samples.floats(worst))) is not None:
+        picked.insert(0, place)
     places = dict.fromkeys((str(sources[place]), int(lines[place])) for place in picked)
     quotes = tuple(Quote(name, line, "") for name, line in places)
     if _are_many(own):
@@ -96,6 +96,15 @@ def cite(
     else:
         cited = tuple(dict.fromkeys(own.tolist()))
     return Evidence(text, values, source, cited, len(rows), quotes, weighs)
+
+
+def _largest(data: npt.NDArray[np.float64]) -> int | None:
+    """Where the first of the largest known numbers is; None where none is known."""
+    place = int(data.argmax())  # of the first unknown one, if any
+    if not math.isnan(data[place]):
+        return place
+    known = np.flatnonzero(~np.isnan(data))
+    return int(known[data[known].argmax()]) if len(known) else None
 
 
 def _are_many(lines: npt.NDArray[np.int64]) -> bool:

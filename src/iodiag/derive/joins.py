@@ -215,7 +215,7 @@ _PLACE = ("source", "line", "host", "time", "interval_s", "segment", "report", "
 def account(rows: Samples) -> Account:
     """The account over some of an Array's `rows`."""
     mean = {column: weighted.mean(rows, column) for column in _ACCOUNTED}
-    seconds = np.nan_to_num(rows.floats("interval_s"), nan=1.0)
+    seconds = weighted.seconds_or_one(rows)
     counted = weighted.values(rows, "ios_per_s") + weighted.values(rows, "legs_ios_per_s")
     return Account(
         samples=len(rows),

@@ -78,7 +78,7 @@ class Comparison:
         """How many requests the least loaded peer served; per second counted once where T is unknown."""
         counts = []
         for rows in self.rows:
-            lengths = np.nan_to_num(weighted.values(rows, "interval_s"), nan=1.0)
+            lengths = weighted.seconds_or_one(rows)
             counts.append(float(np.nansum(weighted.values(rows, self.rate) * lengths)))
         return min(counts)
 
@@ -126,39 +126,44 @@ def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comp
     latency, rate = columns
     waits = np.array([weighted.values(own, latency) for own in rows])
     rates = np.array([weighted.values(own, rate) for own in rows])
-    lengths = np.nan_to_num(weighted.values(rows[0], "interval_s"), nan=1.0)
+    lengths = weighted.seconds_or_one(rows[0])
     loaded = np.asarray((rates * lengths >= 1).all(axis=0) & (waits > 0).all(axis=0))
     if not loaded.any():
         return
     rows = [own[loaded] for own in rows]
     ratios = _ratios(waits[:, loaded])
     slow = int(np.argmax(np.median(ratios, axis=1)))
-    whole = _comparison(peers, slow, rows, (latency, rate))
+    whole = _comparison(peers, slow, rows, ratios, columns)
     yield whole
     if np.median(whole.ratios) >= ratio and whole.slowest_share >= persistence:
         return
-    yield from _by_capture(peers, rows, (latency, rate))
+    yield from _by_capture(peers, rows, ratios, columns)
     for number in range(len(rows)):
         mask = (ratios[number] >= ratio) & (ratios[number] == ratios.max(axis=0))
         stretch = longest_stretch(rows[number], mask)
         if stretch is None or stretch.stop - stretch.start < _LONG_SAMPLES:
             continue
         if seconds(rows[number][stretch]) >= _LONG_SECONDS:
-            yield _comparison(peers, number, [own[stretch] for own in rows], (latency, rate))
+            yield _comparison(peers, number, [own[stretch] for own in rows], ratios[:, stretch], columns)
 
 
-def _by_capture(peers: Peers, rows: Sequence[Samples], columns: tuple[str, str]) -> Iterator[Comparison]:
+def _by_capture(
+    peers: Peers, rows: Sequence[Samples], ratios: Floats, columns: tuple[str, str]
+) -> Iterator[Comparison]:
     """Each capture by itself, where there are several: their loads may have been others."""
-    streams = np.unique(rows[0]["stream"])
+    of = rows[0]["stream"]
+    streams = np.unique(of)
     for stream in streams if len(streams) > 1 else ():
-        own = [one[one["stream"] == stream] for one in rows]
-        ratios = _ratios(np.array([weighted.values(one, columns[0]) for one in own]))
-        yield _comparison(peers, int(np.argmax(np.median(ratios, axis=1))), own, columns)
+        own = ratios[:, of == stream]
+        slow = int(np.argmax(np.median(own, axis=1)))
+        yield _comparison(peers, slow, [one[one["stream"] == stream] for one in rows], own, columns)
 
 
-def _comparison(peers: Peers, slow: int, rows: Sequence[Samples], columns: tuple[str, str]) -> Comparison:
+def _comparison(
+    peers: Peers, slow: int, rows: Sequence[Samples], ratios: Floats, columns: tuple[str, str]
+) -> Comparison:
+    """The comparison over some samples, of which `ratios` has a row per peer."""
     latency, rate = columns
-    ratios = _ratios(np.array([weighted.values(frame, latency) for frame in rows]))
     found = Comparison(
         peers=peers,
         slow=slow,

@@ -95,7 +95,8 @@ def plateau(
         if window is None or window.stop - window.start < least:
             return None
         on_it = rates[window]
-        variation = float(np.std(on_it) / np.mean(on_it))
+        middle = float(on_it.mean())
+        variation = float(np.square(on_it - middle).mean()) ** 0.5 / middle
         if variation <= width:
             rate = median(on_it)
             cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)

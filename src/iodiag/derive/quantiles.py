@@ -8,11 +8,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.model.samples import is_repeated
+
 Floats = npt.NDArray[np.float64]
 
 
 def ordered(data: Floats) -> Floats:
-    """The known numbers in rising order."""
+    """The known numbers in rising order; one of them where they are one value in the memory of one."""
+    if is_repeated(data):
+        data = data[:1]
     found = np.sort(data)
     return found[: np.searchsorted(found, np.nan)] if len(found) and np.isnan(found[-1]) else found
 
@@ -26,6 +30,14 @@ def percentiles(data: Floats, *ranks: float) -> tuple[float, ...]:
     """Percentiles (0 to 100) of the known numbers, linear between neighbours; NaN where none is known."""
     found = ordered(data)
     return tuple(at_rank(found, rank) for rank in ranks)
+
+
+def extent(data: Floats) -> dict[str, float] | None:
+    """Median, 95th percentile and maximum of the known numbers; None where none is known."""
+    found = ordered(data)
+    if not len(found):
+        return None
+    return {"median": middle(found), "p95": at_rank(found, 95), "max": float(found[-1])}
 
 
 def middle(found: Floats) -> float:

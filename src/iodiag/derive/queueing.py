@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -119,13 +119,20 @@ def levels(series: DeviceSeries) -> list[list[Level]]:
 
 def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
     """The same of those prepared samples alone for which `keep` holds; kinds without any are empty."""
+    whole = levels(series)
     if keep.all():
-        return levels(series)
+        return whole
     samples = prepared(series)
     by_level = _by_level(samples)
     kept = keep.take(by_level.places)
+    full = np.diff(by_level.edges)
     sizes = np.diff(np.append(0, np.cumsum(kept))[by_level.edges])
+    is_cut = sizes < full
+    # those that lose no sample are made already
+    kept &= np.repeat(is_cut, full)
+    sizes[~is_cut] = 0
     made = _made(samples, by_level.places.compress(kept), by_level.over_time.compress(kept, axis=1), sizes)
+    made |= {n: level for n, level in enumerate(chain(*whole)) if not is_cut[n]}
     return [[made[n] for n in kind if n in made] for kind in by_level.kinds]
 
 
@@ -167,7 +174,7 @@ def _prepared(samples: Samples) -> Samples:
     kept = np.asarray((busy >= 0.05) & (ios > 0) & ~samples["is_idle"] & (latency > 0))
     at_once = depth / np.where(busy > 0, busy, np.nan)
     prepared = samples.with_columns(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
-    return prepared[kept & ~np.isnan(kind)]
+    return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
 
 
 def _costs(samples: Samples) -> Floats:
@@ -192,7 +199,9 @@ def _kinds(samples: Samples) -> Floats:
         share = reads / ios
         if is_unknown.any():
             share = np.where(is_unknown, samples.floats("read_kb_per_s") / kb, share)
-    octave = np.round(np.log2(np.maximum(size, 0.25)))
+    # half of the square root of two and more is nearer to the next power of two
+    fraction, octave = np.frexp(np.maximum(size, 0.25))
+    octave -= fraction < math.sqrt(0.5)
     # as good as all and next to none have tenths of their own
     tenth = np.clip(np.round(share * 10), 1, 9) + (share >= 0.95) - (share <= 0.05)
     if is_unknown.any():

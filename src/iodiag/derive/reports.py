@@ -18,15 +18,22 @@ Places = npt.NDArray[np.intp]
 
 def report_keys(samples: Samples) -> Keys:
     """A number per sample that is the same in the samples of one report."""
-    return np.asarray(samples["stream"] * REPORTS + samples["report"], dtype=np.int64)
+    if "report_keys" not in samples.memo:
+        keys = samples["stream"] * REPORTS + samples["report"]
+        samples.memo["report_keys"] = np.asarray(keys, dtype=np.int64)
+    found: Keys = samples.memo["report_keys"]
+    return found
 
 
 def once(series: DeviceSeries) -> Samples:
     """A device's samples, of each report the first; their keys rise."""
-    keys = report_keys(series.samples)
-    if (keys[1:] > keys[:-1]).all():
-        return series.samples
-    return series.samples[np.unique(keys, return_index=True)[1]]
+    if "once" not in series.memo:
+        keys = report_keys(series.samples)
+        is_once = (keys[1:] > keys[:-1]).all()
+        first = None if is_once else np.unique(keys, return_index=True)[1]
+        series.memo["once"] = series.samples if first is None else series.samples[first]
+    found: Samples = series.memo["once"]
+    return found
 
 
 def side_by_side(devices: Sequence[DeviceSeries]) -> list[Samples]:

@@ -222,8 +222,10 @@ def _or_nothing(rates: Floats) -> Floats:
 
 def _per(amounts: Floats, rates: Floats) -> Floats:
     """Amounts per request; unknown where there was none."""
-    result: Floats = amounts / np.where(rates > 0, rates, np.nan)
-    return result
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each: Floats = amounts / rates
+    np.putmask(each, rates <= 0, np.nan)
+    return each
 
 
 def _completed(disk: Samples, name: str, others: Floats) -> Floats:

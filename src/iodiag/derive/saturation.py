@@ -398,7 +398,7 @@ def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
     if not mask.any():
         return None
     # a request that outlives its sample is missing from the depth, not from util
-    mask &= samples.floats("await_ms") <= 100 * np.nan_to_num(samples.floats("interval_s"), nan=1.0)
+    mask &= samples.floats("await_ms") <= 100 * weighted.seconds_or_one(samples)
     mask &= ~samples["is_idle"] & (samples.floats("ios_per_s") > 0)
     # a moment among others that are not so raises no alarm
     if mask.sum() < (2 if len(series.loaded) > 1 else 1):

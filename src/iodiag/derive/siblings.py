@@ -50,7 +50,7 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
             streams.setdefault(tuple(np.unique(firsts).tolist()), []).append(series)
     groups = []
     for together in streams.values():
-        busiest = sorted(together, key=lambda s: -np.nan_to_num(mean_rate(s, "kb_per_s")))
+        busiest = sorted(together, key=lambda s: -weighted.or_zero(mean_rate(s, "kb_per_s")))
         busiest = without_parts(busiest[:MOST_DEVICES])
         rates = np.array([[mean_rate(s, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest])
         for places in clusters(rates.reshape(-1, 2), gap):
@@ -60,11 +60,7 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
 
 def mean_rate(series: DeviceSeries, column: str) -> float:
     """The mean of a rate over all samples of a device, which several rules ask for."""
-    key = ("mean_rate", column)
-    if key not in series.memo:
-        series.memo[key] = weighted.mean(series.samples, column)
-    found: float = series.memo[key]
-    return found
+    return weighted.mean(series.samples, column)
 
 
 def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.derive.quantiles import at_rank, middle, ordered
+from iodiag.derive import weighted
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series, Thinned
-from iodiag.model.samples import Samples, is_repeated, numbered
+from iodiag.model.samples import Samples, numbered
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""
@@ -50,7 +50,6 @@ def device_summaries(view: View) -> tuple[DeviceSummary, ...]:
 def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
     samples, device = series.samples, series.device
     names = [c.name for c in registry.FAMILIES["disk"] if c.name in samples]
-    numbers = {name: samples.floats(name) for name in names}
     printed = [name for name in numbered(samples["printed"])[1] if name != series.name]
     return DeviceSummary(
         name=series.name,
@@ -60,17 +59,9 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
         level=device.level if device else None,
         members=device.members if device else (),
         samples=len(samples),
-        summary={name: found for name, data in numbers.items() if (found := extent(data)) is not None},
+        summary={name: found for name in names if (found := weighted.extent(samples, name)) is not None},
         provenance=dict(device.provenance) if device else {},
     )
-
-
-def extent(data: npt.NDArray[np.float64]) -> dict[str, float] | None:
-    """Median, 95th percentile and maximum of the known numbers; None where none is known."""
-    found = ordered(data[:1] if is_repeated(data) else data)
-    if not len(found):
-        return None
-    return {"median": middle(found), "p95": at_rank(found, 95), "max": float(found[-1])}
 
 
 def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:

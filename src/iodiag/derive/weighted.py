@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.derive.quantiles import median
+from iodiag.derive import quantiles
 from iodiag.model import columns as registry
 from iodiag.model.samples import Samples
 
@@ -39,7 +39,19 @@ def _lengths(seconds: Floats) -> Floats:
         return seconds
     if is_unknown.all():
         return np.ones(len(seconds))
-    return np.where(is_unknown, median(seconds), seconds)
+    return np.where(is_unknown, quantiles.median(seconds), seconds)
+
+
+def or_zero(number: float) -> float:
+    """A number as it is, 0 where it is unknown; for one number np.nan_to_num takes far longer."""
+    return 0.0 if math.isnan(number) else number
+
+
+def seconds_or_one(rows: Rows) -> Floats:
+    """Length of each sample in seconds; 1 where it is unknown, so that a rate counts at the least once."""
+    seconds = Samples.of(rows).floats("interval_s")
+    is_unknown = np.isnan(seconds)
+    return np.where(is_unknown, 1.0, seconds) if is_unknown.any() else seconds
 
 
 def values(rows: Rows, column: str) -> Floats:
@@ -76,6 +88,15 @@ def _weights(samples: Samples, column: str) -> tuple[Floats, float]:
         weights = lengths(samples) * samples.floats(column) if column else lengths(samples)
         samples.memo[key] = weights, float(weights.sum())
     found: tuple[Floats, float] = samples.memo[key]
+    return found
+
+
+def extent(rows: Rows, column: str) -> dict[str, float] | None:
+    """Median, p95 and maximum of a column's samples, as they are; None where none is known."""
+    samples, key = Samples.of(rows), f"extent {column}"
+    if key not in samples.memo:
+        samples.memo[key] = quantiles.extent(samples.floats(column))
+    found: dict[str, float] | None = samples.memo[key]
     return found
 
 

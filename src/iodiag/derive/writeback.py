@@ -75,8 +75,9 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
     mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
     if not mask.any():
         return None
-    mask &= rate >= times_rate * median(rate)
-    mask &= depth >= times_depth * median(depth)
+    # as the summary of the device has them; depth is queue_depth
+    mask &= rate >= times_rate * _median(samples, "write_kb_per_s")
+    mask &= depth >= times_depth * _median(samples, "queue_depth")
     starts = np.flatnonzero(mask & ~np.concatenate([[False], mask[:-1]]))
     # a burst cut by one calmer sample is one burst
     starts = starts[np.concatenate([[True], np.diff(starts) > 2])] if len(starts) else starts
@@ -89,6 +90,11 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
         read_harm=_harm(samples, mask, "read", LEAST_PER_SIDE),
         write_harm=_harm(samples, mask, "write", 1),
     )
+
+
+def _median(samples: Samples, column: str) -> float:
+    found = weighted.extent(samples, column)
+    return found["median"] if found else float("nan")
 
 
 def blocked_by(view: View, found: Floods) -> Blocked:

@@ -79,7 +79,8 @@ def name(text: str) -> Span:
 @lru_cache(maxsize=256)  # findings of a kind give the same advice
 def prose(text: str) -> Spans:
     """A sentence as spans; a pair of backticks marks code."""
-    pieces = re.split(r"`([^`]+)`", visible(text.strip()))
+    shown = visible(text.strip())
+    pieces = re.split(r"`([^`]+)`", shown) if "`" in shown else [shown]
     spans = (Span(piece, is_code=bool(index % 2)) for index, piece in enumerate(pieces))
     return tuple(span for span in spans if span.text)
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.derive import grading
+from iodiag.derive import grading, weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import cite, say
 from iodiag.derive.merging import Merging, parts
@@ -62,11 +62,11 @@ def _within(first: float, second: float, per_cent: float) -> bool:
 def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     """How the disk merges, so that nobody takes its few requests for little work."""
     both = [Merging(series.samples, direction) for direction in ("read", "write")]
-    most = max(both, key=lambda one: np.nan_to_num(one.merges))
+    most = max(both, key=lambda one: weighted.or_zero(one.merges))
     if np.isnan(most.merges):
         reason = "the source does not count merges; iostat -x does"
         return Outcome(RULE.id, "not_applicable", (series.name,), reason, ("disk.write_merges_per_s",))
-    if 100 * np.nan_to_num(most.share) < limits.least_drop:
+    if 100 * weighted.or_zero(most.share) < limits.least_drop:
         return Outcome(RULE.id, "clear", (series.name,), "hardly anything merges, and nothing changed")
     values: Values = {
         "share": 100 * most.share,

@@ -90,12 +90,12 @@ def _contrasts(view: View, found: dict[str, Samples], limits: Limits) -> Iterato
             continue
         parts = _parts(view, family, later)
         first_key = {"disk": "device", "cpu": "cpu"}.get(family)
-        for number in range(len(found[family])):
-            rows = found[family][number : number + 1]
-            item = str(rows[first_key][0]) if first_key else ""
-            same = parts.get((str(rows["source"][0]), item))
+        first = found[family]
+        for number in range(len(first)):
+            item = str(first[first_key][number]) if first_key else ""
+            same = parts.get((str(first["source"][number]), item))
             if same is not None and len(same) >= limits.samples:
-                yield from _of_columns(family, item, rows, same)
+                yield from _of_columns(family, item, first, number, same)
 
 
 def _parts(view: View, family: str, later: Samples) -> dict[tuple[str, str], Samples]:
@@ -118,9 +118,9 @@ def _by(samples: Samples, key: str | None) -> Iterator[tuple[str, Samples]]:
         yield name, samples if len(names) == 1 else samples[number == place]
 
 
-def _of_columns(family: str, item: str, rows: Samples, later: Samples) -> Iterator[Contrast]:
+def _of_columns(family: str, item: str, first: Samples, number: int, later: Samples) -> Iterator[Contrast]:
     for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
-        value = float(weighted.values(rows, entry.name)[0])
+        value = float(first.floats(entry.name)[number])
         if not value > 0:
             continue
         others = weighted.values(later, entry.name)
@@ -129,6 +129,7 @@ def _of_columns(family: str, item: str, rows: Samples, later: Samples) -> Iterat
         if least <= value <= most or not near > 0:
             continue
         factor = max(value / near, near / value)
+        rows = first[number : number + 1]
         yield Contrast(factor, family, entry.name, item, rows, value, least, most, len(later))
 
 

@@ -62,7 +62,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Samples | None:
     at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
     mask = (at_once >= limits.flood) | (at_once >= limits.queue)
     mask &= (weighted.values(frame, "util") <= limits.most_util / 100) & ~(length <= limits.shortest)
-    mask &= weighted.values(frame, "is_util_trusted") > 0
+    mask &= frame["is_util_trusted"]
     if not mask.any():
         return None
     mask &= (at_once >= limits.flood) | (_inflation(series, frame, mask) >= limits.inflation)
@@ -132,10 +132,13 @@ def _numbers(name: str, rows: Samples) -> dict[str, float | str]:
 def _is_long(series: DeviceSeries, limits: Limits) -> bool:
     """Whether some sample of a minute and more has enough load for a rule to judge its latency."""
     frame = series.loaded
+    is_long = weighted.values(frame, "interval_s") >= limits.longest
+    if not is_long.any():
+        return False
     is_judged = (weighted.values(frame, "util") >= limits.judged_util / 100) | (
         weighted.values(frame, "depth") >= 1
     )
-    return bool((is_judged & (weighted.values(frame, "interval_s") >= limits.longest)).any())
+    return bool((is_judged & is_long).any())
 
 
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:

@@ -61,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
     """The ratios that a tenth of the used samples stay below and above, with the samples beyond them."""
     rows = pair.rows
-    lengths = np.maximum(np.nan_to_num(weighted.values(rows, "interval_s"), nan=1.0), 1.0)
+    lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
     counted = weighted.values(rows, "upper_ios_per_s") + weighted.values(rows, "lower_ios_per_s")
     moved = [
         weighted.values(rows, f"{layer}_read_kb_per_s") + weighted.values(rows, f"{layer}_write_kb_per_s")

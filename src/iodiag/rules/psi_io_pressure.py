@@ -108,7 +108,7 @@ def _devices(view: View, rows: Samples) -> Iterator[Evidence]:
     if disk is None or "depth" not in disk:
         return
     depths = {name: weighted.mean(part, "depth") for name, part in by_device(disk)}
-    deepest = max(depths, key=lambda name: np.nan_to_num(depths[name]))
+    deepest = max(depths, key=lambda name: weighted.or_zero(depths[name]))
     if depths[deepest] < 0.1:
         text = "no device had more than {depth} requests in flight: NFS, a limit above them, or a stuck one"
         yield cite(disk, text, {"depth": depths[deepest]}, weighs="context", worst="depth")

@@ -98,7 +98,7 @@ def _values(array: Array, rows: Samples, paid: Account, limits: Limits) -> Value
     rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
     moved = paid.legs_read_kb if len(rates) == len(reads) else paid.legs_read_kb + paid.legs_write_kb
-    lengths = np.maximum(np.nan_to_num(weighted.values(rows, "interval_s"), nan=1.0), 1.0)
+    lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
     return {
         "device": array.name,
         "layout": array.layout,
@@ -107,9 +107,9 @@ def _values(array: Array, rows: Samples, paid: Account, limits: Limits) -> Value
         "least": min(reads),
         "most": max(reads),
         "apart": 100 * float(np.median(spread(array)[rows["place"]])),
-        "asked": float(np.nan_to_num(paid.read_kb)),
-        "asked_share": 100 * float(np.nan_to_num(paid.read_kb)) / paid.legs_read_kb,
-        "written": float(np.nan_to_num(paid.write_kb)),
+        "asked": weighted.or_zero(paid.read_kb),
+        "asked_share": 100 * weighted.or_zero(paid.read_kb) / paid.legs_read_kb,
+        "written": weighted.or_zero(paid.write_kb),
         "size": quotient(moved, ios),
         "unit": limits.resync_size,
         "requests": ios * float(lengths.sum()),

@@ -53,8 +53,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Samples | None:
     """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
     samples = series.samples
     util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
-    wait, length = weighted.values(samples, "await_ms"), weighted.values(samples, "interval_s")
-    outlives = wait > 100 * np.nan_to_num(length, nan=1.0)
+    outlives = weighted.values(samples, "await_ms") > 100 * weighted.seconds_or_one(samples)
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
     inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
     inflated &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)

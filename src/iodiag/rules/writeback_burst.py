@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from iodiag.derive import weighted
 from iodiag.derive.episodes import is_sustained
 from iodiag.derive.evidence import Weighs, cite, say
@@ -57,7 +55,7 @@ def _harms(found: Floods, limits: Limits) -> bool:
 
 def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     reads_wait, tasks = found.read_harm >= limits.read_harm, blocked_by(view, found)
-    tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * np.nan_to_num(tasks.outside)
+    tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * weighted.or_zero(tasks.outside)
     points = 1 + reads_wait + (found.period_s > 0) + 2 * tasks_wait
     sure = confidence(points)
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
