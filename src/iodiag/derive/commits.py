@@ -331,10 +331,16 @@ def _occupancies(samples: Samples) -> npt.NDArray[np.float64]:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(samples):
         rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
-        return np.asarray(np.where(rate > 0, rate * wait / 1000, np.where(np.isnan(rate), np.nan, 0.0)))
+        return _in_flight(rate, wait)
     ios, wait = weighted.values(samples, "ios_per_s"), weighted.values(samples, "await_ms")
-    known = np.where(ios > 0, ios * (wait + 0.005) / 1000, np.where(np.isnan(ios), np.nan, 0.0))
-    return np.asarray(weighted.values(samples, "depth") - 0.005 - known)
+    return np.asarray(weighted.values(samples, "depth") - 0.005 - _in_flight(ios, wait + 0.005))
+
+
+def _in_flight(rate: npt.NDArray[np.float64], wait_ms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Requests in flight by Little's law: none where there are none, however long they would take."""
+    found = rate * wait_ms / 1000
+    np.putmask(found, rate <= 0, 0.0)
+    return found
 
 
 def _occupancy(series: DeviceSeries) -> float:

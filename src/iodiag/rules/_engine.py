@@ -34,8 +34,9 @@ def run(
         outcomes += others
     relatives = _relatives(view)
     kept = _precedence.order(findings, relatives)
+    shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
-        if not any(k.rule == finding.rule and k.devices == finding.devices for k in kept):
+        if (finding.rule, finding.devices) not in shown:
             winner = next((k.rule for k in kept if finding.rule in k.supersedes), "another finding")
             outcomes.append(
                 Outcome(
@@ -134,7 +135,7 @@ def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tup
         if not item.quotes and item.lines and item.source in sources:
             item = _with_telling(item, sources[item.source])
         quotes = tuple(
-            replace(q, text=sources[q.source].quote(q.line))
+            Quote(q.source, q.line, sources[q.source].quote(q.line))
             for q in item.quotes
             if q.source in sources and sources[q.source].pos_unit == "line"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from iodiag.derive.headline import SYMPTOMS
@@ -71,22 +71,55 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
     No symptom outranks its cause: what the kernel measured of the harm is the cause's severity.
     """
     found = list(findings)
+    by_rule = _by_rule(found)
     kept: list[Finding] = []
     gone: list[Finding] = []
     for finding in found:
-        (gone if any(_replaces(other, finding) for other in found) else kept).append(finding)
+        winners = _of(by_rule, _REPLACED_BY.get(finding.rule, ()))
+        (gone if any(_replaces(other, finding) for other in winners) else kept).append(finding)
+    left, lost = _by_rule(kept), _by_rule(gone)
     result = []
     for finding in kept:
-        replaced = [f.rule for f in gone if _replaces(finding, f)]
-        causes = [cause for cause in kept if _explains(cause, finding, relatives)]
+        losers = _of(lost, REPLACES.get(finding.rule, ()))
+        replaced = [f.rule for f in losers if _replaces(finding, f)]
+        likely = HARMS_TASKS if finding.rule in SYMPTOMS else _EXPLAINED_BY.get(finding.rule, ())
+        causes = [cause for cause in _of(left, likely) if _explains(cause, finding, relatives)]
         cause = max(causes, key=_weight).rule if causes else None
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
         result.append(replace(finding, supersedes=supersedes, explained_by=cause))
     return [_with_harm(finding, result) for finding in result]
 
 
+def _by_rule(findings: Iterable[Finding]) -> dict[str, list[tuple[int, Finding]]]:
+    """Findings by rule, each with its place: most pairs of rules have nothing to do with each other."""
+    result: dict[str, list[tuple[int, Finding]]] = {}
+    for placed in enumerate(findings):
+        result.setdefault(placed[1].rule, []).append(placed)
+    return result
+
+
+def _of(by_rule: Mapping[str, list[tuple[int, Finding]]], rules: Iterable[str]) -> list[Finding]:
+    """The findings of some rules, in the order of all."""
+    placed = [one for rule in rules for one in by_rule.get(rule, ())]
+    return [finding for _, finding in sorted(placed, key=lambda one: one[0])]
+
+
+def _inverted(table: dict[str, tuple[str, ...]]) -> dict[str, list[str]]:
+    """By what each rule is replaced, or explained."""
+    result: dict[str, list[str]] = {}
+    for winner, losers in table.items():
+        for loser in losers:
+            result.setdefault(loser, []).append(winner)
+    return result
+
+
+_REPLACED_BY, _EXPLAINED_BY = _inverted(REPLACES), _inverted(EXPLAINS)
+
+
 def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
     """A cause as grave as the harm that the kernel measured below it, with the line that says so."""
+    if _weight(cause)[0] < _REAL or cause.confidence == "low":
+        return cause
     found = [f for f in findings if f.host == cause.host]
     harm = [f for f in found if f.rule in SYMPTOMS]
     if not harm:
@@ -97,16 +130,16 @@ def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
         below |= effects
     harm = [f for f in harm if f.rule in below - {cause.rule}]
     worst = max(harm, key=_weight, default=cause)
-    if _weight(worst)[0] <= _weight(cause)[0] or _weight(cause)[0] < _REAL or cause.confidence == "low":
+    if _weight(worst)[0] <= _weight(cause)[0]:
         return cause
     told = tuple(replace(item, weighs="context") for item in worst.evidence[:1])
     return replace(cause, severity=worst.severity, evidence=(*cause.evidence, *told))
 
 
 def _replaces(winner: Finding, loser: Finding) -> bool:
+    """Whether a finding of a rule that may replace another's does so."""
     return (
-        loser.rule in REPLACES.get(winner.rule, ())
-        and winner.host == loser.host
+        winner.host == loser.host
         and (not winner.devices or bool(set(winner.devices) & set(loser.devices)))
         and winner.confidence != "low"
     )
@@ -117,13 +150,14 @@ def _weight(finding: Finding) -> tuple[int, int]:
 
 
 def _explains(cause: Finding, effect: Finding, relatives: dict[str, frozenset[str]]) -> bool:
+    """Whether a finding of a rule that may explain another's does so."""
+    if cause.host != effect.host:
+        return False
     if effect.rule in SYMPTOMS:
         is_sure = cause.confidence != "low" and cause.severity != "info"
         # an inefficiency that nobody pays for does not stop the host's tasks
         is_grave = _weight(cause)[0] >= min(_weight(effect)[0], _REAL)
-        return cause.rule in HARMS_TASKS and is_sure and is_grave and cause.host == effect.host
-    if effect.rule not in EXPLAINS.get(cause.rule, ()) or cause.host != effect.host:
-        return False
+        return is_sure and is_grave
     near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
     shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
     return shares and (cause.confidence != "low" or effect.confidence == "low")
