@@ -126,7 +126,7 @@ def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list
     by_level = _by_level(samples)
     kept = keep.take(by_level.places)
     full = np.diff(by_level.edges)
-    sizes = np.diff(np.append(0, np.cumsum(kept))[by_level.edges])
+    sizes = np.array([np.count_nonzero(kept[begin:end]) for begin, end in pairwise(by_level.edges.tolist())])
     is_cut = sizes < full
     # those that lose no sample are made already
     kept &= np.repeat(is_cut, full)
@@ -169,10 +169,12 @@ def _prepared(samples: Samples) -> Samples:
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
     # a little above the depth is timer skew: then exactly one request was in flight; far above it
     # util was sampled by ticks and tells nothing
-    is_near = np.minimum(util, 1) <= depth * (1.1 + slack)
-    busy = np.where(is_near, np.minimum(np.minimum(util, 1), np.maximum(depth, HALF_DIGIT)), np.nan)
-    kept = np.asarray((busy >= 0.05) & (ios > 0) & ~samples["is_idle"] & (latency > 0))
-    at_once = depth / np.where(busy > 0, busy, np.nan)
+    util = np.minimum(util, 1)
+    is_near = util <= depth * (1.1 + slack)
+    busy = np.minimum(util, np.maximum(depth, HALF_DIGIT))
+    kept = np.asarray(is_near & (busy >= 0.05) & (ios > 0) & ~samples["is_idle"] & (latency > 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_once = depth / busy
     prepared = samples.with_columns(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
     return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
 
@@ -202,8 +204,8 @@ def _kinds(samples: Samples) -> Floats:
     # half of the square root of two and more is nearer to the next power of two
     fraction, octave = np.frexp(np.maximum(size, 0.25))
     octave -= fraction < math.sqrt(0.5)
-    # as good as all and next to none have tenths of their own
-    tenth = np.clip(np.round(share * 10), 1, 9) + (share >= 0.95) - (share <= 0.05)
+    # as good as all (95 % and more) and next to none have tenths of their own: 10 and 0
+    tenth = np.clip(np.round(share * 10), 0, 10)
     if is_unknown.any():
         # shares of bytes are no shares of requests: they form kinds of their own
         tenth += 11 * (is_unknown & (tenth > 0) & (tenth < 10))

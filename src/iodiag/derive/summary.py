@@ -106,8 +106,10 @@ def _places(samples: Samples) -> npt.NDArray[np.intp]:
     for lead in leads:
         values = samples.floats(lead)
         is_unknown = np.isnan(values)
+        known = values.copy() if is_unknown.any() else values
         for extreme, instead in ((np.argmin, np.inf), (np.argmax, -np.inf)):
-            known = np.where(is_unknown, instead, values) if is_unknown.any() else values
+            if known is not values:
+                np.putmask(known, is_unknown, instead)
             is_kept[_each(known, width, extreme)] = True
     return np.flatnonzero(is_kept)
 
