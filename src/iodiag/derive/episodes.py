@@ -51,7 +51,12 @@ def longest(rows: Table, mask: Mask, gap: int = 1) -> Table | None:
 
 def longest_stretch(rows: Rows, mask: Mask, gap: int = 1) -> slice | None:
     """The places of the longest window in which `mask` holds, or None."""
-    found = _bridged(rows, mask, gap)
+    return longest_among(rows, np.flatnonzero(mask), gap)
+
+
+def longest_among(rows: Rows, holds: Places, gap: int = 1) -> slice | None:
+    """The same by the places of the samples in which a condition holds."""
+    found = _bridged(rows, holds, gap)
     if found is None:
         return None
     sizes = np.where(found.is_dense, found.lasts - found.firsts + 1, 1)
@@ -78,9 +83,8 @@ class _Bridged(NamedTuple):
         return result
 
 
-def _bridged(rows: Rows, mask: Mask, gap: int) -> _Bridged | None:
+def _bridged(rows: Rows, holds: Places, gap: int) -> _Bridged | None:
     """The runs of true samples within one stream; None without any."""
-    holds = np.flatnonzero(mask)
     if not len(holds):
         return None
     is_cut = np.diff(holds) > gap + 1
@@ -93,7 +97,7 @@ def _bridged(rows: Rows, mask: Mask, gap: int) -> _Bridged | None:
 
 def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[Places, Places]:
     """Where the runs begin and end, in the order of the samples (of streams that follow each other)."""
-    found = _bridged(rows, mask, gap)
+    found = _bridged(rows, np.flatnonzero(mask), gap)
     if found is None:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
     is_dense = found.is_dense

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from iodiag.derive import caps, weighted
 from iodiag.derive.changepoints import split
-from iodiag.derive.episodes import DENSE, Mask, longest_stretch
+from iodiag.derive.episodes import DENSE, Mask, longest_among
 from iodiag.derive.evidence import cite
 from iodiag.derive.quantiles import median, percentiles
 from iodiag.derive.queueing import Level, level_of, levels
@@ -82,23 +82,23 @@ def plateau(
     rates = samples.floats(quantity)
     if while_busy:
         rates = rates / np.maximum(samples.floats("util"), 1e-9)
-    usable = demand & (rates > 0)
-    places = np.flatnonzero(usable)
+    places = np.flatnonzero(demand & (rates > 0))
     if len(places) < DENSE * least:
         return None
-    is_on_it = usable & (np.abs(rates / densest(rates.take(places), width) - 1) <= width)
-    if np.count_nonzero(is_on_it) < DENSE * least:
+    moved = rates.take(places)
+    on_it = places[np.abs(moved / densest(moved, width) - 1) <= width]
+    if len(on_it) < DENSE * least:
         return None
     # a wider band may bridge a sample far outside it: then what lies between such samples counts
     for gap in (1, 0):
-        window = longest_stretch(samples, is_on_it, gap)
+        window = longest_among(samples, on_it, gap)
         if window is None or window.stop - window.start < least:
             return None
-        on_it = rates[window]
-        middle = float(on_it.mean())
-        variation = float(np.square(on_it - middle).mean()) ** 0.5 / middle
+        within = rates[window]
+        middle = float(within.mean())
+        variation = float(np.square(within - middle).mean()) ** 0.5 / middle
         if variation <= width:
-            rate = median(on_it)
+            rate = median(within)
             cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
             return Plateau(samples[window], quantity, rate, variation, cap, round_rate)
     return None
