@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Column]
 
-STRETCH = 1 << 15
+STRETCH = 1 << 16
 """Samples whose derived columns are computed at a time: as many as stay in a processor's cache."""
 
 ANOMALIES = (
@@ -33,7 +33,6 @@ ANOMALIES = (
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
-_ABSURD_BITS = np.float64(_ABSURD).view(np.uint64)
 _PLACES = ("line", "segment", "report", "stream", "interval_s")
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
@@ -250,8 +249,8 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
         if not _is_counted(name, column):
             continue
         column = column[:1] if is_repeated(column) else column
-        # the bits of numbers that are not negative rise with them; unknown and negative ones are beyond all
-        if column.dtype == np.float64 and column.view(np.uint64).max() <= _ABSURD_BITS:
+        # both are unknown where any value is
+        if column.max() <= _ABSURD and column.min() >= 0:
             continue
         # of nearly all other columns the extremes tell, whose unknown values do not count
         if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
