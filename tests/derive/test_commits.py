@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iodiag.derive.commits import _in_flight
 from rules.conftest import analyzed
 from writers.captures import iostat, sar_d
 
@@ -72,3 +74,8 @@ def test_more_samples_of_the_same_never_weaken_it(wait, occupancy):
     levels = ["low", "medium", "high"]
     found = [of(analyzed(iostat([{"sda": row(wait, occupancy)}] * n, FREE), rules=[RULE])) for n in (16, 40)]
     assert levels.index(found[0].confidence) <= levels.index(found[1].confidence)
+
+
+def test_where_nothing_is_asked_nothing_is_in_flight():
+    rates, waits = np.array([100.0, 0.0, 0.0, np.nan]), np.array([10.0, 7.0, np.nan, 1.0])
+    assert _in_flight(rates, waits).tolist() == pytest.approx([1.0, 0.0, 0.0, np.nan], nan_ok=True)

@@ -121,3 +121,15 @@ def test_rows_turned_by_device_are_those_that_are_fetched(monkeypatch):
 def test_the_number_of_an_input_is_no_rate():
     many = Samples.of_columns({"stream": np.array([2_000_000_000]), "ios_per_s": np.array([1.0])}, 1)
     assert anomalies(many).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("kb", "reason"),
+    [(5.0, 0), (1.1e9, 1), (-0.5, 1), (np.nan, 0)],
+)
+def test_what_no_device_does_is_seen_beside_what_is_known_and_unknown(kb, reason):
+    for other in (1.0, np.nan):
+        rows = Samples.of_columns(
+            {"ios_per_s": np.ones(3), "await_ms": np.ones(3), "read_kb_per_s": np.array([1.0, kb, other])}, 3
+        )
+        assert anomalies(rows).tolist() == [0, reason, 0]

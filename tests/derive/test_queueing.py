@@ -25,6 +25,7 @@ from iodiag.derive.queueing import (
     levels,
     levels_where,
     overlapped,
+    prepared,
 )
 from iodiag.derive.saturation import THRESHOLDS, classify
 from iodiag.derive.stalls import bridged
@@ -373,3 +374,9 @@ def test_the_tenth_of_the_requests_is_reached_by_the_first_of_like_samples(loads
     order = np.argsort(cost, kind="stable")
     done = np.cumsum(requests[order])
     assert _tenth(cost, requests) == order[int(np.argmax(done >= 0.1 * done[-1]))]
+
+
+def test_samples_that_do_not_say_what_they_moved_are_of_no_kind():
+    told = series_of(ladder(ONE_THREAD, FOUR_THREADS))
+    unknown = told.samples.with_columns(size_kb=np.array([np.nan, told.samples["size_kb"][1]]))
+    assert prepared(dataclasses.replace(told, samples=unknown, memo={}))["sample"].tolist() == [1]

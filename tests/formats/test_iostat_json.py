@@ -238,6 +238,12 @@ def test_rates_on_the_grid_of_a_second_contradict():
     assert since_boot(busy(250, 246, 149)) == [False] * 3
 
 
+@pytest.mark.parametrize(("interval", "is_first"), [("5", False), ("7", True), ("", True)])
+def test_a_lone_report_on_the_grid_of_the_stated_interval_is_not_since_boot(interval, is_first):
+    row = (X3 % "sda").replace("100.00", "100.20").replace("50.00", "50.40")
+    assert since_boot(f"$ iostat -x -o JSON {interval}\n" + document(report(row))) == [is_first]
+
+
 def test_decimal_commas():
     row = (X6 % "sda").replace(".", ",")
     frame = tables(document(report(row)))["disk"]

@@ -154,9 +154,10 @@ def _by_capture(
     of = rows[0]["stream"]
     streams = np.unique(of)
     for stream in streams if len(streams) > 1 else ():
-        own = ratios[:, of == stream]
+        is_own = of == stream
+        own = ratios[:, is_own]
         slow = int(np.argmax(np.median(own, axis=1)))
-        yield _comparison(peers, slow, [one[one["stream"] == stream] for one in rows], own, columns)
+        yield _comparison(peers, slow, [one[is_own] for one in rows], own, columns)
 
 
 def _comparison(

@@ -43,24 +43,21 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
     """Groups of two and more devices with samples in the same streams that move equally much both ways."""
     streams: dict[tuple[int, ...], list[DeviceSeries]] = {}
     for series in devices:
-        if len(series.loaded) or mean_rate(series, "kb_per_s") >= IDLE_KB_PER_S:
+        if len(series.loaded) or weighted.mean(series.samples, "kb_per_s") >= IDLE_KB_PER_S:
             numbers = series.samples["stream"]
             # one after the other: each begins where the number changes
             firsts = np.append(numbers[:1], numbers[1:][numbers[1:] != numbers[:-1]])
             streams.setdefault(tuple(np.unique(firsts).tolist()), []).append(series)
     groups = []
     for together in streams.values():
-        busiest = sorted(together, key=lambda s: -weighted.or_zero(mean_rate(s, "kb_per_s")))
+        busiest = sorted(together, key=lambda s: -weighted.or_zero(weighted.mean(s.samples, "kb_per_s")))
         busiest = without_parts(busiest[:MOST_DEVICES])
-        rates = np.array([[mean_rate(s, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest])
+        rates = np.array(
+            [[weighted.mean(s.samples, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest]
+        )
         for places in clusters(rates.reshape(-1, 2), gap):
             groups.append(tuple(busiest[place] for place in sorted(places)))
     return groups
-
-
-def mean_rate(series: DeviceSeries, column: str) -> float:
-    """The mean of a rate over all samples of a device, which several rules ask for."""
-    return weighted.mean(series.samples, column)
 
 
 def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:

@@ -87,7 +87,8 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
         cause = max(causes, key=_weight).rule if causes else None
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
         result.append(replace(finding, supersedes=supersedes, explained_by=cause))
-    return [_with_harm(finding, result) for finding in result]
+    harmed = {f.host for f in result if f.rule in SYMPTOMS}
+    return [_with_harm(finding, result) if finding.host in harmed else finding for finding in result]
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[str, list[tuple[int, Finding]]]:
@@ -121,14 +122,11 @@ def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
     if _weight(cause)[0] < _REAL or cause.confidence == "low":
         return cause
     found = [f for f in findings if f.host == cause.host]
-    harm = [f for f in found if f.rule in SYMPTOMS]
-    if not harm:
-        return cause
     below, effects = {cause.rule}, {cause.rule}
     while effects:
         effects = {f.rule for f in found if f.explained_by in effects} - below
         below |= effects
-    harm = [f for f in harm if f.rule in below - {cause.rule}]
+    harm = [f for f in found if f.rule in SYMPTOMS and f.rule in below - {cause.rule}]
     worst = max(harm, key=_weight, default=cause)
     if _weight(worst)[0] <= _weight(cause)[0]:
         return cause
