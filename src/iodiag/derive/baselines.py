@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.derive.quantiles import middle, ordered
+from iodiag.derive.quantiles import median
 from iodiag.derive.requests import HALF_DIGIT, anomalies, enrich
-from iodiag.derive.weighted import values
+from iodiag.derive.weighted import or_zero, values
 from iodiag.model.samples import Samples
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ def days_of(devices: Iterable[Samples]) -> int:
 
 
 def _median(values: Floats) -> float:
-    known = ordered(values)
-    return middle(known) if len(known) else 0.0
+    return or_zero(median(values))
 
 
 def _of_direction(frame: pd.DataFrame, window: pd.DataFrame, direction: str) -> pd.DataFrame:

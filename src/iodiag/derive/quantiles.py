@@ -1,9 +1,15 @@
-"""Medians and percentiles of many numbers, as numpy's functions have them, by sorting.
+"""Medians and percentiles of many numbers, as numpy's functions have them, without sorting all of them.
 
-Sorting takes a third of the time of np.median: it uses the processor's vector instructions.
+The numbers are counted into bins, and only those of the bin that a rank falls into are looked at again. That
+takes about as long as sorting with AVX2, where numpy sorts fastest, and a quarter of the time on processors
+that are slow to write the lanes which AVX-512 chooses (Zen 4).
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -12,48 +18,83 @@ from iodiag.model.samples import is_repeated
 
 Floats = npt.NDArray[np.float64]
 
+FEW = 2048
+"""So many numbers are sorted about as fast as they are counted."""
 
-def ordered(data: Floats) -> Floats:
-    """The known numbers in rising order; one of them where they are one value in the memory of one."""
-    if is_repeated(data):
-        data = data[:1]
-    found = np.sort(data)
-    return found[: np.searchsorted(found, np.nan)] if len(found) and np.isnan(found[-1]) else found
+_BINS = 4096
 
 
 def median(data: Floats) -> float:
     """The median of the known numbers; NaN where none is known."""
-    return middle(ordered(data))
+    known, most = _known(data)
+    return _middle(_at(known, float(known.min()), most, _halves(len(known)))) if len(known) else math.nan
 
 
 def percentiles(data: Floats, *ranks: float) -> tuple[float, ...]:
     """Percentiles (0 to 100) of the known numbers, linear between neighbours; NaN where none is known."""
-    found = ordered(data)
-    return tuple(at_rank(found, rank) for rank in ranks)
+    known, most = _known(data)
+    if not len(known):
+        return (math.nan,) * len(ranks)
+    around = [_around(len(known), rank) for rank in ranks]
+    found = iter(_at(known, float(known.min()), most, [place for places, _ in around for place in places]))
+    return tuple(_between(next(found), next(found), share) for _, share in around)
 
 
 def extent(data: Floats) -> dict[str, float] | None:
     """Median, 95th percentile and maximum of the known numbers; None where none is known."""
-    found = ordered(data)
-    if not len(found):
+    known, most = _known(data)
+    if not len(known):
         return None
-    return {"median": middle(found), "p95": at_rank(found, 95), "max": float(found[-1])}
+    halves, (places, share) = _halves(len(known)), _around(len(known), 95)
+    *middle, below, above = _at(known, float(known.min()), most, [*halves, *places])
+    return {"median": _middle(middle), "p95": _between(below, above, share), "max": most}
 
 
-def middle(found: Floats) -> float:
-    """The median of numbers in rising order; NaN without any."""
-    half = len(found) // 2
-    if not len(found):
-        return float("nan")
-    return float(found[half] if len(found) % 2 else (found[half - 1] + found[half]) / 2)
+def _at(data: Floats, least: float, most: float, places: Sequence[int]) -> list[float]:
+    """The numbers that would stand at these places, themselves in rising order, if all were sorted."""
+    if least == most:
+        return [least] * len(places)
+    scale = (_BINS - 1) / (most - least)
+    if len(data) <= FEW or not 0 < scale < math.inf:
+        in_order = np.sort(data)
+        return [float(in_order[place]) for place in places]
+    scaled = data - least
+    scaled *= scale
+    bins = scaled.astype(np.uint16)
+    ends = np.bincount(bins).cumsum()
+    found: list[float] = []
+    for bin_, inside in groupby(places, lambda place: int(ends.searchsorted(place, side="right"))):
+        part = data[bins == bin_]
+        first = int(ends[bin_]) - len(part)
+        found += _at(part, float(part.min()), float(part.max()), [place - first for place in inside])
+    return found
 
 
-def at_rank(found: Floats, rank: float) -> float:
-    """A percentile of numbers in rising order; NaN without any."""
-    if not len(found):
-        return float("nan")
-    place = rank / 100 * (len(found) - 1)
+def _known(data: Floats) -> tuple[Floats, float]:
+    """The known numbers, and the greatest; one of them where they are one value in the memory of one."""
+    if is_repeated(data):
+        data = data[:1]
+    most = float(data.max()) if len(data) else math.nan
+    if math.isnan(most) and len(data):
+        return _known(data[~np.isnan(data)])
+    return data, most
+
+
+def _halves(count: int) -> list[int]:
+    """The places around the middle of so many numbers: one or two."""
+    return list(range((count - 1) // 2, count // 2 + 1))
+
+
+def _middle(found: Sequence[float]) -> float:
+    return sum(found) / len(found)
+
+
+def _around(count: int, rank: float) -> tuple[tuple[int, int], float]:
+    """The places below and above a percentile of so many numbers, and how far it lies between them."""
+    place = rank / 100 * (count - 1)
     low = int(place)
-    below, above = float(found[low]), float(found[min(low + 1, len(found) - 1)])
-    share = place - low
+    return (low, min(low + 1, count - 1)), place - low
+
+
+def _between(below: float, above: float, share: float) -> float:
     return below + (above - below) * share if share < 0.5 else above - (above - below) * (1 - share)
