@@ -54,7 +54,10 @@ def test_a_round_number_is_near_what_it_rounds(value):
     assert found is None or abs(value / found - 1) <= caps.ROUND
 
 
-@given(st.lists(st.floats(1, 1e5), min_size=1, max_size=60), st.floats(0.005, 0.1))
+RATES = st.floats(1, 1e5) | st.sampled_from([64.0, 100.0, 100.05, 102.4, 128.0])
+
+
+@given(st.lists(RATES, min_size=1, max_size=60), st.floats(0.005, 0.1))
 def test_the_densest_band_holds_most(rates, width):
     data = np.array(rates)
     inside = (np.abs(data / densest(data, width) - 1) <= width * (1 + 1e-9)).sum()

@@ -131,21 +131,32 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
 
 def densest(rates: Floats, width: float) -> float:
     """The middle of the band of ± `width` that holds most of some positive rates."""
-    ordered = np.sort(rates)
-    firsts = np.arange(0, len(ordered), _APART)
-    reach = np.searchsorted(ordered, ordered[firsts] * (1 + width) / (1 - width), side="right")
-    # a band that begins between two of these reaches no further than one from the later does
-    most = np.append(reach[1:], len(ordered)) - firsts
-    may_be_most = firsts[most >= (reach - firsts).max()]
-    begins = (may_be_most[:, None] + np.arange(_APART)).ravel()
-    begins = begins[begins < len(ordered)]
-    ends = np.searchsorted(ordered, ordered[begins] * (1 + width) / (1 - width), side="right")
-    best = int(np.argmax(ends - begins))
-    return float((ordered[begins[best]] + ordered[ends[best] - 1]) / 2)
+    bins = _bins(rates)
+    first = int(bins.min())
+    bins -= first
+    before = np.append(0, np.bincount(bins).cumsum())
+    edges = (np.arange(first, first + len(before)) << _WITHIN_BIN).view(np.float64)
+    # the bin in which a band ends that begins at an edge
+    last = np.minimum(_bins(edges * (1 + width) / (1 - width)) - first, len(before) - 2)
+    at_least = before[last[:-1]] - before[:-1]
+    at_most = before[last[1:] + 1] - before[:-1]
+    # only there may the densest band begin and end, so that no other rates need be put in order
+    low, high = np.flatnonzero(at_most >= at_least.max())[[0, -1]].tolist()
+    begins = np.sort(rates[(bins >= low) & (bins <= high)])
+    ends = np.sort(rates[(bins >= last[low]) & (bins <= last[high + 1])])
+    reach = np.searchsorted(ends, begins * (1 + width) / (1 - width), side="right")
+    best = int(np.argmax(reach - np.arange(len(begins))))
+    end = ends[reach[best] - 1] if reach[best] else rates[bins < last[low]].max()
+    return float((begins[best] + end) / 2)
 
 
-_APART = 32
-"""Of so many places where a band may begin one is tried at first."""
+def _bins(rates: Floats) -> npt.NDArray[np.int64]:
+    """Numbers that rise with positive rates, 1,024 to an octave: the leading bits of a rate."""
+    return rates.view(np.int64) >> _WITHIN_BIN
+
+
+_WITHIN_BIN = 42
+"""The bits of a rate that do not count for its bin."""
 
 
 def spread(rows: Samples, column: str) -> float:

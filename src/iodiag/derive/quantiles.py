@@ -27,7 +27,7 @@ _BINS = 4096
 def median(data: Floats) -> float:
     """The median of the known numbers; NaN where none is known."""
     known, most = _known(data)
-    return _middle(_at(known, float(known.min()), most, _halves(len(known)))) if len(known) else math.nan
+    return _middle(_at(known, most, _halves(len(known)))) if len(known) else math.nan
 
 
 def percentiles(data: Floats, *ranks: float) -> tuple[float, ...]:
@@ -36,7 +36,7 @@ def percentiles(data: Floats, *ranks: float) -> tuple[float, ...]:
     if not len(known):
         return (math.nan,) * len(ranks)
     around = [_around(len(known), rank) for rank in ranks]
-    found = iter(_at(known, float(known.min()), most, [place for places, _ in around for place in places]))
+    found = iter(_at(known, most, [place for places, _ in around for place in places]))
     return tuple(_between(next(found), next(found), share) for _, share in around)
 
 
@@ -46,18 +46,20 @@ def extent(data: Floats) -> dict[str, float] | None:
     if not len(known):
         return None
     halves, (places, share) = _halves(len(known)), _around(len(known), 95)
-    *middle, below, above = _at(known, float(known.min()), most, [*halves, *places])
+    *middle, below, above = _at(known, most, [*halves, *places])
     return {"median": _middle(middle), "p95": _between(below, above, share), "max": most}
 
 
-def _at(data: Floats, least: float, most: float, places: Sequence[int]) -> list[float]:
+def _at(data: Floats, most: float, places: Sequence[int]) -> list[float]:
     """The numbers that would stand at these places, themselves in rising order, if all were sorted."""
+    if len(data) <= FEW:
+        return np.sort(data).take(places).tolist()
+    least = float(data.min())
     if least == most:
         return [least] * len(places)
     scale = (_BINS - 1) / (most - least)
-    if len(data) <= FEW or not 0 < scale < math.inf:
-        in_order = np.sort(data)
-        return [float(in_order[place]) for place in places]
+    if not 0 < scale < math.inf:
+        return np.sort(data).take(places).tolist()
     scaled = data - least
     scaled *= scale
     bins = scaled.astype(np.uint16)
@@ -66,7 +68,7 @@ def _at(data: Floats, least: float, most: float, places: Sequence[int]) -> list[
     for bin_, inside in groupby(places, lambda place: int(ends.searchsorted(place, side="right"))):
         part = data[bins == bin_]
         first = int(ends[bin_]) - len(part)
-        found += _at(part, float(part.min()), float(part.max()), [place - first for place in inside])
+        found += _at(part, float(part.max()), [place - first for place in inside])
     return found
 
 

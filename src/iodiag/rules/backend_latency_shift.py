@@ -27,7 +27,7 @@ from iodiag.derive.evidence import cite, say
 from iodiag.derive.grading import when
 from iodiag.derive.host import cpu_shares
 from iodiag.derive.quantiles import median
-from iodiag.derive.queueing import Level, level_of, levels, places_of, prepared
+from iodiag.derive.queueing import Level, level_of, levels, prepared
 from iodiag.derive.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -58,9 +58,9 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     frame = prepared(series)
     if not len(frame):
         return None
-    kinds = {kind[0].kind: places_of(kind) for kind in levels(series)}
-    commonest = max(kinds, key=lambda kind: (len(kinds[kind]), -kind))
-    rows = frame[np.sort(kinds[commonest])]
+    counts = {kind[0].kind: sum(len(level.places) for level in kind) for kind in levels(series)}
+    commonest = max(counts, key=lambda kind: (counts[kind], -kind))
+    rows = frame[frame.floats("kind") == commonest]
     length = median(weighted.lengths(rows))
     least = max(int(limits.samples), math.ceil(limits.seconds / length))
     if len(rows) < 2 * least:
