@@ -113,6 +113,21 @@ def prepared_of(kinds, depths, rates, keep):
     return series, samples, np.array(keep, dtype=np.bool_)
 
 
+def levels_by_sorting(depths):
+    """The depths of each level: cut at gaps, and between these into as few equal parts as may be."""
+    in_order = sorted(depths.tolist())
+    cuts = [n for n in range(1, len(in_order)) if in_order[n] > LEVEL_GAP * in_order[n - 1]]
+    found = []
+    for begin, end in pairwise([0, *cuts, len(in_order)]):
+        low, high = in_order[begin], in_order[end - 1]
+        parts = math.ceil(math.log2(high / low) - 1e-9)
+        edges = [low * (high / low) ** (part / parts) for part in range(1, parts)] + [high]
+        for edge in edges:
+            found.append([depth for depth in in_order[begin:end] if depth <= edge])
+            begin += len(found[-1])
+    return found
+
+
 LOAD = st.tuples(
     st.sampled_from([10.0, 105.0, 410.0]),
     # chains of neighbours, too, that only their length cuts
@@ -133,6 +148,8 @@ def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
     assert [one[0].kind for one in found] == list(dict.fromkeys(kind.tolist()))
     for own in found:
         assert len({level.kind for level in own}) == 1
+        expected = levels_by_sorting(depth[kind == own[0].kind])
+        assert [sorted(depth[level.places].tolist()) for level in own] == expected
         for low, high in pairwise(own):
             assert depth[low.places].max() < depth[high.places].min()
     for level in together:
@@ -145,6 +162,14 @@ def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
         assert level.rate == pytest.approx(math.fsum(rate) / len(rate))
         assert level.latency_ms == pytest.approx(math.fsum(rate * latency) / math.fsum(rate))
         assert level.size_kb == pytest.approx(4)
+
+
+@pytest.mark.parametrize("depth", np.linspace(1, 2, 33))
+@pytest.mark.parametrize(("apart", "count"), [(0.9999, 1), (1.0001, 2)])
+def test_a_gap_is_one_wherever_it_lies(depth, apart, count):
+    depths = [depth, depth * LEVEL_GAP * apart]
+    series, _, _ = prepared_of([10.0] * 2, depths, [100.0] * 2, [True] * 2)
+    assert [len(kind) for kind in levels(series)] == [count]
 
 
 @given(st.lists(LOAD, min_size=1, max_size=60))

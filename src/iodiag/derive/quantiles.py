@@ -53,13 +53,13 @@ def extent(data: Floats) -> dict[str, float] | None:
 def _at(data: Floats, most: float, places: Sequence[int]) -> list[float]:
     """The numbers that would stand at these places, themselves in rising order, if all were sorted."""
     if len(data) <= FEW:
-        return np.sort(data).take(places).tolist()
+        return _sorted_at(data, places)
     least = float(data.min())
     if least == most:
         return [least] * len(places)
     scale = (_BINS - 1) / (most - least)
     if not 0 < scale < math.inf:
-        return np.sort(data).take(places).tolist()
+        return _sorted_at(data, places)
     scaled = data - least
     scaled *= scale
     bins = scaled.astype(np.uint16)
@@ -69,6 +69,11 @@ def _at(data: Floats, most: float, places: Sequence[int]) -> list[float]:
         part = data[bins == bin_]
         first = int(ends[bin_]) - len(part)
         found += _at(part, float(part.max()), [place - first for place in inside])
+    return found
+
+
+def _sorted_at(data: Floats, places: Sequence[int]) -> list[float]:
+    found: list[float] = np.sort(data).take(places).tolist()
     return found
 
 

@@ -230,12 +230,11 @@ def _by_level(samples: Samples) -> _ByLevel:
         number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
         for places in _alike(samples.floats("kind").astype(np.int16)):
             depth = samples.floats("at_once").take(places)
-            own = np.full(len(places), count)
-            highest = _highest(np.sort(depth))
-            for bound in highest[:-1]:
+            own, bounds = np.full(len(places), count), _bounds(depth)
+            for bound in bounds:
                 own += depth > bound
             number[places] = own
-            kinds.append(range(count, count := count + len(highest)))
+            kinds.append(range(count, count := count + len(bounds) + 1))
         # numbers of one or two bytes are sorted several times as fast
         order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
         edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
@@ -253,18 +252,31 @@ def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
     return sorted((order[slice(*edge)] for edge in edges if len(order)), key=lambda part: int(part[0]))
 
 
-def _highest(depth: Floats) -> list[float]:
-    """The highest depth of each level that rising depths make: cut at gaps, then at most LEVEL_SPAN wide."""
-    cuts = np.flatnonzero(depth[1:] > LEVEL_GAP * depth[:-1]) + 1
-    ends = []
-    for begin, end in pairwise([0, *cuts.tolist(), len(depth)]):
-        low, high = float(depth[begin]), float(depth[end - 1])
-        pieces = math.ceil(math.log(high / low, LEVEL_SPAN) - 1e-9)
-        if pieces > 1:
-            edges = [low * (high / low) ** (piece / pieces) for piece in range(1, pieces)]
-            ends += (begin + np.searchsorted(depth[begin:end], edges, side="right")).tolist()
-        ends.append(end)
-    return [float(depth[end - 1]) for end in dict.fromkeys(ends)]
+def _bounds(depth: Floats) -> list[float]:
+    """Depths above which the next level begins: at gaps, and where one would be wider than LEVEL_SPAN."""
+    # the leading bits of positive numbers, 16 to an octave
+    bins = depth.view(np.int64) >> 48
+    first = bins.min()
+    bins -= first
+    taken = np.flatnonzero(np.bincount(bins))
+    bounds: list[float] = []
+    low = float(depth.min())
+    # numbers that are LEVEL_GAP apart are six bins apart, wherever in an octave they lie
+    for place in np.flatnonzero(np.diff(taken) >= 6).tolist():
+        below, above = float(depth[bins <= taken[place]].max()), float(depth[bins > taken[place]].min())
+        if above > LEVEL_GAP * below:
+            bounds += [*_within(low, below), below]
+            low = above
+    return [*bounds, *_within(low, float(depth.max()))]
+
+
+def _within(low: float, high: float) -> list[float]:
+    """Where depths without a gap, from low to high, are cut into levels of equal width, at most LEVEL_SPAN.
+
+    That width is at least the root of LEVEL_SPAN: a level without any depth would have been a gap.
+    """
+    pieces = math.ceil(math.log(high / low, LEVEL_SPAN) - 1e-9)
+    return [low * (high / low) ** (piece / pieces) for piece in range(1, pieces)]
 
 
 def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
@@ -374,13 +386,13 @@ def _tenth(cost: Floats, requests: Floats) -> int:
     if requests[cheapest].sum() < 1.01 * target:
         cheapest = np.arange(len(cost))
     order = cheapest[np.argsort(cost[cheapest])]
-    done = np.cumsum(requests[order])
-    reached = cost[order[int(np.searchsorted(done, target))]]
+    rising, done = cost[order], np.cumsum(requests[order])
+    reached = rising[int(done.searchsorted(target))]
     # those of equal cost count in their own order, which this sort does not keep
-    alike = np.flatnonzero(cost == reached)
-    first = int(np.count_nonzero(cost < reached))
+    first, end = (int(rising.searchsorted(reached, side)) for side in ("left", "right"))
+    alike = np.sort(order[first:end])
     done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
-    return int(alike[min(int(np.searchsorted(done_alike, target)), len(alike) - 1)])
+    return int(alike[min(int(done_alike.searchsorted(target)), len(alike) - 1)])
 
 
 _ONE_OF = 8
