@@ -16,15 +16,19 @@ NUMBERS = st.lists(
 )
 
 
-@pytest.fixture(params=[quantiles.FEW, 3], ids=["sorted", "counted"])
+MEASURED = quantiles.few
+
+
+@pytest.fixture(params=[99_999, 3], ids=["sorted", "counted"], autouse=True)
 def few(request, monkeypatch):
-    """Few numbers are sorted; all the same have to come out where three are many."""
-    monkeypatch.setattr(quantiles, "FEW", request.param)
+    """The same has to come out where all numbers are few, and where more than three are many."""
+    monkeypatch.setattr(quantiles, "_LEAST", request.param)
+    monkeypatch.setattr(quantiles, "few", lambda: request.param)
 
 
 @given(NUMBERS, st.integers(0, 3), st.sampled_from([0.0, 10.0, 50.0, 90.0, 95.0, 100.0]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_they_are_numpy_s_of_the_known_numbers(few, numbers, unknown, rank):
+def test_they_are_numpy_s_of_the_known_numbers(numbers, unknown, rank):
     data = np.array(numbers + [np.nan] * unknown)
     assert median(data) == np.nanmedian(data)
     assert percentiles(data, rank) == (np.nanpercentile(data, rank),)
@@ -65,3 +69,11 @@ def test_many_numbers_however_they_lie(numbers):
     assert found["median"] == middle
     assert in_order[places[1]] <= found["p95"] <= in_order[places[1] + 1]
     assert found["max"] == in_order[-1]
+
+
+@pytest.mark.parametrize(("sorting_s", "few"), [(1e-4, 2048), (2e-5, 32768)])
+def test_a_processor_that_sorts_slowly_counts(monkeypatch, sorting_s, few):
+    taken = iter([sorting_s, 1e-5])
+    monkeypatch.setattr(quantiles, "_least_s", lambda work: work() is None or next(taken))
+    monkeypatch.setattr(quantiles, "_LEAST", 2048)
+    assert MEASURED.__wrapped__() == few
