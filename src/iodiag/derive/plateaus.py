@@ -131,6 +131,21 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
 
 def densest(rates: Floats, width: float) -> float:
     """The middle of the band of ± `width` that holds most of some positive rates."""
+    begins, ends, least_end = (rates, rates, 0.0) if len(rates) <= FEW else _edges_of_densest(rates, width)
+    begins, ends = np.sort(begins), np.sort(ends)
+    reach = ends.searchsorted(begins * (1 + width) / (1 - width), side="right")
+    # all of these bands hold the rates below the least end
+    best = int((reach - np.arange(len(begins))).argmax())
+    end = ends[reach[best] - 1] if reach[best] else rates[rates < least_end].max()
+    return float((begins[best] + end) / 2)
+
+
+FEW = 1024
+"""So many rates are put in order as fast as the few are found that need be."""
+
+
+def _edges_of_densest(rates: Floats, width: float) -> tuple[Floats, Floats, float]:
+    """The rates among which the densest band begins; those among which it ends, and the least of these."""
     bins = _bins(rates)
     first = int(bins.min())
     bins -= first
@@ -140,14 +155,9 @@ def densest(rates: Floats, width: float) -> float:
     last = np.minimum(_bins(edges * (1 + width) / (1 - width)) - first, len(before) - 2)
     at_least = before[last[:-1]] - before[:-1]
     at_most = before[last[1:] + 1] - before[:-1]
-    # only there may the densest band begin and end, so that no other rates need be put in order
     low, high = np.flatnonzero(at_most >= at_least.max())[[0, -1]].tolist()
-    begins = np.sort(rates[(bins >= low) & (bins <= high)])
-    ends = np.sort(rates[(bins >= last[low]) & (bins <= last[high + 1])])
-    reach = np.searchsorted(ends, begins * (1 + width) / (1 - width), side="right")
-    best = int(np.argmax(reach - np.arange(len(begins))))
-    end = ends[reach[best] - 1] if reach[best] else rates[bins < last[low]].max()
-    return float((begins[best] + end) / 2)
+    ends = rates[(bins >= last[low]) & (bins <= last[high + 1])]
+    return rates[(bins >= low) & (bins <= high)], ends, float(edges[last[low]])
 
 
 def _bins(rates: Floats) -> npt.NDArray[np.int64]:
