@@ -250,11 +250,13 @@ def _disk(
     parts = dict(_parts(disk, is_sound, edges, names, order))
     in_order = np.empty(len(order), dtype=np.intp)
     in_order[order] = np.arange(len(order))
-    is_sound_in_order = is_sound[in_order]
-    bad = in_order[~is_sound_in_order]
+    good, bad = in_order, in_order[:0]
+    if not is_sound.all():
+        is_sound_in_order = is_sound[in_order]
+        good, bad = in_order[is_sound_in_order], in_order[~is_sound_in_order]
     left_out = disk[bad].only(name for name in disk.names if name != "sample")
     anomaly = Words.coded(reasons[bad], ANOMALIES)
-    return disk[in_order[is_sound_in_order]], parts, left_out.with_columns(anomaly=anomaly)
+    return disk[good], parts, left_out.with_columns(anomaly=anomaly)
 
 
 def _by_device(disk: Samples, codes: Places, devices: int, numbers: Sequence[str]) -> tuple[Samples, Places]:

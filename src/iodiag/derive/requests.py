@@ -33,6 +33,7 @@ ANOMALIES = (
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
+_ABSURD_BITS = np.float64(_ABSURD).view(np.uint64)
 _PLACES = ("line", "segment", "report", "stream", "interval_s")
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
@@ -249,8 +250,8 @@ def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
         if not _is_counted(name, column):
             continue
         column = column[:1] if is_repeated(column) else column
-        # both are unknown where any value is
-        if column.max() <= _ABSURD and column.min() >= 0:
+        # the bits of a negative or unknown number are those of a large one
+        if column.dtype == np.float64 and column.view(np.uint64).max() <= _ABSURD_BITS:
             continue
         # of nearly all other columns the extremes tell, whose unknown values do not count
         if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):

@@ -470,4 +470,7 @@ LABEL_COLUMNS: dict[str, tuple[str, ...]] = {
 
 def find(family: str, name: str) -> Column | None:
     """The registry's entry for a column of a table, or None where it has none."""
-    return next((column for column in FAMILIES.get(family, ()) if column.name == name), None)
+    return _BY_NAME.get((family, name))
+
+
+_BY_NAME = {(family, column.name): column for family, columns in FAMILIES.items() for column in columns}

@@ -50,7 +50,7 @@ def run(
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     kept.sort(key=_harm)
     kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
-    return kept, _merged([replace(o, host=o.host or view.host) for o in outcomes])
+    return kept, _merged(outcomes, view.host)
 
 
 def _harm(finding: Finding) -> tuple[bool, int, int]:
@@ -148,13 +148,13 @@ def _with_telling(item: Evidence, source: Source) -> Evidence:
     return replace(item, quotes=tuple(Quote(item.source, item.lines[n], "") for n in at))
 
 
-def _merged(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """One outcome per rule, status and reason, with all its devices."""
+def _merged(outcomes: Iterable[Outcome], host: str | None) -> list[Outcome]:
+    """One outcome per rule, status and reason, with all its devices; of this host unless it names another."""
     merged: dict[tuple[str, str, str, tuple[str, ...], str | None], list[str]] = {}
     for outcome in outcomes:
-        key = (outcome.rule, outcome.status, outcome.reason, outcome.missing, outcome.host)
+        key = (outcome.rule, outcome.status, outcome.reason, outcome.missing, outcome.host or host)
         merged.setdefault(key, []).extend(outcome.devices)
     return [
-        Outcome(rule, status, tuple(dict.fromkeys(devices)), reason, missing, host)  # type: ignore[arg-type]
-        for (rule, status, reason, missing, host), devices in merged.items()
+        Outcome(rule, status, tuple(dict.fromkeys(devices)), reason, missing, of)  # type: ignore[arg-type]
+        for (rule, status, reason, missing, of), devices in merged.items()
     ]
