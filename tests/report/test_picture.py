@@ -336,6 +336,9 @@ def test_the_ladder_is_drawn_where_a_finding_asks_for_it():
     [
         ({"unloaded": 7.83, "servers": 5.0}, (7.83, 5.0)),
         ({"unloaded": 7.83}, (7.83, None)),
+        ({"unloaded": 7.83, "servers": 5.0, "unloaded_basis": "measured"}, (7.83, 5.0)),
+        # under load, a request alone took less
+        ({"unloaded": 7.83, "servers": 5.0, "unloaded_basis": "least seen"}, (None, None)),
         ({"servers": 5.0}, (None, None)),
         ({"unloaded": "?", "servers": 5.0}, (None, None)),
         ({"unloaded": 0.0, "servers": 5.0}, (None, None)),

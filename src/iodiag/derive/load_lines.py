@@ -40,6 +40,7 @@ def numbers(series: DeviceSeries, load: Load) -> Values:
         values |= {"inflation": load.inflation, "gain": 100 * gain_left(load.inflation)}
     if unloaded is not None:
         values |= {"unloaded": unloaded.latency_ms, "unloaded_depth": unloaded.depth}
+        values["unloaded_basis"] = "measured" if unloaded.is_measured else "least seen"
     values |= {"elasticity": load.elasticity, "servers": load.servers, "at_best": load.at_best}
     values |= {"origin": series.rotational_origin, "spread_over": series.disks or 0}
     if load.spindles is not None:

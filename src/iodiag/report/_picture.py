@@ -137,12 +137,13 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
 def _bounds(finding: Finding, levels: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """What a request takes alone, and how many are served at once; NaN where the finding does not say.
 
-    Numbers that the points contradict bound nothing and are left out.
+    The least latency that was seen under load bounds nothing. Numbers that the points contradict bound
+    nothing either, and are left out.
     """
     values = {key: value for evidence in finding.evidence for key, value in evidence.values.items()}
     told = (values.get(key) for key in ("unloaded", "servers"))
     alone_ms, servers = (math.nan if isinstance(v, str) or v is None else float(v) for v in told)
-    if not is_drawable(alone_ms) or alone_ms <= LEAST:
+    if not is_drawable(alone_ms) or alone_ms <= LEAST or values.get("unloaded_basis") == "least seen":
         return math.nan, math.nan
     most = max(rate for _, rate in levels)
     is_bound = 1 <= servers <= MOST_SERVERS and 1000 * servers / alone_ms * ROUNDING >= most
