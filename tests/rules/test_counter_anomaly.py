@@ -70,6 +70,35 @@ def test_sizes_that_contradict_bytes(report_of):
     assert "64 kB per request where bytes by requests make 32" in said(report)
 
 
+WAITS = "Device: r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+
+
+@pytest.mark.parametrize(
+    ("waits", "is_told"),
+    [
+        ("0.49 18.31 25.28", True),
+        ("31.00 18.31 25.28", True),
+        ("20.63 18.31 25.28", False),
+        ("18.30 18.31 25.28", False),
+        # what no request waited for is printed as nothing
+        ("18.31 18.31 0.00", False),
+    ],
+)
+def test_all_requests_take_as_long_as_some_of_them(report_of, waits, is_told):
+    writes = "0.00 40.00 0.00" if waits.endswith(" 0.00") else "10.00 40.00 40.00"
+    text = banner() + WAITS + f"sda 20.00 {writes} 5.33 0.62 {waits} 4.00 12.00\n"
+    report = report_of(text, rules=[RULE])
+    assert ("reads take 18.3" in said(report)) is is_told
+
+
+@pytest.mark.parametrize(("discards", "is_told"), [("0.00 0.00", True), ("5.00 640.00", False)])
+def test_all_requests_may_take_longer_where_discards_do(report_of, discards, is_told):
+    head = "Device: r/s w/s d/s rkB/s wkB/s dkB/s aqu-sz await r_await w_await d_await %util\n"
+    rate, kb = discards.split()
+    row = f"sda 20.00 10.00 {rate} 40.00 40.00 {kb} 1.00 31.00 18.31 25.28 90.00 12.00\n"
+    assert ("all requests take" in said(report_of(banner() + head + row, rules=[RULE]))) is is_told
+
+
 def test_cpu_shares_that_do_not_add_up(report_of):
     cpu = {"%user": 40.0, "%idle": 10.0}
     report = report_of(iostat([{"sda": load(60, 1)}] * 3, cpu), rules=[RULE])

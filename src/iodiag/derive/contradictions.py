@@ -1,4 +1,4 @@
-"""Numbers of one sample that contradict each other: depth, sizes, shares of the CPU."""
+"""Numbers of one sample that contradict each other: depth, sizes, latencies, shares of the CPU."""
 
 from __future__ import annotations
 
@@ -63,6 +63,35 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
             "{device}: {count} samples print {printed} kB per request where bytes by requests make {derived}"
         )
         yield cite(rows, text, values)
+
+
+def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """The latency of all requests against those of reads and of writes, between which it lies.
+
+    It is one of both where there were no others. Discards have a latency of their own, which counts, too.
+    """
+    samples = series.samples
+    names = ("await_ms", "read_await_ms", "write_await_ms")
+    if any(name not in samples for name in names):
+        return
+    mixed, reads, writes = (samples.floats(name) for name in names)
+    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
+    part = limits.residual / 100
+    outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
+    outside &= ~(samples.floats("discards_per_s") > 0)
+    if outside.any():
+        rows = samples[outside]
+        values: dict[str, float | str] = {"device": series.name, "count": len(rows)}
+        values |= {name: float(rows.floats(name)[0]) for name in names}
+        text = (
+            "{device}: all requests take {await_ms} ms where reads take {read_await_ms} and writes "
+            "{write_await_ms} (samples of the kind: {count})"
+        )
+        yield cite(rows, text, values)
+
+
+_COARSEST_MS = 0.1
+"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
 
 
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:

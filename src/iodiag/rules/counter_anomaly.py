@@ -2,7 +2,8 @@
 
 What it detects: values beyond any device and latencies without a request (those samples are left out
 of every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
-contradict bytes and requests; CPU shares that do not add up to 100 %.
+contradict bytes and requests; a latency of all requests outside of those of reads and writes; CPU shares
+that do not add up to 100 %.
 
 Why it matters: a conclusion is as good as its numbers. A counter that runs backwards, a column that slid
 and a mistyped paste all look like trouble with the storage.
@@ -128,6 +129,7 @@ def _of_device(
         yield cite(over, text, values, worst="util_pct")
     yield from contradictions.of_depth(view, series, limits)
     yield from contradictions.of_sizes(series, limits)
+    yield from contradictions.of_waits(series, limits)
 
 
 RULE = Rule(
@@ -145,7 +147,10 @@ RULE = Rule(
         ),
         "late": Threshold(1000, "ms", "answer that may belong to the sample before", "judgement"),
         "residual": Threshold(
-            5, "%", "depth missing against rate times latency", "measured 0.1 to 2 % on sound captures"
+            5,
+            "%",
+            "depth or latency apart from what others make of it",
+            "measured 0.1 to 2 % on sound captures",
         ),
         "least_samples": Threshold(2, "samples", "samples that show it", "judgement: one may be a misprint"),
         "size_ratio": Threshold(
