@@ -68,7 +68,8 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
 def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     """The latency of all requests against those of reads and of writes, between which it lies.
 
-    It is one of both where there were no others. Discards have a latency of their own, which counts, too.
+    Only where both completed requests: md and device-mapper may book time of a direction without any.
+    Discards have a latency of their own, which counts, too.
     """
     samples = series.samples
     names = ("await_ms", "read_await_ms", "write_await_ms")
@@ -78,7 +79,9 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     least, most = np.minimum(reads, writes), np.maximum(reads, writes)
     part = limits.residual / 100
     outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
-    outside &= ~(samples.floats("discards_per_s") > 0)
+    if outside.any():
+        outside &= (samples.floats("reads_per_s") > 0) & (samples.floats("writes_per_s") > 0)
+        outside &= ~(samples.floats("discards_per_s") > 0)
     if outside.any():
         rows = samples[outside]
         values: dict[str, float | str] = {"device": series.name, "count": len(rows)}
