@@ -87,8 +87,8 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
         values: dict[str, float | str] = {"device": series.name, "count": len(rows)}
         values |= {name: float(rows.floats(name)[0]) for name in names}
         text = (
-            "{device}: all requests take {await_ms} ms where reads take {read_await_ms} and writes "
-            "{write_await_ms} (samples of the kind: {count})"
+            "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
+            "{write_await_ms} ms (such samples: {count})"
         )
         yield cite(rows, text, values)
 
