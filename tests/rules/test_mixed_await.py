@@ -24,6 +24,13 @@ def test_fast_writes_hide_slow_reads(report_of):
     assert round(numbers["apart"]) == 40
 
 
+def test_sizes_that_differ_alone_are_told_as_sizes(report_of):
+    row = {**CACHED, "rkB/s": 10000.0, "w_await": 7.5, "aqu-sz": 1.55}
+    (finding,) = report_of(iostat([{"sda": row}] * 5), rules=[RULE]).findings
+    assert "mean request of sda (58 kB) has neither its reads' size (100 kB)" in finding.summary
+    assert finding.evidence[0].text.endswith("at 7.50 ms (sizes 6.2x apart): their mean is 58.0 kB")
+
+
 def test_both_alike_or_one_alone_is_clear(report_of):
     for row in (load(200, 5, reads=0.5), load(200, 5), {**CACHED, "w/s": 5.0, "wkB/s": 80.0}):
         report = report_of(iostat([{"sda": row}] * 5), rules=[RULE])

@@ -47,6 +47,12 @@ class _Mix(NamedTuple):
         low, high = sorted((self.read_ms, self.write_ms))
         return high / low if low > 0 else float("nan")
 
+    @property
+    def sizes_apart(self) -> float:
+        """How many times larger the requests of one direction are."""
+        low, high = sorted((self.read_kb, self.write_kb))
+        return high / low if low > 0 else float("nan")
+
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices whose mean latency misleads; bounds where only the mean is known."""
@@ -60,12 +66,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         mix = _mix(series, reads, writes)
         if np.isnan(mix.read_ms) or np.isnan(mix.write_ms):
             yield _bounded(mix)
-        elif mix.apart >= limits.latency_apart or _sizes_apart(mix) >= limits.size_apart:
+        elif mix.apart >= limits.latency_apart or mix.sizes_apart >= limits.size_apart:
             found.append(mix)
         else:
             clear.append(series.name)
     if found:
-        yield _finding(sorted(found, key=lambda mix: -mix.apart), limits)
+        yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "one direction, or both alike")
 
@@ -85,11 +91,6 @@ def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
         weighted.ratio(rows, "read_kb_per_s", "reads_per_s"),
         weighted.ratio(rows, "write_kb_per_s", "writes_per_s"),
     )
-
-
-def _sizes_apart(mix: _Mix) -> float:
-    low, high = sorted((mix.read_kb, mix.write_kb))
-    return high / low if low > 0 else float("nan")
 
 
 def _bounded(mix: _Mix) -> Outcome:
@@ -115,14 +116,19 @@ def _finding(found: list[_Mix], limits: Limits) -> Finding:
         confidence="high",
         devices=tuple(mix.series.name for mix in found),
         **when(first.series.loaded),
-        summary=say(
-            "await of {device} ({mean} ms) is neither its reads' latency ({read} ms) nor its writes' "
-            "({write} ms).",
-            _values(first),
-        ),
-        evidence=tuple(_evidence(mix) for mix in found[:MOST_TOLD]),
+        summary=say(_SUMMARY[first.apart >= limits.latency_apart], _values(first)),
+        evidence=tuple(_evidence(mix, limits) for mix in found[:MOST_TOLD]),
         refutes=("reads and writes of equal latency at another time of day",),
     )
+
+
+_SUMMARY = {
+    True: "await of {device} ({mean} ms) is neither its reads' latency ({read} ms) nor its writes' "
+    "({write} ms).",
+    False: "The mean request of {device} ({mean_kb} kB) has neither its reads' size ({read_kb} kB) nor its "
+    "writes' ({write_kb} kB).",
+}
+"""By whether latencies are apart, or sizes alone."""
 
 
 def _values(mix: _Mix) -> dict[str, float | str]:
@@ -136,14 +142,20 @@ def _values(mix: _Mix) -> dict[str, float | str]:
         "apart": mix.apart,
         "read_kb": mix.read_kb,
         "write_kb": mix.write_kb,
+        "mean_kb": (mix.reads * mix.read_kb + mix.writes * mix.write_kb) / (mix.reads + mix.writes),
+        "sizes_apart": mix.sizes_apart,
     }
 
 
-def _evidence(mix: _Mix) -> Evidence:
+def _evidence(mix: _Mix, limits: Limits) -> Evidence:
     text = (
         "{device}: {reads} reads/s of {read_kb:.1f} kB at {read} ms, {writes} writes/s of {write_kb:.1f} kB "
-        "at {write} ms ({apart:.1f}x apart): their mean is {mean} ms"
+        "at {write} ms "
     )
+    if mix.apart >= limits.latency_apart:
+        text += "({apart:.1f}x apart): their mean is {mean} ms"
+    else:
+        text += "(sizes {sizes_apart:.1f}x apart): their mean is {mean_kb:.1f} kB"
     return cite(mix.series.loaded, text, _values(mix))
 
 
