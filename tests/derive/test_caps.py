@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from iodiag.derive import caps, plateaus
@@ -64,6 +64,7 @@ def few(request, monkeypatch):
 
 
 @given(st.lists(RATES, min_size=1, max_size=60), st.floats(0.005, 0.1))
+@example([100.04, 100.06, 110.57], 0.05)  # begins at the upper edge of a bin, and reaches one bin further
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_densest_band_holds_most(few, rates, width):
     data = np.array(rates)
