@@ -61,14 +61,6 @@ def spindles(series: DeviceSeries, *, writes: bool) -> float | None:
 
     Mirrors write every copy, so that writes have fewer disks to spread over.
     """
-    key = f"spindles of writes: {writes}"
-    if key not in series.memo:
-        series.memo[key] = _spindles(series, writes)
-    found: float | None = series.memo[key]
-    return found
-
-
-def _spindles(series: DeviceSeries, writes: bool) -> float | None:
     if not is_spinning(series) or series.disks is None:
         return None
     if any(leaf.rotational is not True for leaf in series.leaves):
