@@ -237,7 +237,7 @@ def sources(report: Report) -> Table:
                 (_text.name(section.host),) if section.host else (),
                 _text.prose(section.kernel or ""),
                 (Span(_text.count(section.cpus)),) if section.cpus else (),
-                (Span(when or ("" if section.is_context else "no date and time")),),
+                (Span(when or ("" if section.is_context else "no date with a time")),),
                 (Span(reports),) if reports else (),
                 (Span(_text.count(section.rows)),),
             )

@@ -75,7 +75,7 @@ def title(report: Report) -> Spans:
 
 
 def _when(report: Report) -> str:
-    return _text.time_span(*covered(report), report.timezone) or "no date and time in the captures"
+    return _text.time_span(*covered(report), report.timezone) or "no date with a time in the captures"
 
 
 def covered(report: Report) -> tuple[str | None, str | None]:

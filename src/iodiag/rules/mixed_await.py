@@ -163,7 +163,10 @@ RULE = Rule(
     id="mixed-await",
     title="The mean over reads and writes describes neither",
     why="Alerts and comparisons on await mistake a change of mix for a change of speed.",
-    remedy=("Read r_await and w_await (sysstat 9.1.2 and later), or pt-diskstats; never alert on await.",),
+    remedy=(
+        "Read r_await and w_await (sysstat 9.1.2 and later), or pt-diskstats; never alert on await.",
+        "Read sizes by direction, too: rareq-sz and wareq-sz, not areq-sz.",
+    ),
     needs=Needs(one_of=({"disk": ("await_ms", "reads_per_s", "writes_per_s")},)),
     thresholds={
         "minority": Threshold(10, "%", "share of requests from which a direction matters", "judgement"),
@@ -172,7 +175,7 @@ RULE = Rule(
         ),
         "size_apart": Threshold(4, "x", "size of one direction over the other", "judgement"),
     },
-    confirm=("iostat -x 1 (r_await, w_await)",),
+    confirm=("iostat -x 1 (r_await, w_await, rareq-sz, wareq-sz)",),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     detect=detect,
 )
