@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import click
 from click_man.core import generate_man_page
 
 from iodiag import __version__, formats
 from iodiag.cli import _COMMANDS, cli
-from iodiag.formats._types import ContextFormat, FileFormat, TableFormat
+from iodiag.formats.types import ContextFormat, FileFormat, TableFormat
 from iodiag.model import columns
 from iodiag.rules import all_rules, page
 
@@ -98,8 +96,7 @@ def columns_page() -> str:
 
 
 def formats_page() -> str:
-    names = sorted(m.name for m in iter_modules(formats.__path__) if not m.name.startswith("_"))
-    modules = [import_module(f"iodiag.formats.{name}") for name in names]
+    modules = formats.modules()
     parts = [
         "# Formats\n",
         "What a file is, is found from its content; one text may hold several of these.\n",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iodiag.formats._types import ContextBlock, ContextFormat, Line
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.topology import Device, DeviceTopology, merge
 
 

@@ -53,12 +53,12 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_recipes_write_what_they_promise():
     assert set(recipe("a format")) == {
-        "src/iodiag/formats/ioping.py",
+        "src/iodiag/formats/context/ioping.py",
         "samples/ioping/disk.txt",
         "samples/ioping/disk.toml",
     }
     assert set(recipe("a rule")) == {
-        "src/iodiag/rules/sub_block_writes.py",
+        "src/iodiag/rules/causes/sub_block_writes.py",
         "tests/rules/test_sub_block_writes.py",
     }
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import iodiag
+from iodiag.api import join
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import Report
-from iodiag.pipeline import join
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SEEDS = SAMPLES / "seeds"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from iodiag.formats._text import read_text
+from iodiag.formats.text.reader import read_text
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
 

@@ -15,27 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from iodiag.anonymize.rewriting import anonymized
-    from iodiag.comparison import compare
-    from iodiag.errors import (
-        ConfigError,
-        FormatError,
-        IodiagError,
-        RuleError,
-        SourceError,
-        UnknownFormat,
-    )
+    from iodiag.api import analyze, read, read_many
+    from iodiag.comparison.run import compare
+    from iodiag.errors import ConfigError, FormatError, IodiagError, RuleError, SourceError, UnknownFormat
     from iodiag.model.capture import Capture
     from iodiag.model.report import Report
-    from iodiag.pipeline import analyze, read, read_many
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "analyze": "iodiag.pipeline",
+    "analyze": "iodiag.api",
     "anonymized": "iodiag.anonymize.rewriting",
-    "compare": "iodiag.comparison",
-    "read": "iodiag.pipeline",
-    "read_many": "iodiag.pipeline",
+    "compare": "iodiag.comparison.run",
+    "read": "iodiag.api",
+    "read_many": "iodiag.api",
     "Capture": "iodiag.model.capture",
     "Report": "iodiag.model.report",
     "ConfigError": "iodiag.errors",

@@ -12,7 +12,7 @@ import iodiag
 from bench import inputs, yardsticks
 from bench.timing import Measure, call
 from iodiag.model.capture import Capture
-from iodiag.model.samples import Samples
+from iodiag.table.samples import Samples
 
 _READ = "import sys, iodiag; iodiag.read(sys.argv[1])"
 SMALL = inputs.SAMPLES / "cases" / "raid5-small-writes" / "iostat.txt"

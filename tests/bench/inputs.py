@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import iodiag
-from iodiag.formats._sa_activities import structure
-from iodiag.formats._sa_header import read_header
-from iodiag.formats._sa_records import walk
+from iodiag.formats.sa._activities import structure
+from iodiag.formats.sa._header import read_header
+from iodiag.formats.sa._records import walk
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 IOSTAT = SAMPLES / "cases" / "raid5-small-writes" / "iostat.txt"

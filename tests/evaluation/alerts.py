@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from iodiag.derive import weighted
-from iodiag.derive.view import View
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.view import View
 
 ALERTS: Mapping[str, str] = {
     "util > 80 %": "awesome-prometheus-alerts, host: disk I/O time above 0.8 for 5 minutes",

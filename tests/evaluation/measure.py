@@ -11,7 +11,7 @@ from evaluation.scores import Counts
 from iodiag.model.finding import Finding
 from iodiag.model.rule import Rule, Threshold
 from iodiag.rules import all_rules
-from iodiag.rules._engine import run
+from iodiag.rules.engine import run
 
 PERTURBED = (0.8, 1.2)
 PLATEAU = 0.03

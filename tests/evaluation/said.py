@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import iodiag
 from evaluation.alerts import alarms
 from evaluation.corpus import TROUBLE, Case
-from iodiag.derive.prepare import Selection, views
-from iodiag.derive.view import View
+from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.view import View
+from iodiag.api import join
 from iodiag.errors import IodiagError
 from iodiag.model.capture import Capture
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Severity
 from iodiag.model.rule import Rule
-from iodiag.pipeline import join
 from iodiag.rules import all_rules
-from iodiag.rules._engine import run
+from iodiag.rules.engine import run
 
 
 @dataclass(frozen=True)

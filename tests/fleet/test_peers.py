@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fleet.tables import days_from, devices_table, host_names, hours_table, outcomes_table, slowed
-from iodiag.fleet.inventory import Inventory
-from iodiag.fleet.summary import summarise
+from iodiag.fleet.summary.inventory import Inventory
+from iodiag.fleet.summary.whole import summarise
 
 DAYS = days_from(3)
 

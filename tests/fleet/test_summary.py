@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fleet import tables
-from iodiag.fleet.inventory import Inventory
-from iodiag.fleet.summary import summarise
+from iodiag.fleet.summary.inventory import Inventory
+from iodiag.fleet.summary.whole import summarise
 from iodiag.model.fleet import FleetReport
 
 HOSTS = tables.host_names(40)

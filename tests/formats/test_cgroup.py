@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.cgroup import FORMAT
+from iodiag.formats.context.cgroup import FORMAT
 from reading import blocks_of
 
 GREP = """\

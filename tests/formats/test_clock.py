@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats import _clock
-from iodiag.formats._clock import (
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import (
     Clock,
     day_order,
     find_stamp,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats import _codes
-from iodiag.formats._codes import factorized
+from iodiag.formats.text.rows import runs as _codes
+from iodiag.formats.text.rows.runs import factorized
 
 
 @given(st.lists(st.integers(0, 6), max_size=40), st.sampled_from([1, 4, 4096]))

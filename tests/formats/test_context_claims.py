@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats import context_formats, table_formats
-from iodiag.formats._types import ContextFormat
+from iodiag.formats.types import ContextFormat
 from reading import lines_of
 
 FORMATS = context_formats()

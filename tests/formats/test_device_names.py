@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.device_names import FORMAT
+from iodiag.formats.context.device_names import FORMAT
 from reading import blocks_of, devices_of, topology_of
 
 

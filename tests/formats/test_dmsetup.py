@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.dmsetup import FORMAT
+from iodiag.formats.context.dmsetup import FORMAT
 from reading import blocks_of, devices_of, topology_of
 
 TABLE = """\

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.filefrag import FORMAT
+from iodiag.formats.context.filefrag import FORMAT
 from reading import blocks_of
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from iodiag.formats.fio import FORMAT
+from iodiag.formats.context.fio import FORMAT
 from reading import blocks_of
 
 NORMAL = """\

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.free import FORMAT
+from iodiag.formats.context.free import FORMAT
 from reading import blocks_of
 
 HEAD = "              total        used        free      shared  buff/cache   available\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats._grammar import Banner, banner, command
+from iodiag.formats.text.structure.banners import Banner, banner, command
 
 
 @pytest.mark.parametrize(

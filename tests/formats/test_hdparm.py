@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.hdparm import FORMAT
+from iodiag.formats.context.hdparm import FORMAT
 from reading import blocks_of, devices_of
 
 BOTH = """\

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.innodb_status import FORMAT
+from iodiag.formats.context.innodb_status import FORMAT
 from reading import blocks_of
 
 STATUS = """\

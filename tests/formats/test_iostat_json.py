@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats._json_scan import scan
-from iodiag.formats.iostat_json import FORMAT, read
+from iodiag.formats.exports._json_scan import scan
+from iodiag.formats.exports.iostat_json import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "iostat-json"

@@ -3,7 +3,7 @@ import io
 import pytest
 
 import iodiag
-from iodiag.formats.iostat_nfs import layout
+from iodiag.formats.tables.iostat_nfs import layout
 from iodiag.model.columns import FAMILIES
 
 BLOCKS = (

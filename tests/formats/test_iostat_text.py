@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from iodiag.errors import UnknownFormat
-from iodiag.formats.iostat_text import is_part, layout
+from iodiag.formats.tables.iostat_text import is_part, layout
 from text_reading import reading
 from writers.iostat_writer import LAYOUTS, Shape, words, write
 

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.iotop import FORMAT
+from iodiag.formats.context.iotop import FORMAT
 from reading import blocks_of
 
 RUN = """\

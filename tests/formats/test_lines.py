@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats import _lines
-from iodiag.formats._lines import Piece, Text, clean, undress, without_nuls
+from iodiag.formats.text.clean import lines as _lines
+from iodiag.formats.text.clean.lines import Piece, Text, clean, undress, without_nuls
 from text_reading import reading
 
 X3 = """Linux 3.10.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.lsblk import FORMAT
+from iodiag.formats.context.lsblk import FORMAT
 from reading import blocks_of, devices_of, lines_of, topology_of
 
 UNICODE = """\

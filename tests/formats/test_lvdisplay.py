@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.lvdisplay import FORMAT
+from iodiag.formats.context.lvdisplay import FORMAT
 from reading import blocks_of, devices_of
 
 VOLUME = """\

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.lvs import FORMAT
+from iodiag.formats.context.lvs import FORMAT
 from reading import blocks_of, devices_of, topology_of
 
 RAID5 = """\

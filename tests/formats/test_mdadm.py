@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.mdadm import FORMAT
+from iodiag.formats.context.mdadm import FORMAT
 from reading import blocks_of, devices_of
 
 DETAIL = """\

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.mdstat import FORMAT
+from iodiag.formats.context.mdstat import FORMAT
 from reading import blocks_of, devices_of
 
 PERSONALITIES = "Personalities : [raid1] [raid6] [raid5] [raid4] [raid10]\n"

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.meminfo import FORMAT
+from iodiag.formats.context.meminfo import FORMAT
 from reading import blocks_of
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.mounts import FORMAT
+from iodiag.formats.context.mounts import FORMAT
 from reading import blocks_of, devices_of
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.multipath import FORMAT
+from iodiag.formats.context.multipath import FORMAT
 from reading import blocks_of, devices_of
 
 NEW = """\

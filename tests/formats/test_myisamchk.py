@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.myisamchk import FORMAT
+from iodiag.formats.context.myisamchk import FORMAT
 from reading import blocks_of
 
 CHECK = """\

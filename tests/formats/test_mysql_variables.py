@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.mysql_variables import FORMAT
+from iodiag.formats.context.mysql_variables import FORMAT
 from reading import blocks_of
 
 FLUSH = "innodb_flush_log_at_trx_commit"

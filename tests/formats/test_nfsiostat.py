@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from iodiag.formats.nfsiostat import FORMAT
+from iodiag.formats.context.nfsiostat import FORMAT
 from iodiag.model.columns import FAMILIES
 from reading import blocks_of
 

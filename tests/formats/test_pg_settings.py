@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.pg_settings import FORMAT
+from iodiag.formats.context.pg_settings import FORMAT
 from reading import blocks_of
 
 

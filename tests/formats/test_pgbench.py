@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.pgbench import FORMAT
+from iodiag.formats.context.pgbench import FORMAT
 from reading import blocks_of
 
 RUN = """\

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
-from iodiag.formats._process_io import program
-from iodiag.formats.pidstat import FORMAT
+from iodiag.formats.context._process_io import program
+from iodiag.formats.context.pidstat import FORMAT
 from reading import blocks_of
 
 SAMPLES = """\

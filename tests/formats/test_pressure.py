@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from iodiag.formats.pressure import FORMAT
+from iodiag.formats.context.pressure import FORMAT
 from reading import blocks_of, lines_of
 
 SERIES = """\

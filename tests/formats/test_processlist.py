@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.processlist import FORMAT
+from iodiag.formats.context.processlist import FORMAT
 from reading import blocks_of
 
 HEADER = ("Id", "User", "Host", "db", "Command", "Time", "State", "Info")

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iodiag
-from iodiag.derive.requests import enrich
-from iodiag.formats.pt_diskstats import layout
+from iodiag.analysis.view.request_columns import enrich
+from iodiag.formats.tables.pt_diskstats import layout
 
 WORDS = [f"{way}_{word}" for way in ("rd", "wr") for word in ("s", "avkb", "mb_s", "mrg", "cnc", "rt")]
 WORDS += ["busy", "in_prg", "io_s", "qtime", "stime"]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats.iostat_text import layout
-from iodiag.formats.sar_text import layout as sar_layout
+from iodiag.formats.tables.iostat_text import layout
+from iodiag.formats.tables.sar_text import layout as sar_layout
 from text_reading import reading
 from writers import iostat_writer, sar_writer, vmstat_writer
 

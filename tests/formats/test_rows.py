@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats._body import is_value, odd_number
+from iodiag.formats.text.rows.numbers import is_value, odd_number
 from text_reading import reading
 
 HEADER = "Device:  rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
-from iodiag.formats.sa_binary import FORMAT
+from iodiag.formats.sa.sa_binary import FORMAT
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS, LABEL_COLUMNS
 from writers import sa_writer as w
 from writers.sa_cases import START, disk, item, one_table, read, record

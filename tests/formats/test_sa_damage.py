@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
-from iodiag.formats.sa_binary import FORMAT
+from iodiag.formats.sa.sa_binary import FORMAT
 from writers import sa_writer as w
 from writers.sa_cases import START, disk, item, read, record
 

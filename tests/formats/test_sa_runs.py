@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iodiag
-from iodiag.formats import _sa_rates, _sa_records
+from iodiag.formats.sa import _rates as _sa_rates
+from iodiag.formats.sa import _records as _sa_records
 from writers import sa_writer as w
 from writers.sa_cases import Reading, disk, item, read, record
 

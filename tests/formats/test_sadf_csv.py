@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats._sadf_plan import plans_of
-from iodiag.formats._sadf_wide import Fields, cut
-from iodiag.formats.sadf_csv import FORMAT, read
+from iodiag.formats.exports._sadf_plan import plans_of
+from iodiag.formats.exports._sadf_wide import Fields, cut
+from iodiag.formats.exports.sadf_csv import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-csv"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats.sadf_json import FORMAT, read
+from iodiag.formats.exports.sadf_json import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-json"

@@ -15,7 +15,9 @@ FILES = [path for name in FORMATS for path in sorted((SAMPLES / name).iterdir())
 
 
 def formats():
-    return {name: import_module(f"iodiag.formats.{name.replace('-', '_')}").FORMAT for name in FORMATS}
+    return {
+        name: import_module(f"iodiag.formats.exports.{name.replace('-', '_')}").FORMAT for name in FORMATS
+    }
 
 
 def items(path: Path) -> list:

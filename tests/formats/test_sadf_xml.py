@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
-from iodiag.formats.sadf_xml import FORMAT, read
+from iodiag.formats.exports.sadf_xml import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-xml"

@@ -7,9 +7,9 @@ import random
 import pandas as pd
 import pytest
 
-from iodiag.formats._sar_columns import SECTIONS, combine_long_cpu, find_section
+from iodiag.formats.raw_columns.sar import SECTIONS, combine_long_cpu, find_section
 from iodiag.model.columns import KEY_COLUMNS, LABEL_COLUMNS, find
-from iodiag.model.samples import Samples
+from iodiag.table.samples import Samples
 
 HEADERS = {
     "cpu": ["CPU %user %nice %system %iowait %steal %idle", "CPU %usr %sys %irq %soft %guest %gnice %idle"],

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import iodiag
-from iodiag.formats._sar_columns import SECTIONS
-from iodiag.formats.sar_text import layout, unknown_section
+from iodiag.formats.raw_columns.sar import SECTIONS
+from iodiag.formats.tables.sar_text import layout, unknown_section
 from text_reading import reading
 from writers.sar_writer import Section, clock, write
 

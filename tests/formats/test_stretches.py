@@ -14,9 +14,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats import _aligned, _candidates, _rows, _sheet, _walk
-from iodiag.formats._body import Tokens
-from iodiag.formats._lines import Text
+from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.rows import aligned as _aligned
+from iodiag.formats.text.rows import block_rows as _rows
+from iodiag.formats.text.rows import row_store as _sheet
+from iodiag.formats.text.rows.numbers import Tokens
+from iodiag.formats.text.structure import candidates as _candidates
+from iodiag.formats.text.structure import walk as _walk
 from text_reading import Reading, reading
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.swaps import FORMAT
+from iodiag.formats.context.swaps import FORMAT
 from reading import blocks_of, devices_of
 
 PROC = (

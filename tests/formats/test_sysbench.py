@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.sysbench import FORMAT
+from iodiag.formats.context.sysbench import FORMAT
 from reading import blocks_of
 
 RUN = """\

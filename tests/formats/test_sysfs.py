@@ -1,6 +1,6 @@
 import pytest
 
-from iodiag.formats.sysfs import FORMAT
+from iodiag.formats.context.sysfs import FORMAT
 from reading import blocks_of, devices_of
 
 GREP = """\

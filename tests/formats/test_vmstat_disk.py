@@ -3,7 +3,7 @@ import io
 import pytest
 
 import iodiag
-from iodiag.formats.vmstat_disk import layout
+from iodiag.formats.tables.vmstat_disk import layout
 
 DECORATION = "disk- ------------reads------------ ------------writes----------- -----IO------\n"
 HEADER = "       total merged sectors      ms  total merged sectors      ms    cur    sec\n"

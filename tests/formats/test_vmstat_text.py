@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from iodiag.errors import UnknownFormat
-from iodiag.formats.vmstat_text import layout, memory_unit_kb
+from iodiag.formats.tables.vmstat_text import layout, memory_unit_kb
 from text_reading import reading
 from writers.vmstat_writer import WORDS, write
 

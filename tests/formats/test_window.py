@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats._types import Line
-from iodiag.formats._window import Window
+from iodiag.formats.text.structure.context_window import Window
+from iodiag.formats.types import Line
 
 BOUNDS = st.one_of(st.none(), st.integers(-12, 12))
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Capture
-from iodiag.model.samples import Samples, below_each_other, in_order_of_lines
-from iodiag.model.tables import Tables
-from iodiag.model.times import LAST_SECOND, Times, moment, span
-from iodiag.model.words import Words
+from iodiag.table.samples import Samples, below_each_other, in_order_of_lines
+from iodiag.table.tables import Tables
+from iodiag.table.times import LAST_SECOND, Times, moment, span
+from iodiag.table.words import Words
 
 MAYBE_WORDS = st.lists(st.sampled_from(["sda", "sdb", "", "all"]) | st.none(), max_size=10)
 SECONDS = st.floats(-1e10, 1e10) | st.just(float("nan")) | st.integers(0, 2_000_000_000).map(float)

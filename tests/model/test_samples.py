@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.derive import weighted
-from iodiag.model.samples import Samples, by_word, is_repeated, numbered, repeated, stacked
+from iodiag.analysis.measure import weighted
+from iodiag.table.samples import Samples, by_word, is_repeated, numbered, repeated, stacked
 
 WORDS = ("sda", "dm-0", "md0")
 

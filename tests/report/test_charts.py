@@ -7,7 +7,9 @@ from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from iodiag.cli import cli
-from iodiag.report import as_markdown, charts, figures
+from iodiag.report import as_markdown
+from iodiag.report.charts import attached as charts
+from iodiag.report.charts import figures
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
 CASE = Path(__file__).parents[2] / "samples" / "cases" / "slow-member"

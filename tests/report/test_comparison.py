@@ -14,17 +14,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from iodiag.errors import FormatError
-from iodiag.model.comparison import (
-    Change,
-    Comparison,
-    FindingChange,
-    MatchedLoad,
-    Subject,
-)
+from iodiag.model.comparison import Change, Comparison, FindingChange, MatchedLoad, Subject
 from iodiag.model.finding import Evidence, Quote
 from iodiag.model.report import Report, Series
-from iodiag.report import _comparison, _comparison_picture, as_json, as_terminal
-from iodiag.report._chart import Bars, Intervals, Ladder, Timeline
+from iodiag.report import as_json, as_terminal
+from iodiag.report import comparison as _comparison
+from iodiag.report.charts import comparison_picture as _comparison_picture
+from iodiag.report.charts.chart import Bars, Intervals, Ladder, Timeline
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from report.test_html import Page
 

@@ -15,10 +15,34 @@ from itertools import combinations, pairwise
 import pytest
 from PIL import Image
 
-from iodiag.report import _axes, _canvas, figures
-from iodiag.report._axes import Frame, Scale
-from iodiag.report._chart import BarPanel, Bars, Intervals, Ladder, Line, Link, Node, Panel, Stack, Timeline
-from iodiag.report._drawing import COLOURS, INK, LINES, WIDTH, Box, Dots, Drawing, Fill, Stroke, Words
+from iodiag.report.charts import axes as _axes
+from iodiag.report.charts import canvas as _canvas
+from iodiag.report.charts import figures
+from iodiag.report.charts.axes import Frame, Scale
+from iodiag.report.charts.chart import (
+    BarPanel,
+    Bars,
+    Intervals,
+    Ladder,
+    Line,
+    Link,
+    Node,
+    Panel,
+    Stack,
+    Timeline,
+)
+from iodiag.report.charts.drawing import (
+    COLOURS,
+    INK,
+    LINES,
+    WIDTH,
+    Box,
+    Dots,
+    Drawing,
+    Fill,
+    Stroke,
+    Words,
+)
 
 AT = 1568876400.0
 LONG = "a-name-of-twenty-eight-lette…"

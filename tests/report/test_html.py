@@ -12,7 +12,9 @@ import pytest
 
 from iodiag.model.finding import Quote
 from iodiag.model.report import Report, Series, UnparsedLine
-from iodiag.report import _text, as_html, figures
+from iodiag.report import as_html
+from iodiag.report import text as _text
+from iodiag.report.charts import figures
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}

@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 
 from iodiag.model.finding import Evidence, Outcome
 from iodiag.model.report import DeviceSummary
-from iodiag.report import _text, as_markdown
+from iodiag.report import as_markdown
+from iodiag.report import text as _text
 from iodiag.report.as_json import from_json
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 

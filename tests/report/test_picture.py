@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary
-from iodiag.report import _chart, _picture, figures
-from iodiag.report._chart import Bars, Ladder, Stack, Timeline
+from iodiag.report.charts import chart as _chart
+from iodiag.report.charts import figures
+from iodiag.report.charts import finding_pictures as _picture
+from iodiag.report.charts.chart import Bars, Ladder, Stack, Timeline
 from report.builders import HOSTILE, raid5_report
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.report import _text
+from iodiag.report import text as _text
 
 
 @pytest.mark.parametrize(

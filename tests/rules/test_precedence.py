@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from iodiag.model.finding import Evidence, Finding
-from iodiag.rules._precedence import order
+from iodiag.rules.precedence import order
 
 
 def finding(rule, confidence="medium", severity="warning", devices=()):

@@ -13,9 +13,9 @@ import pytest
 import zstandard
 
 import iodiag
+from iodiag.api import join
 from iodiag.errors import SourceError, UnknownFormat
 from iodiag.model.capture import Capture
-from iodiag.pipeline import join
 from iodiag.sources import archives, files
 from iodiag.sources.limits import Limits
 from writers.captures import iostat

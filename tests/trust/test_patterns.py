@@ -18,7 +18,7 @@ import iodiag
 from fuzz.bombs import LONG_LINES, MANY_LINES
 from fuzz.targets import fuzz_one
 from iodiag.formats import context_formats
-from iodiag.formats._late import Late
+from iodiag.formats.context._late import Late
 
 SHORT, FACTOR = 1_500, 4
 MOST_GROWTH = 2.2 * FACTOR
@@ -123,7 +123,7 @@ def growth(search: Search, unit: str, end: str) -> float:
 def test_patterns_are_found():
     found = searches()
     assert len(found) > 350
-    assert any(name.startswith("iodiag.formats._clock.") for name in found)
+    assert any(name.startswith("iodiag.formats.clock.") for name in found)
     assert any(name.endswith("].search") for name in found)
 
 
@@ -132,8 +132,8 @@ def test_a_quadratic_pattern_would_be_noticed():
 
 
 BOUNDED = {
-    "iodiag.formats._lines._QUOTE[0].search": "it is searched for once, where it matches at the beginning",
-    "iodiag.formats._open_table._HEADING_WORD[0].fullmatch": "it gets single words, which hold no blank",
+    "iodiag.formats.text.clean.lines._QUOTE[0].search": "it is searched for once, at its beginning",
+    "iodiag.formats.text.structure.open_table._HEADING_WORD[0].fullmatch": "it gets single words",
 }
 """Searches that may be quadratic, and what bounds the text that they get."""
 

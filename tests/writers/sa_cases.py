@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from iodiag.formats.sa_binary import FORMAT
+from iodiag.formats.sa.sa_binary import FORMAT
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from writers import sa_writer as w
 

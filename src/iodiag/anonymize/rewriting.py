@@ -20,7 +20,7 @@ from iodiag.anonymize.gathering import (
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.words import release_of
 from iodiag.model.capture import Capture, Source
-from iodiag.model.tables import Tables
+from iodiag.table.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -65,7 +65,7 @@ def read_inputs(
 
     Raises ReportGiven when one of them is a report of iodiag.
     """
-    from iodiag.pipeline import read_many
+    from iodiag.api import read_many
 
     if names := call_names():
         names.add_inputs(inputs)

@@ -38,6 +38,6 @@ def _report(inputs: tuple[str, ...], chosen: dict[str, Any], options: dict[str, 
         if len(inputs) > 1:
             raise
         return rerendered(given, options)
-    from iodiag.pipeline import analyze as run
+    from iodiag.api import analyze as run
 
     return run(captures, **chosen)

@@ -54,7 +54,7 @@ def convert(
             f"-o {output}: the ending picks no format; use .csv, .jsonl or .parquet, or give --format"
         )
     captures = read_inputs(inputs, strict, columns)
-    from iodiag.pipeline import join
+    from iodiag.api import join
 
     whole = join(captures)
     if names := call_names():

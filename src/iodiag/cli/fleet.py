@@ -62,10 +62,10 @@ def fleet(
     the manifest and on standard error.
     """
     chosen = _options(options)
-    from iodiag.fleet.inventory import read_inventory
     from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
     from iodiag.fleet.store import check_pyarrow
+    from iodiag.fleet.summary.inventory import read_inventory
 
     check_pyarrow()
     peers = read_inventory(inventory) if inventory else None
@@ -103,8 +103,8 @@ def _told(row: InputRow) -> str:
 
 
 def _options(options: dict[str, Any]) -> Options:
+    from iodiag.api import check_options
     from iodiag.fleet.plan import Options
-    from iodiag.pipeline import check_options
 
     chosen = judging(options)
     check_options(**chosen)

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from iodiag.api import is_known, read
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
-from iodiag.formats import sa_binary
-from iodiag.formats._sa_header import read_header
-from iodiag.formats._sa_records import Segment, walk
+from iodiag.formats.sa import sa_binary
+from iodiag.formats.sa._header import read_header
+from iodiag.formats.sa._records import Segment, walk
 from iodiag.model.capture import Capture, Source
-from iodiag.pipeline import is_known, read
 from iodiag.sources.archives import Contents, HostName, find
 from iodiag.sources.files import expand, open_input
 from iodiag.sources.remote import is_remote, list_remote, shown_address

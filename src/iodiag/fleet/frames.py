@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from iodiag.derive.baselines import by_hour
-from iodiag.derive.view import DeviceSeries, View
-from iodiag.derive.weighted import values
+from iodiag.analysis.load.baselines import by_hour
+from iodiag.analysis.measure.weighted import values
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.report import Report
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from functools import partial
 import pandas as pd
 
 from iodiag import __version__
+from iodiag.api import is_known, judged, prepared, read
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import frames, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.model.capture import Capture, Source
-from iodiag.model.tables import Tables
 from iodiag.model.topology import DeviceTopology
-from iodiag.pipeline import is_known, judged, prepared, read
 from iodiag.sources.archives import find
+from iodiag.table.tables import Tables
 
 _ONE_AT_A_TIME = threading.Lock()
 """A Dask worker may have several threads; what is stated on memory holds for one job at a time."""

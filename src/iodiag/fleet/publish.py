@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 from iodiag.errors import IodiagError
 from iodiag.fleet import store
-from iodiag.fleet.inventory import Inventory
 from iodiag.fleet.places import Place, write
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary import NEEDED, REPEATED, summarise
+from iodiag.fleet.summary.inventory import Inventory
+from iodiag.fleet.summary.whole import NEEDED, REPEATED, summarise
 from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:

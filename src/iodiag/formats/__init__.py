@@ -1,7 +1,7 @@
-"""Formats: one public module each, found here; nothing else lists them.
+"""Formats: one public module each, found in the rooms below; nothing else lists them.
 
-A module whose name does not begin with an underscore holds one FORMAT: a TableFormat (sample
-blocks in text), a ContextFormat (context blocks in text) or a FileFormat (a whole input).
+In tables, context, exports and sa a module whose name does not begin with an underscore holds one FORMAT: a
+TableFormat (sample blocks in text), a ContextFormat (context blocks in text) or a FileFormat (a whole input).
 """
 
 from __future__ import annotations
@@ -9,15 +9,30 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 
-from iodiag.formats._types import ContextFormat, FileFormat, Format, TableFormat
+from iodiag.formats.types import ContextFormat, FileFormat, Format, TableFormat
+
+ROOMS = ("context", "exports", "sa", "tables")
+"""The packages whose public modules are formats."""
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """The modules that hold one FORMAT each, in the order of their names."""
+    found = [
+        (module.name, f"{__name__}.{room}.{module.name}")
+        for room in ROOMS
+        for module in iter_modules(import_module(f"{__name__}.{room}").__path__)
+        if not module.name.startswith("_")
+    ]
+    return tuple(import_module(path) for _, path in sorted(found))
 
 
 @cache
 def all_formats() -> tuple[Format, ...]:
-    """Every FORMAT of this package, in the order of their modules' names."""
-    names = sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
-    return tuple(import_module(f"{__name__}.{name}").FORMAT for name in names)
+    """Every FORMAT of the rooms, in the order of their modules' names."""
+    return tuple(module.FORMAT for module in modules())
 
 
 @cache

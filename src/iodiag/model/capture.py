@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from iodiag.model.lines import places_of
+from iodiag.model.text_stretches import places_of
 from iodiag.model.topology import DeviceTopology
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from iodiag.model.samples import Samples
-    from iodiag.model.tables import Tables
+    from iodiag.table.samples import Samples
+    from iodiag.table.tables import Tables
 
 
 LINE_CLASSES = ("banner", "clock", "header", "row", "summary", "context", "noise", "unread")
@@ -97,7 +97,7 @@ class SampleTable:
     @property
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame."""
-        from iodiag.model.samples import Samples
+        from iodiag.table.samples import Samples
 
         return Samples.of(self.rows).frame
 
@@ -209,6 +209,6 @@ class Capture:
 
 def _tables(tables: Mapping[str, Samples | pd.DataFrame] | None) -> Tables:
     # whoever only renders a report needs no numpy
-    from iodiag.model.tables import Tables
+    from iodiag.table.tables import Tables
 
     return Tables(tables)

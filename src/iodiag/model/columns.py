@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from iodiag.model._network_events import NETWORK_EVENTS
+from iodiag.model.network_columns import NETWORK_EVENTS
 
 Kind = Literal["rate", "gauge", "share", "mean", "count"]
 

@@ -279,24 +279,24 @@ class FleetReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""
-        from iodiag.report.fleet_as_json import to_dict
+        from iodiag.report.fleet.as_json import to_dict
 
         return to_dict(self)
 
     def to_json(self) -> str:
         """The report as JSON."""
-        from iodiag.report.fleet_as_json import render
+        from iodiag.report.fleet.as_json import render
 
         return render(self)
 
     def to_markdown(self) -> str:
         """The report as Markdown."""
-        from iodiag.report.fleet_as_markdown import render
+        from iodiag.report.fleet.as_markdown import render
 
         return render(self)
 
     def to_html(self) -> str:
         """The report as one self-contained HTML page."""
-        from iodiag.report.fleet_as_html import render
+        from iodiag.report.fleet.as_html import render
 
         return render(self)

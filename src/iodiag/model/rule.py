@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from iodiag.model.finding import Finding, Outcome, PictureKind
 
 if TYPE_CHECKING:
-    from iodiag.derive.view import View
+    from iodiag.analysis.view.view import View
 
 
 @dataclass(frozen=True)

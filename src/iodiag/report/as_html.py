@@ -12,13 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import _account, _comparison, _outline, _templates, _text, charts
-from iodiag.report._account import Table
-from iodiag.report._outline import Part
-from iodiag.report.charts import CHARTS_SHOWN, Key
+from iodiag.report import account as _account
+from iodiag.report import comparison as _comparison
+from iodiag.report import outline as _outline
+from iodiag.report import templates as _templates
+from iodiag.report import text as _text
+from iodiag.report.account import Table
+from iodiag.report.charts import attached as charts
+from iodiag.report.charts.attached import CHARTS_SHOWN, Key
+from iodiag.report.outline import Part
 
 if TYPE_CHECKING:
-    from iodiag.report._chart import Picture
+    from iodiag.report.charts.chart import Picture
 
 PAGE_BYTES = 5_000_000
 MOST_ENTRIES = (None, 200, 60, 20, 5)
@@ -163,7 +168,7 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
 
 
 def _chart(picture: Picture) -> Chart:
-    from iodiag.report import figures
+    from iodiag.report.charts import figures
 
     kind = type(picture).__name__.lower()
     svg = figures.svg(picture)

@@ -13,19 +13,10 @@ from typing import Any, NoReturn, get_args
 
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
-from iodiag.model.finding import (
-    Confidence,
-    Edge,
-    Finding,
-    Ignored,
-    Outcome,
-    PictureKind,
-    Severity,
-    Status,
-)
+from iodiag.model.finding import Confidence, Edge, Finding, Ignored, Outcome, PictureKind, Severity, Status
 from iodiag.model.report import SCHEMA, DeviceSummary, Report, Series, SourceSummary, UnparsedLine
-from iodiag.report._comparison_json import from_comparison, to_comparison
-from iodiag.report._entry import Entry, from_evidence, plain, to_evidence
+from iodiag.report.comparison_json import from_comparison, to_comparison
+from iodiag.report.json_entries import Entry, from_evidence, plain, to_evidence
 
 
 def render(report: Report) -> str:

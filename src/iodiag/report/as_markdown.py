@@ -13,12 +13,15 @@ from urllib.parse import quote
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import _account, _comparison, _outline, _text
-from iodiag.report._account import Remark, Table
-from iodiag.report._comparison import Section
-from iodiag.report._outline import Part, Point
-from iodiag.report._text import Span, Spans
-from iodiag.report.charts import ChartFile, Key
+from iodiag.report import account as _account
+from iodiag.report import comparison as _comparison
+from iodiag.report import outline as _outline
+from iodiag.report import text as _text
+from iodiag.report.account import Remark, Table
+from iodiag.report.charts.attached import ChartFile, Key
+from iodiag.report.comparison import Section
+from iodiag.report.outline import Part, Point
+from iodiag.report.text import Span, Spans
 
 Charts = Mapping[Key, Sequence[ChartFile]]
 

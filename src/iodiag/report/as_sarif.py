@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import Report
-from iodiag.report import _text
-from iodiag.report._outline import findings_in_order
+from iodiag.report import text as _text
+from iodiag.report.outline import findings_in_order
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"critical": "error", "warning": "warning", "notice": "note", "info": "none"}

@@ -7,10 +7,13 @@ from typing import IO, TYPE_CHECKING
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import _account, _comparison, _outline, _text
-from iodiag.report._account import Remark, Table
-from iodiag.report._outline import Part, Point
-from iodiag.report._text import Span, Spans
+from iodiag.report import account as _account
+from iodiag.report import comparison as _comparison
+from iodiag.report import outline as _outline
+from iodiag.report import text as _text
+from iodiag.report.account import Remark, Table
+from iodiag.report.outline import Part, Point
+from iodiag.report.text import Span, Spans
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

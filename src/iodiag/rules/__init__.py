@@ -1,6 +1,6 @@
-"""Rules: one public module each (its name is the rule's id), then the entry points `iodiag.rules`.
+"""Rules: one public module or folder each (its name is the rule's id), then the entry points `iodiag.rules`.
 
-A module holds one RULE; its docstring is the rule's page.
+Each lies in the room of its role and holds one RULE; its docstring is the rule's page.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from types import ModuleType
 
 from iodiag.errors import RuleError
 from iodiag.model.rule import Rule
+
+ROLES = ("causes", "context", "elsewhere", "readings", "symptoms")
+"""The packages whose public modules are rules."""
 
 
 @cache
@@ -45,5 +48,10 @@ def page(rule_id: str) -> str:
 
 
 def _modules() -> list[ModuleType]:
-    names = sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
-    return [import_module(f"{__name__}.{name}") for name in names]
+    found = [
+        (module.name, f"{__name__}.{role}.{module.name}")
+        for role in ROLES
+        for module in iter_modules(import_module(f"{__name__}.{role}").__path__)
+        if not module.name.startswith("_")
+    ]
+    return [import_module(path) for _, path in sorted(found)]

@@ -1,0 +1,1 @@
+"""Devices held against each other: members, layers, peers, the traffic between them."""

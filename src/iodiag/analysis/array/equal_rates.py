@@ -1,0 +1,96 @@
+"""Devices that run at equal rates: the legs of an array do, whether or not anything names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries
+
+EQUAL = 0.1
+"""Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
+
+_IMMATERIAL = 0.02
+
+MOST_DEVICES = 64
+"""Beyond this many devices only the busiest are looked at."""
+
+
+_PHYSICAL = re.compile(
+    r"(sd|hd|vd|xvd|dasd)[a-z]+\d*|nvme\d+(c\d+)?n\d+(p\d+)?|mmcblk\d+.*|(loop|z?ram|sr|fd|nbd|rbd|drbd)\d+.*|"
+    r"cciss.*|c\d+d\d+.*|dev(?!9-|25[2-4]-)\d+-\d+"
+)
+
+
+def is_physical(name: str) -> bool:
+    """Whether a name is a disk's or a partition's, and not that of a device on top of others.
+
+    dev252-N to dev254-N may be either: they are taken for device-mapper, which they mostly are.
+    """
+    return _PHYSICAL.fullmatch(name) is not None
+
+
+def is_md(name: str) -> bool:
+    """Whether a name is an md array's: md0, md_d0, md127, dev9-0."""
+    return re.match(r"md_?d?\d|dev9-", name) is not None
+
+
+def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tuple[DeviceSeries, ...]]:
+    """Groups of two and more devices with samples in the same streams that move equally much both ways."""
+    streams: dict[tuple[int, ...], list[DeviceSeries]] = {}
+    for series in devices:
+        if len(series.loaded) or weighted.mean(series.samples, "kb_per_s") >= IDLE_KB_PER_S:
+            numbers = series.samples["stream"]
+            # one after the other: each begins where the number changes
+            firsts = np.append(numbers[:1], numbers[1:][numbers[1:] != numbers[:-1]])
+            streams.setdefault(tuple(np.unique(firsts).tolist()), []).append(series)
+    groups = []
+    for together in streams.values():
+        busiest = sorted(together, key=lambda s: -weighted.or_zero(weighted.mean(s.samples, "kb_per_s")))
+        busiest = without_parts(busiest[:MOST_DEVICES])
+        rates = np.array(
+            [[weighted.mean(s.samples, f"{d}_kb_per_s") for d in ("read", "write")] for s in busiest]
+        )
+        for places in clusters(rates.reshape(-1, 2), gap):
+            groups.append(tuple(busiest[place] for place in sorted(places)))
+    return groups
+
+
+def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:
+    """Rows of `rates` (devices by directions) with no gap in any column, in groups of two and more.
+
+    A group ends only where the next rate is further away than `gap` and than _IMMATERIAL of all that
+    is moved: nothing nearly equal is left out, and a few reads beside many writes split no group.
+    """
+    found = [list(range(len(rates)))]
+    for column in [*range(rates.shape[1])] * 2:
+        found = [part for group in found for part in _split(rates, column, group, gap)]
+    return [group for group in found if len(group) >= 2]
+
+
+def _split(rates: npt.NDArray[np.float64], column: int, group: Sequence[int], gap: float) -> list[list[int]]:
+    """Runs of neighbours in size of one column."""
+    known = [place for place in group if not np.isnan(rates[place]).any()]
+    parts: list[list[int]] = []
+    for place in sorted(known, key=lambda place: rates[place, column]):
+        slack = 1.0 + _IMMATERIAL * float(rates[place].sum())
+        if not parts or rates[place, column] > rates[parts[-1][-1], column] * (1 + gap) + slack:
+            parts.append([])
+        parts[-1].append(place)
+    return parts
+
+
+def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
+    """Devices without the partitions of disks that are there themselves."""
+    names = {series.name for series in devices}
+    return [series for series in devices if not is_part(series.name, names)]
+
+
+def is_part(name: str, names: set[str]) -> bool:
+    """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
+    whole = (re.fullmatch(pattern, name) for pattern in (r"(.*[a-z])\d+", r"(.*\d)p\d+"))
+    return any(match is not None and match[1] in names for match in whole)

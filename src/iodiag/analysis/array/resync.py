@@ -1,0 +1,118 @@
+"""Traffic on an array's members that nobody asked the array for: resync, check, rebuild, reshape.
+
+A check or resync reads all members alike; a rebuild reads all but one and writes that one as much.
+What small writes on parity and reads of missing members may cost is taken off first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical
+from iodiag.analysis.array.members import Array, array_of, arrays
+from iodiag.analysis.array.parity import geometries
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import episodes
+from iodiag.analysis.view.view import View
+from iodiag.model.topology import Device
+from iodiag.table.samples import Samples
+
+ALIKE = 0.1
+"""Reads of members that differ by less are alike: rounding and the edges of samples."""
+
+EXACTLY = 0.01
+"""Reads of members under a check: measured 0.4 % apart in the median second."""
+
+LEAST_KB = 256.0
+"""Less than this moves no disk; an idle array still touches its superblocks."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def unasked_reads(array: Array, rows: Samples) -> Floats:
+    """kB/s that the legs read beyond all that the array's own reads and writes may cost.
+
+    Where a member of a parity array is gone, or may be, any read can cost one from each of n - p members.
+    """
+    layouts = geometries(array)
+    may_lack = array.device.active_slots is None or array.gone > 0
+    per_read = max((g.members - g.parity for g in layouts), default=1) if may_lack else 1
+    per_write = max((g.small_writes for g in layouts), default=0)
+    asked = per_read * weighted.values(rows, "read_kb_per_s")
+    asked = asked + per_write * weighted.values(rows, "paged_write_kb_per_s")
+    if not array.is_seen and array.device.activity:
+        asked = np.zeros(len(rows))  # the array was not captured, but is said to be at it
+    return np.asarray(weighted.values(rows, "legs_read_kb_per_s") - asked)
+
+
+def resyncing(array: Array) -> npt.NDArray[np.bool_]:
+    """The samples (of an array's `rows`) in which its members read alike what nobody asked for."""
+    if not array.leg_rows:
+        return np.zeros(len(array.rows), dtype=np.bool_)
+    is_alike = spread(array) <= ALIKE
+    return np.asarray((unasked_reads(array, array.rows) >= LEAST_KB) & (is_alike | is_rebuild(array)))
+
+
+def window(array: Array) -> Samples | None:
+    """The longest run of such samples, or None.
+
+    Small writes read before they are counted as written: at the start of a burst of them a sample
+    looks the same. So what was not asked for must not be asked for in the samples beside it either.
+    """
+    for rows in episodes(array.rows, resyncing(array)):
+        first, last = int(rows["place"][0]), int(rows["place"][-1])
+        wider = array.rows[max(0, first - 1) : last + 2]
+        wider = wider[wider["stream"] == rows["stream"][0]]
+        lengths = weighted.lengths(wider)
+        if float((unasked_reads(array, wider) * lengths).sum() / lengths.sum()) >= LEAST_KB * len(rows) / len(
+            wider
+        ):
+            return rows
+    return None
+
+
+def spread(array: Array) -> Floats:
+    """How far the reads of the legs are apart, sample by sample, as a share of their mean."""
+    reads = _per_leg(array, "read_kb_per_s")
+    return np.asarray((reads.max(axis=0) - reads.min(axis=0)) / np.maximum(reads.mean(axis=0), 1e-9))
+
+
+def is_rebuild(array: Array) -> npt.NDArray[np.bool_]:
+    """All legs but one read alike, and that one writes as much, as far as it is not asked to."""
+    reads, writes = _per_leg(array, "read_kb_per_s"), _per_leg(array, "write_kb_per_s")
+    target = np.argmin(reads, axis=0)[np.newaxis]
+    read = np.take_along_axis(reads, target, axis=0)[0]
+    others = (reads.sum(axis=0) - read) / max(1, len(reads) - 1)
+    without = np.where(np.arange(len(reads))[:, np.newaxis] == target, np.nan, reads)
+    apart = (np.nanmax(without, axis=0) - np.nanmin(without, axis=0)) / np.maximum(others, 1e-9)
+    asked = np.sort(writes, axis=0)[:-1].mean(axis=0)
+    written = np.take_along_axis(writes, target, axis=0)[0] - asked
+    is_target = (read <= ALIKE * others) & (np.abs(written - others) <= 2 * ALIKE * others)
+    return np.asarray(is_target & (apart <= ALIKE))
+
+
+def _per_leg(array: Array, column: str) -> Floats:
+    return np.array([weighted.values(leg, column) for leg in array.leg_rows])
+
+
+def suspected(view: View) -> Array | None:
+    """The only md array whose members nothing tells, on the only disks that read alike while it idles.
+
+    Three disks and more that read within a hundredth of each other, second by second, are read by one
+    who knows all of them.
+    """
+    idle = [s for s in view.devices if is_md(s.name) and not (s.device and s.device.members)]
+    claimed = {leg.name for array in arrays(view) for leg in array.legs}
+    disks = [s for s in view.devices if is_physical(s.name) and s.name not in claimed]
+    groups = [group for group in equal_rates(disks) if len(group) >= 3]
+    if len(idle) != 1 or len(groups) != 1:
+        return None
+    names = tuple(series.name for series in groups[0])
+    why = f"inferred: {', '.join(names)} read alike while {idle[0].name}, the only array, idles"
+    array = array_of(view, Device(idle[0].name, members=names, provenance={"members": why}))
+    if array is None or not len(array.rows):
+        return None
+    rows = array.rows[resyncing(array)]
+    is_exact = len(rows) and float(np.median(spread(array)[rows["place"]])) <= EXACTLY
+    return array if is_exact else None

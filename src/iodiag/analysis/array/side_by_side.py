@@ -1,0 +1,80 @@
+"""The samples of several devices side by side, report by report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.view.view import REPORTS, DeviceSeries, report_numbers
+from iodiag.table.samples import Samples
+
+Floats = npt.NDArray[np.float64]
+Keys = npt.NDArray[np.int64]
+Places = npt.NDArray[np.intp]
+
+
+def report_keys(samples: Samples) -> Keys:
+    """A number per sample that is the same in the samples of one report."""
+    if "report_keys" not in samples.memo:
+        keys = samples["stream"] * REPORTS + samples["report"]
+        samples.memo["report_keys"] = np.asarray(keys, dtype=np.int64)
+    found: Keys = samples.memo["report_keys"]
+    return found
+
+
+def once(series: DeviceSeries) -> Samples:
+    """A device's samples, of each report the first; their keys rise."""
+    if "once" not in series.memo:
+        keys = report_keys(series.samples)
+        is_once = (keys[1:] > keys[:-1]).all()
+        first = None if is_once else np.unique(keys, return_index=True)[1]
+        series.memo["once"] = series.samples if first is None else series.samples[first]
+    found: Samples = series.memo["once"]
+    return found
+
+
+def side_by_side(devices: Sequence[DeviceSeries]) -> list[Samples]:
+    """The samples of several devices in the reports that all of them have, row by row."""
+    parts = [once(series) for series in devices]
+    keys = [report_keys(part) for part in parts]
+    if all(np.array_equal(own, keys[0]) for own in keys[1:]):
+        return parts
+    common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), keys)
+    return [part[np.searchsorted(own, common)] for part, own in zip(parts, keys, strict=True)]
+
+
+def total_of(parts: Sequence[Samples], column: str, reports: Keys) -> Floats:
+    """A column summed over devices in each report; NaN where none of them has a value.
+
+    Of samples as `once` gives them. What rounding takes off a sum is added to the next term (Kahan 1965).
+    """
+    total, excess, is_any = np.zeros(len(reports)), np.zeros(len(reports)), np.zeros(len(reports), dtype=bool)
+    for part in parts:
+        data = _at(reports, part, column)
+        known = ~np.isnan(data)
+        term = data - excess
+        summed = total + term
+        excess = np.where(known, summed - total - term, excess)
+        total = np.where(known, summed, total)
+        is_any |= known
+    return np.where(is_any, total, np.nan)
+
+
+def paired(samples: Samples, others: Samples) -> tuple[Places, Places]:
+    """Which samples are of a report that `others` have a sample of: their places, and the first of that."""
+    wanted, keys = report_numbers(samples, others)
+    known, first = np.unique(keys, return_index=True)
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    found = np.flatnonzero(known[places] == wanted)
+    return found, first[places[found]]
+
+
+def _at(reports: Keys, part: Samples, column: str) -> Floats:
+    keys, data = report_keys(part), part.floats(column)
+    if np.array_equal(keys, reports):
+        return data
+    places = np.minimum(np.searchsorted(keys, reports), len(keys) - 1)
+    return np.where(keys[places] == reports, data[places], np.nan)

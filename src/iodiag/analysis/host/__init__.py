@@ -1,0 +1,1 @@
+"""What the host did meanwhile: processors, tasks that wait."""

@@ -1,0 +1,115 @@
+"""What the host's processors did meanwhile: shares of CPU time, and how runnable tasks come and go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.view import View
+from iodiag.table.samples import Samples
+
+
+@dataclass(frozen=True)
+class CpuShares:
+    """Shares of CPU time in per cent over some rows of the host's CPU `all`.
+
+    `busy` is user, nice and system; `steal` is 0 where the source has none. `available` counts iowait
+    as what it is: idle time.
+    """
+
+    rows: Samples = field(repr=False)
+    idle: float
+    iowait: float
+    busy: float
+    steal: float
+
+    @property
+    def available(self) -> float:
+        """Idle and iowait: what more work could use."""
+        return self.idle + self.iowait
+
+    @property
+    def ceiling(self) -> float:
+        """By how much CPU-bound work could grow at most if nothing made it wait."""
+        return 100 / self.busy if self.busy > 0 else float("inf")
+
+    @property
+    def without_iowait(self) -> float:
+        """The growth that taking iowait at its word would promise."""
+        return (self.busy + self.iowait) / self.busy if self.busy > 0 else float("inf")
+
+    def numbers(self) -> dict[str, float | str]:
+        """What sentences about it name."""
+        return {
+            "idle": self.idle,
+            "iowait": self.iowait,
+            "cpu_busy": self.busy,
+            "steal": self.steal,
+            "available": self.available,
+            "ceiling": self.ceiling,
+            "without_iowait": self.without_iowait,
+        }
+
+
+def cpu_shares(rows: Samples | None) -> CpuShares | None:
+    """The shares over some CPU rows; None without rows or without idle and iowait in them."""
+    if rows is None or not len(rows):
+        return None
+    idle, iowait = weighted.mean(rows, "idle_pct", "cpu"), weighted.mean(rows, "iowait_pct", "cpu")
+    steal = weighted.mean(rows, "steal_pct", "cpu")
+    busy = np.nansum([weighted.mean(rows, f"{name}_pct", "cpu") for name in ("user", "nice", "system")])
+    if np.isnan(idle) or np.isnan(iowait):
+        return None
+    return CpuShares(rows, idle, iowait, float(busy), 0.0 if np.isnan(steal) else steal)
+
+
+@dataclass(frozen=True)
+class Convoy:
+    """How runnable tasks come and go: shares of samples (in per cent) without any and with a crowd.
+
+    A task counts as none: newer vmstat counts itself. `crowd` is from how many on it is a crowd;
+    `dispersion` the variance over the mean, 1 for tasks that come and go on their own.
+    """
+
+    rows: Samples = field(repr=False)
+    empty: float
+    crowded: float
+    crowd: float
+    dispersion: float
+
+    def numbers(self) -> dict[str, float | str]:
+        """What sentences about it name; `runs` are the first counts as the samples show them."""
+        runs = weighted.values(self.rows, "run_queue")[:12]
+        return {
+            "empty": self.empty,
+            "crowded": self.crowded,
+            "crowd": self.crowd,
+            "dispersion": self.dispersion,
+            "runs": ", ".join(f"{value:g}" for value in runs),
+        }
+
+
+LEAST_CONVOY_SAMPLES = 8
+CROWD_WITHOUT_CPU_COUNT = 8.0
+"""Runnable tasks that make a crowd where the number of processors is not known: twice a host of four."""
+
+
+def convoy(view: View) -> Convoy | None:
+    """The pattern of runnable tasks over the whole capture; None with fewer than eight samples."""
+    queue = view.samples("queue")
+    if queue is None or "run_queue" not in queue:
+        return None
+    rows = queue[~np.isnan(queue.floats("run_queue"))]
+    counts = weighted.values(rows, "run_queue")
+    if len(counts) < LEAST_CONVOY_SAMPLES or counts.mean() == 0:
+        return None
+    crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
+    return Convoy(
+        rows=rows,
+        empty=100 * float((counts <= 1).mean()),
+        crowded=100 * float((counts >= max(crowd, 2)).mean()),
+        crowd=crowd,
+        dispersion=float(counts.var() / counts.mean()),
+    )

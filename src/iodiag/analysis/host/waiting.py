@@ -1,0 +1,60 @@
+"""Who waits for I/O: tasks blocked in the kernel, and the share of time that pressure reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.table.samples import Samples, numbered
+
+
+def rows_at(view: View, table: str, rows: weighted.Rows) -> Samples | None:
+    """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
+
+    vmstat beside iostat is a source of its own; then its whole capture stands for the window.
+    """
+    samples = view.samples(table)
+    if samples is None:
+        return None
+    same = same_reports(samples, Samples.of(rows))
+    return samples[same] if same.any() else samples
+
+
+def by_device(disk: Samples) -> Iterator[tuple[str, Samples]]:
+    """The rows of each device, by name."""
+    number, names = numbered(disk["device"])
+    for name, place in sorted(zip(names, range(len(names)), strict=True)):
+        yield name, disk[number == place]
+
+
+def blocked(view: View, rows: weighted.Rows) -> tuple[Samples, float] | None:
+    """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
+    return _mean(view, "queue", "blocked", rows)
+
+
+def pressure(view: View, rows: weighted.Rows, state: str) -> tuple[Samples, float] | None:
+    """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
+    return _mean(view, "pressure", f"io_{state}_pct", rows)
+
+
+def is_any_busy(devices: Iterable[DeviceSeries], rows: weighted.Rows, util_pct: float, depth: float) -> bool:
+    """Whether one of some devices was that busy, or held that many requests, during a device's `rows`."""
+    for device in devices:
+        own = device.samples[same_reports(device.samples, Samples.of(rows))]
+        if len(own):
+            is_busy = weighted.mean(own, "util_pct") >= util_pct
+            if is_busy or weighted.mean(own, "queue_depth") >= depth:
+                return True
+    return False
+
+
+def _mean(view: View, table: str, column: str, rows: weighted.Rows) -> tuple[Samples, float] | None:
+    found = rows_at(view, table, rows)
+    if found is None or column not in found:
+        return None
+    found = found[~np.isnan(found.floats(column))]
+    mean = weighted.mean(found, column, table) if len(found) else float("nan")
+    return None if np.isnan(mean) else (found, mean)

@@ -1,0 +1,1 @@
+"""How loaded a device is and what it can do: load levels, limits, classes, stalls."""

@@ -1,0 +1,207 @@
+"""Sentences about a load level and its verdict, shared by the rules that report one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.load.queueing import Level, gain_left
+from iodiag.analysis.load.saturation import Load
+from iodiag.analysis.measure.evidence import cite, cite_fact
+from iodiag.analysis.measure.facts import number
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Evidence
+from iodiag.table.samples import Samples, stacked
+
+Values = dict[str, float | str]
+
+NOBODY = 0.5
+"""Blocked tasks, on the average, below which nobody waits."""
+
+
+def numbers(series: DeviceSeries, load: Load) -> Values:
+    """What sentences about a load name: shares in per cent, everything else in its printed unit."""
+    level, unloaded = load.level, load.unloaded
+    values = _of_level(level, "") | {"device": series.name, "direction": level.direction}
+    values["util"] = 100 * level.util
+    values["size"] = level.size_kb
+    for name, other in (("lower", load.lower), ("higher", load.higher)):
+        if other is not None:
+            values |= _of_level(other, f"{name}_")
+            values[f"{name}_times"] = _larger(level.rate, other.rate)
+            values[f"{name}_queue"] = _larger(level.depth, other.depth)
+            values[f"{name}_reads_times"] = _larger(level.reads_per_s, other.reads_per_s)
+    if not math.isnan(load.inflation):
+        values |= {"inflation": load.inflation, "gain": 100 * gain_left(load.inflation)}
+    if unloaded is not None:
+        values |= {"unloaded": unloaded.latency_ms, "unloaded_depth": unloaded.depth}
+        values["unloaded_basis"] = "measured" if unloaded.is_measured else "least seen"
+    values |= {"elasticity": load.elasticity, "servers": load.servers, "at_best": load.at_best}
+    values |= {"origin": series.rotational_origin, "spread_over": series.disks or 0}
+    if load.spindles is not None:
+        values["disks"] = load.spindles
+    return {name: value for name, value in values.items() if value == value}
+
+
+def _of_level(level: Level, prefix: str) -> Values:
+    return {
+        f"{prefix}rate": level.rate,
+        f"{prefix}reads": level.reads_per_s,
+        f"{prefix}depth": level.depth,
+        f"{prefix}latency": level.latency_ms,
+    }
+
+
+def _larger(one: float, other: float) -> float:
+    low, high = sorted((one, other))
+    return high / low if low > 0 else float("nan")
+
+
+def state(series: DeviceSeries, load: Load) -> Evidence:
+    """The level itself: rate, depth, latency, util."""
+    return cite(
+        load.level.rows,
+        "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, {latency} "
+        "ms each",
+        numbers(series, load),
+        worst="util_pct",
+    )
+
+
+def both(one: Samples, other: Samples) -> Samples:
+    """The rows of two load levels: what compares them rests on both, and both are quoted."""
+    return stacked([one, other])
+
+
+def in_order(loads: Iterable[Load]) -> Samples:
+    """The samples of several load levels of a device, in their order."""
+    rows = stacked([load.level.rows for load in loads])
+    return rows[np.argsort(rows["sample"], kind="stable")]
+
+
+def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    """How much longer a request takes than it would alone, and what that leaves."""
+    values = numbers(series, load)
+    rows = load.level.rows
+    if load.basis in ("measured", "least seen"):
+        alone = "seen at {unloaded_depth} in flight" if load.basis == "measured" else "least seen under load"
+        text = "{latency} ms at {depth} in flight is {inflation}x the {unloaded} ms " + alone
+        seen = both(rows, load.unloaded.rows) if load.unloaded is not None else rows
+        yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
+    elif load.basis == "spindles":
+        text = (
+            "{depth} requests in flight on {disks:g} spinning disk{plural} (from {origin}): each takes about "
+            "{inflation:.1f} times as long as alone"
+        )
+        plural = "s" if load.spindles != 1 else ""
+        yield cite(rows, text, values | {"plural": plural}, worst="queue_depth")
+    elif load.basis == "class":
+        text = (
+            "{latency} ms at {depth} in flight is {inflation:.1f}x the longest that an unloaded device of "
+            "its class takes"
+        )
+        yield cite(rows, text, values, worst="await_ms")
+    if load.lower is not None and load.basis == "measured":
+        yield cite(
+            both(load.lower.rows, rows),
+            "from {lower_depth} to {depth} in flight ({lower_queue:.1f}x the queue) it did "
+            "{lower_times:.2f}x the requests: elasticity {elasticity:.2f}",
+            values,
+        )
+    if load.basis == "measured" and load.unloaded is not None and load.inflation > 1:
+        yield cite(
+            both(load.unloaded.rows, rows),
+            "at most about {gain:.0f} % more throughput is left, at any depth",
+            values,
+        )
+
+
+def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    """How many requests the device serves at once, as far as two load levels tell."""
+    values = numbers(series, load)
+    if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
+        yield cite(
+            both(load.unloaded.rows, load.level.rows),
+            "two load levels fit a device that serves about {servers:.1f} requests at once",
+            values,
+            weighs="context",
+        )
+
+
+def disks_below(load: Load) -> Iterator[Evidence]:
+    """What the disks under a spread device did in the same reports."""
+    if load.below:
+        busiest = max(load.below, key=lambda disk: disk.util)
+        values: Values = {
+            "count": len(load.below),
+            "mean": 100 * sum(disk.util for disk in load.below) / len(load.below),
+            "busiest": busiest.name,
+            "most": 100 * busiest.util,
+        }
+        text = (
+            "the {count} disks below were busy {mean:.0f} % of the time on the average, {busiest} "
+            "most: {most:.0f} %"
+        )
+        yield cite(stacked([disk.rows for disk in load.below]), text, values, weighs="context")
+
+
+def waiters(view: View, load: Load) -> Iterator[Evidence]:
+    """Tasks blocked and pressure during the level, for or against."""
+    found = blocked(view, load.level.rows)
+    if found is not None:
+        rows, mean = found
+        values: Values = {"blocked": mean}
+        if mean >= NOBODY:
+            yield cite(
+                rows, "{blocked:.1f} tasks were blocked on I/O on the average", values, worst="blocked"
+            )
+        else:
+            yield cite(rows, "only {blocked:.1f} tasks were blocked on I/O", values, weighs="against")
+    some = pressure(view, load.level.rows, "some")
+    if some is not None:
+        rows, mean = some
+        text = "some task waited for I/O {some:.0f} % of the time"
+        yield cite(rows, text, {"some": mean}, weighs="for" if mean >= LEAST_PRESSURE else "against")
+
+
+def felt(view: View, load: Load) -> Iterator[Evidence]:
+    """What an application measured at the same two depths, where it says so: sysbench by its threads."""
+    if load.basis != "measured" or load.unloaded is None:
+        return
+    facts = view.facts_of("sysbench")
+    alone = _with_threads(facts, load.unloaded.depth)
+    queued = _with_threads(facts, load.level.depth)
+    if alone is None or queued is None or alone is queued:
+        return
+    short, long = number(alone, "response_ms"), number(queued, "response_ms")
+    if not 1 / AGREES <= long / short / load.inflation <= AGREES:
+        return
+    values: Values = {"short": short, "long": long, "times": long / short, "device_times": load.inflation}
+    values |= {"few": number(alone, "threads"), "many": number(queued, "threads")}
+    text = (
+        "from {few:g} to {many:g} threads the application's response time rose from {short} to {long} ms, "
+        "{times:.1f}x; the device's {device_times:.1f}x"
+    )
+    told = cite_fact(replace(queued, values=dict(queued.values) | values), text)
+    if alone.ref.source == queued.ref.source:
+        lines = tuple(dict.fromkeys((*cite_fact(alone).lines, *told.lines)))
+        told = replace(told, lines=lines, rows=len(lines))
+    yield told
+
+
+def _with_threads(facts: Iterable[Fact], depth: float) -> Fact | None:
+    """The application's fact whose threads are as many as the requests in flight, within a tenth."""
+    near = (fact for fact in facts if abs(number(fact, "threads") / depth - 1) <= 0.1)
+    return next(near, None)
+
+
+AGREES = 1.5
+"""Factor within which an application's and a device's slowdown are the same one."""
+
+LEAST_PRESSURE = 20.0
+"""Share of time in % that some task waits for I/O from which it hurts; judgement."""

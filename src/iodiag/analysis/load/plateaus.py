@@ -1,0 +1,247 @@
+"""Flat tops: samples in which a rate stays the same, whatever the demand does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.load import caps
+from iodiag.analysis.load.queueing import Level, level_of, levels
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.changepoints import split
+from iodiag.analysis.measure.episodes import DENSE, Mask, longest_among
+from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.view.view import DeviceSeries
+from iodiag.model.finding import Evidence
+from iodiag.model.units import KB_PER_MB
+from iodiag.table.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+MOSTLY_BUSY = 0.7
+"""Busy share from which a level's rate while busy can be held against a plateau."""
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A flat top: consecutive samples in which one of IOPS and throughput keeps to `rate`.
+
+    `variation` is its coefficient of variation; `cap` and `round_rate` are the published limit and
+    the round number that it is near, in the same quantity.
+    """
+
+    rows: Samples = field(repr=False)
+    quantity: caps.Quantity
+    rate: float
+    variation: float
+    cap: caps.Cap | None
+    round_rate: float | None
+
+    @cached_property
+    def level(self) -> Level:
+        """The load level that its samples make."""
+        return level_of(self.rows)
+
+    @property
+    def unit(self) -> str:
+        """IOPS or MiB/s."""
+        return "IOPS" if self.quantity == "ios_per_s" else "MiB/s"
+
+    def shown(self, rate: float) -> float:
+        """A rate of this quantity in its unit."""
+        return rate if self.quantity == "ios_per_s" else rate / KB_PER_MB
+
+    @property
+    def other_range(self) -> float:
+        """How far the other of IOPS and throughput ranged meanwhile."""
+        return spread(self.rows, "kb_per_s" if self.quantity == "ios_per_s" else "ios_per_s")
+
+
+def plateau(
+    samples: Samples,
+    quantity: caps.Quantity,
+    demand: Mask,
+    *,
+    width: float,
+    least: int,
+    while_busy: bool = False,
+) -> Plateau | None:
+    """The flat top of a quantity among demanding samples, if `least` of them follow each other on it.
+
+    `while_busy` takes the rates per busy time, which evens out idle moments and samples whose
+    length was mistaken: both show in util as well.
+    """
+    rates = samples.floats(quantity)
+    if while_busy:
+        rates = rates / np.maximum(samples.floats("util"), 1e-9)
+    places = np.flatnonzero(demand & (rates > 0))
+    if len(places) < DENSE * least:
+        return None
+    moved = rates.take(places)
+    on_it = places[np.abs(moved / densest(moved, width) - 1) <= width]
+    if len(on_it) < DENSE * least:
+        return None
+    # a wider band may bridge a sample far outside it: then what lies between such samples counts
+    for gap in (1, 0):
+        window = longest_among(samples, on_it, gap)
+        if window is None or window.stop - window.start < least:
+            return None
+        within = rates[window]
+        middle = float(within.mean())
+        variation = float(np.square(within - middle).mean()) ** 0.5 / middle
+        if variation <= width:
+            rate = median(within)
+            cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
+            return Plateau(samples[window], quantity, rate, variation, cap, round_rate)
+    return None
+
+
+def likeness(found: Plateau) -> Iterator[Evidence]:
+    """Which published limit or round number a plateau is near, if any."""
+    values: dict[str, float | str] = {"unit": found.unit, "date": caps.published()[0]}
+    if found.cap is not None:
+        values |= {"listed": found.shown(found.cap.value), "name": found.cap.name}
+        yield cite(found.rows, "{listed:g} {unit} is the limit of {name} (list of {date})", values)
+    elif found.round_rate is not None:
+        values["round"] = found.shown(found.round_rate)
+        yield cite(found.rows, "{round:g} {unit} is a round number, as settings are", values)
+
+
+def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
+    """How far the queue ranged at the same rate (± `width`): on the plateau, and in other levels of its "
+    "kind."""
+    depths = list(percentiles(weighted.values(top.rows, "at_once"), 10, 90))
+    kinds = set(top.rows["kind"].tolist())
+    for kind in levels(series):
+        if kind[0].kind in kinds:
+            for level in kind:
+                rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
+                if abs(rate / top.rate - 1) <= width and level.util >= MOSTLY_BUSY:
+                    depths.append(level.busy_depth)
+    return max(depths) / min(depths)
+
+
+def densest(rates: Floats, width: float) -> float:
+    """The middle of the band of ± `width` that holds most of some positive rates."""
+    begins, ends, least_end = (rates, rates, 0.0) if len(rates) <= FEW else _edges_of_densest(rates, width)
+    begins, ends = np.sort(begins), np.sort(ends)
+    reach = ends.searchsorted(begins * (1 + width) / (1 - width), side="right")
+    # all of these bands hold the rates below the least end
+    best = int((reach - np.arange(len(begins))).argmax())
+    end = ends[reach[best] - 1] if reach[best] else rates[rates < least_end].max()
+    return float((begins[best] + end) / 2)
+
+
+FEW = 1024
+"""So many rates are put in order as fast as the few are found that need be."""
+
+
+def _edges_of_densest(rates: Floats, width: float) -> tuple[Floats, Floats, float]:
+    """The rates among which the densest band begins; those among which it ends, and the least of these."""
+    bins = _bins(rates)
+    first = int(bins.min())
+    bins -= first
+    before = np.append(0, np.bincount(bins).cumsum())
+    edges = (np.arange(first, first + len(before)) << _WITHIN_BIN).view(np.float64)
+    # the bin in which a band ends that begins at an edge
+    last = np.minimum(_bins(edges * (1 + width) / (1 - width)) - first, len(before) - 2)
+    at_least = before[last[:-1]] - before[:-1]
+    at_most = before[last[1:] + 1] - before[:-1]
+    low, high = np.flatnonzero(at_most >= at_least.max())[[0, -1]].tolist()
+    ends = rates[(bins >= last[low]) & (bins <= last[high + 1])]
+    return rates[(bins >= low) & (bins <= high)], ends, float(edges[last[low]])
+
+
+def _bins(rates: Floats) -> npt.NDArray[np.int64]:
+    """Numbers that rise with positive rates, 1,024 to an octave: the leading bits of a rate."""
+    return rates.view(np.int64) >> _WITHIN_BIN
+
+
+_WITHIN_BIN = 42
+"""The bits of a rate that do not count for its bin."""
+
+
+def spread(rows: Samples, column: str) -> float:
+    """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
+    data = weighted.values(rows, column)
+    data = data[np.isfinite(data) & (data > 0)]
+    if not len(data):
+        return float("nan")
+    low, high = percentiles(data, 10, 90)
+    return high / low
+
+
+@dataclass(frozen=True)
+class Step:
+    """The samples before and after one step of a rate; rates are medians, noise is robust."""
+
+    quantity: caps.Quantity
+    before: Samples = field(repr=False)
+    after: Samples = field(repr=False)
+
+    @property
+    def before_rate(self) -> float:
+        """The median rate before the step."""
+        return _median(self.before, self.quantity)
+
+    @property
+    def after_rate(self) -> float:
+        """The median rate after it."""
+        return _median(self.after, self.quantity)
+
+    @property
+    def drop(self) -> float:
+        """How far the rate fell; negative where it rose."""
+        return self.before_rate - self.after_rate
+
+    @property
+    def noise_before(self) -> float:
+        """Robust standard deviation of the rate before the step."""
+        return _deviation(self.before, self.quantity)
+
+    @property
+    def noise_after(self) -> float:
+        """Robust standard deviation of the rate after it."""
+        return _deviation(self.after, self.quantity)
+
+    @property
+    def keeps_mix(self) -> bool:
+        """Whether reads and writes were mixed alike before and after (of prepared samples)."""
+        return bool(set(self.before["kind"] % 100) & set(self.after["kind"] % 100))
+
+    def ratio(self, column: str) -> float:
+        """A column's median after the step over that before."""
+        before = _median(self.before, column)
+        return _median(self.after, column) / before if before > 0 else float("nan")
+
+
+def step_of(rows: Samples | pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
+    """The one step that splits a rate's samples best, at least `least` of them to each side.
+
+    Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
+    """
+    samples = Samples.of(rows)
+    rates = samples.floats(quantity)
+    if len(rates) < 2 * least or not (rates > 0).all():
+        return None
+    place = split(np.log(rates), least)
+    return Step(quantity, samples[:place], samples[place:])
+
+
+def _median(rows: Samples, column: str) -> float:
+    return median(weighted.values(rows, column))
+
+
+def _deviation(rows: Samples, column: str) -> float:
+    """1.4826 times the median distance from the median: the standard deviation of normal data."""
+    data = weighted.values(rows, column)
+    return 1.4826 * median(np.abs(data - median(data)))

@@ -1,0 +1,429 @@
+"""Load levels of a device, what a request costs when it is alone, and how near the limit a level is.
+
+Notation: X requests per second, R their mean latency, N requests in flight, U the share of time with at
+least one. N/U and X/U are concurrency and rate while the device was not empty. R1 is the latency
+at about one request in flight, I = R/R1 its inflation. For requests that spread at random over c
+equal servers under a closed load, I = (N + c - 1)/c and X/X_max = 1 - (1 - 1/c)/I, whence the gain
+that is left is at most 1/(I - 1), whatever c is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.load.stalls import bridged
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.samples import Samples
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+ALONE = 1.3
+"""Requests in flight up to which a device serves about one at a time; below 0.8 util is not to be trusted."""
+
+LEAST_REQUESTS = 50
+"""Requests in a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
+
+LEVEL_GAP = 1.4
+"""Neighbouring depths further apart than this belong to different load levels."""
+
+LEVEL_SPAN = 2.0
+"""A load level spans at most a factor of two in depth."""
+
+SLOWER_THAN_ALONE = 0.8
+"""Queueing never makes a request faster: below this the other load was of another kind."""
+
+
+Direction = Literal["reads", "writes", "mixed requests"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """Samples of one device at a like depth, of one direction and size of request.
+
+    They are those of `samples` (prepared ones) at `places`. `depth`, `rate` are N and X;
+    `busy_depth`, `busy_rate` the same while the device was not empty. `latency_ms` is that of the
+    dominant direction, weighted by requests. `requests` is a lower bound where the length of
+    samples is unknown. `span` is their length, in seconds or samples.
+    """
+
+    samples: Samples = field(repr=False)
+    places: Places = field(repr=False)
+    direction: Direction
+    depth: float
+    rate: float
+    reads_per_s: float
+    busy_depth: float
+    busy_rate: float
+    latency_ms: float
+    util: float
+    size_kb: float
+    requests: float
+    span: float
+
+    @cached_property
+    def rows(self) -> Samples:
+        """Its samples."""
+        return self.samples[self.places]
+
+    @property
+    def kind(self) -> float:
+        """The number of its kind of request."""
+        return float(self.samples.floats("kind")[self.places[0]])
+
+    def mean(self, column: str) -> float:
+        """Mean of a column over its samples, weighted by requests."""
+        data = self.samples.floats(column)[self.places]
+        weights = (self.samples.floats("ios_per_s") * self.samples.floats("span"))[self.places]
+        known = ~np.isnan(data)
+        total = weights[known].sum()
+        return float((data * weights)[known].sum() / total) if total > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a request costs on an unloaded device: measured there, or the least seen under load.
+
+    `rows` are the (prepared) samples in which it was seen.
+    """
+
+    latency_ms: float
+    is_measured: bool
+    depth: float
+    rows: Samples = field(repr=False, compare=False)
+
+
+def levels(series: DeviceSeries) -> list[list[Level]]:
+    """The load levels of a device by kind of request, each list rising in depth.
+
+    Left out are idle samples, samples in which the device was busy for less than a twentieth of the
+    time, and samples that no direction or size can be told of.
+    """
+    if "levels" not in series.memo:
+        samples = prepared(series)
+        by_level = _by_level(samples)
+        made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
+        series.memo["levels"] = [[made[n] for n in kind] for kind in by_level.kinds]
+    found: list[list[Level]] = series.memo["levels"]
+    return found
+
+
+def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
+    """The same of those prepared samples alone for which `keep` holds; kinds without any are empty."""
+    whole = levels(series)
+    if keep.all():
+        return whole
+    samples = prepared(series)
+    by_level = _by_level(samples)
+    kept = keep.take(by_level.places)
+    full = np.diff(by_level.edges)
+    sizes = np.array([np.count_nonzero(kept[begin:end]) for begin, end in pairwise(by_level.edges.tolist())])
+    is_cut = sizes < full
+    # those that lose no sample are made already
+    kept &= np.repeat(is_cut, full)
+    sizes[~is_cut] = 0
+    made = _made(samples, by_level.places.compress(kept), by_level.over_time.compress(kept, axis=1), sizes)
+    made |= {n: level for n, level in enumerate(chain(*whole)) if not is_cut[n]}
+    return [[made[n] for n in kind if n in made] for kind in by_level.kinds]
+
+
+def places_of(kind: Sequence[Level]) -> Places:
+    """Where the samples of a device's levels are among its prepared ones."""
+    return np.concatenate([level.places for level in kind])
+
+
+def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
+    """What a request of one of a device's kinds costs alone (`baseline`)."""
+    key = ("unloaded", kind[0].kind)
+    if key not in series.memo:
+        series.memo[key] = baseline(kind)
+    found: Baseline | None = series.memo[key]
+    return found
+
+
+def prepared(series: DeviceSeries) -> Samples:
+    """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
+
+    `busy` is the share of time that the device cannot have been less than about busy (util,
+    bounded by 1 and by the depth), `at_once` the depth while busy, `cost_ms` the latency of the
+    dominant direction, `kind` a number that is equal for requests of like direction and size.
+    """
+    if "prepared" not in series.memo:
+        series.memo["prepared"] = _prepared(bridged(series.samples))
+    found: Samples = series.memo["prepared"]
+    return found
+
+
+def _prepared(samples: Samples) -> Samples:
+    util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
+    latency, kind = _costs(samples), _kinds(samples)
+    slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
+    # a little above the depth is timer skew: then exactly one request was in flight; far above it
+    # util was sampled by ticks and tells nothing
+    util = np.minimum(util, 1)
+    is_near = util <= depth * (1.1 + slack)
+    busy = np.minimum(util, np.maximum(depth, HALF_DIGIT))
+    kept = np.asarray(is_near & (busy >= 0.05) & (ios > 0) & ~samples["is_idle"] & (latency > 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_once = depth / busy
+    prepared = samples.with_columns(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
+    return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
+
+
+def _costs(samples: Samples) -> Floats:
+    """Latency of the dominant direction: its own column unless the mean over all is finer."""
+    ios = samples.floats("ios_per_s")
+    reads, writes = samples.floats("reads_per_s"), samples.floats("writes_per_s")
+    mixed = samples.floats("latency_ms")
+    cost = mixed.copy()
+    for own, other, column in ((reads, writes, "read_await_ms"), (writes, reads, "write_await_ms")):
+        split = samples.floats(column)
+        use = np.flatnonzero((own >= 0.95 * ios) & (other > 0) & (split >= 0.5))
+        cost[use] = split[use]
+    return cost
+
+
+def _kinds(samples: Samples) -> Floats:
+    """A number per sample for direction (in tenths of reads) and size (in powers of two)."""
+    ios, kb = samples.floats("ios_per_s"), samples.floats("kb_per_s")
+    reads, size = samples.floats("reads_per_s"), samples.floats("size_kb")
+    is_unknown = np.isnan(reads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = reads / ios
+        if is_unknown.any():
+            share = np.where(is_unknown, samples.floats("read_kb_per_s") / kb, share)
+    # half of the square root of two and more is nearer to the next power of two
+    fraction, octave = np.frexp(np.maximum(size, 0.25))
+    octave -= fraction < math.sqrt(0.5)
+    # as good as all (95 % and more) and next to none have tenths of their own: 10 and 0
+    tenth = np.clip(np.round(share * 10), 0, 10)
+    if is_unknown.any():
+        # shares of bytes are no shares of requests: they form kinds of their own
+        tenth += 11 * (is_unknown & (tenth > 0) & (tenth < 10))
+    return np.asarray(tenth + 100 * (octave + 2))
+
+
+class _ByLevel(NamedTuple):
+    """Prepared samples by level: their places, rising within each, and what its means are made of.
+
+    `edges` are between levels. These are numbered by kind of request, kinds as they first appear;
+    within a kind (`kinds` has its numbers) levels rise in depth.
+    """
+
+    places: Places
+    over_time: Floats
+    edges: Places
+    kinds: tuple[range, ...]
+
+
+def _by_level(samples: Samples) -> _ByLevel:
+    if "by_level" not in samples.memo:
+        number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
+        for places in _alike(samples.floats("kind").astype(np.int16)):
+            depth = samples.floats("at_once").take(places)
+            own, bounds = np.full(len(places), count), _bounds(depth)
+            for bound in bounds:
+                own += depth > bound
+            number[places] = own
+            kinds.append(range(count, count := count + len(bounds) + 1))
+        # numbers of one or two bytes are sorted several times as fast
+        order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
+        edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
+        over_time = _over_time(samples).take(order, axis=1)
+        samples.memo["by_level"] = _ByLevel(order, over_time, edges, tuple(kinds))
+    found: _ByLevel = samples.memo["by_level"]
+    return found
+
+
+def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
+    """The places of each kind, in the order of their first appearance."""
+    order = np.argsort(kinds, kind="stable")
+    cuts = np.flatnonzero(np.diff(kinds[order])) + 1
+    edges = pairwise([0, *cuts.tolist(), len(order)])
+    return sorted((order[slice(*edge)] for edge in edges if len(order)), key=lambda part: int(part[0]))
+
+
+def _bounds(depth: Floats) -> list[float]:
+    """Depths above which the next level begins: at gaps, and where one would be wider than LEVEL_SPAN."""
+    # the leading bits of positive numbers, 16 to an octave
+    bins = depth.view(np.int64) >> 48
+    first = bins.min()
+    bins -= first
+    taken = np.flatnonzero(np.bincount(bins))
+    bounds: list[float] = []
+    low = float(depth.min())
+    # numbers that are LEVEL_GAP apart are six bins apart, wherever in an octave they lie
+    for place in np.flatnonzero(np.diff(taken) >= 6).tolist():
+        below, above = float(depth[bins <= taken[place]].max()), float(depth[bins > taken[place]].min())
+        if above > LEVEL_GAP * below:
+            bounds += [*_within(low, below), below]
+            low = above
+    return [*bounds, *_within(low, float(depth.max()))]
+
+
+def _within(low: float, high: float) -> list[float]:
+    """Where depths without a gap, from low to high, are cut into levels of equal width, at most LEVEL_SPAN.
+
+    That width is at least the root of LEVEL_SPAN: a level without any depth would have been a gap.
+    """
+    pieces = math.ceil(math.log(high / low, LEVEL_SPAN) - 1e-9)
+    return [low * (high / low) ** (piece / pieces) for piece in range(1, pieces)]
+
+
+def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
+    """The levels that so many samples each make, of which some may have none, by their number."""
+    numbers, ends = np.flatnonzero(sizes), np.cumsum(sizes)
+    begins = (ends - sizes)[numbers]
+    parts = zip(begins.tolist(), ends[numbers].tolist(), _sums(over_time, begins), strict=True)
+    made = (_level(samples, places[begin:end], sums) for begin, end, sums in parts)
+    return dict(zip(numbers.tolist(), made, strict=True))
+
+
+def level_of(rows: Samples) -> Level:
+    """The level that some prepared rows of one kind make."""
+    places = np.arange(len(rows))
+    return _level(rows, places, _sums(_over_time(rows), places[:1])[0])
+
+
+def _sums(over_time: Floats, begins: Places) -> list[list[float]]:
+    """Sums from each place to the next: added up in one way, so that the same samples make the same level."""
+    if not len(begins):
+        return []
+    found: list[list[float]] = np.add.reduceat(over_time, begins, axis=1).T.tolist()
+    return found
+
+
+def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
+    """The level of samples with these sums of what `_over_time` has."""
+    held, read, waited, used, moved, requests = sums[3:]
+    # per nothing is unknown
+    total, done, busy_time = (number or math.nan for number in sums[:3])
+    tenth = float(samples.floats("kind")[places[0]]) % 100
+    return Level(
+        samples=samples,
+        places=places,
+        direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
+        depth=held / total,
+        rate=done / total,
+        reads_per_s=read / total,
+        busy_depth=held / busy_time,
+        busy_rate=done / busy_time,
+        latency_ms=waited / done,
+        util=used / total,
+        size_kb=moved / done,
+        requests=requests,
+        span=total,
+    )
+
+
+def _over_time(samples: Samples) -> Floats:
+    """What the means of levels are made of, times the length of each sample: a row each."""
+    span = samples.floats("span")
+    rows = np.empty((9, len(samples)))
+    rows[0] = span
+    done = np.multiply(span, samples.floats("ios_per_s"), out=rows[1])
+    for row, name in zip(rows[2:5], ("busy", "depth", "reads_per_s"), strict=True):
+        np.multiply(span, samples.floats(name), out=row)
+    np.multiply(done, samples.floats("cost_ms"), out=rows[5])
+    np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
+    np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
+    rows[8] = _requests(samples)
+    return rows
+
+
+def _requests(samples: Samples) -> Floats:
+    """The requests of each sample, at the least: it lasts a second where its length is unknown."""
+    if "requests" not in samples.memo:
+        span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
+        lasts = span if is_known.all() else np.where(is_known, span, 1.0)
+        samples.memo["requests"] = lasts * samples.floats("ios_per_s")
+    found: Floats = samples.memo["requests"]
+    return found
+
+
+def baseline(kind: Sequence[Level]) -> Baseline | None:
+    """R1 of one kind of request: measured at about one in flight, else the least under load.
+
+    Measured needs samples of LEAST_REQUESTS each with at most ALONE in flight: three of them or
+    500 requests; one sample of unknown length will do, being a load level of its own. Otherwise
+    it is the tenth percentile of the sample means, weighted by requests: too high where the device
+    was never unloaded, so that an inflation from it is a lower bound.
+    """
+    samples, places = kind[0].samples, places_of(kind)
+    requests = _requests(samples).take(places)
+    enough = requests >= LEAST_REQUESTS
+    alone = np.flatnonzero(enough & (samples.floats("at_once").take(places) <= ALONE))
+    is_measured = len(alone) >= 3 or requests[alone].sum() >= 500
+    if is_measured or (len(alone) and np.isnan(samples.floats("interval_s").take(places)).all()):
+        level = level_of(samples[np.sort(places[alone])])
+        return Baseline(level.latency_ms, True, level.depth, level.rows)
+    if not enough.any():
+        return None
+    enough_at = np.flatnonzero(enough)
+    cost = samples.floats("cost_ms").take(places[enough_at])
+    at = int(places[enough_at[_tenth(cost, requests[enough_at])]])
+    return Baseline(
+        float(samples.floats("cost_ms")[at]), False, float(samples.floats("depth")[at]), samples[at : at + 1]
+    )
+
+
+def _tenth(cost: Floats, requests: Floats) -> int:
+    """Where the tenth percentile of the cost is, weighted by requests."""
+    target = 0.1 * requests.sum()
+    # most often a third of the samples have it, and the others need not be put in order
+    some = np.sort(cost[::_ONE_OF])
+    cheapest = np.flatnonzero(cost <= some[len(some) // 3])
+    # not by a hair: sums in another order differ in their last digits
+    if requests[cheapest].sum() < 1.01 * target:
+        cheapest = np.arange(len(cost))
+    order = cheapest[np.argsort(cost[cheapest])]
+    rising, done = cost[order], np.cumsum(requests[order])
+    reached = rising[int(done.searchsorted(target))]
+    # those of equal cost count in their own order, which this sort does not keep
+    first, end = (int(rising.searchsorted(reached, side)) for side in ("left", "right"))
+    alike = np.sort(order[first:end])
+    done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
+    return int(alike[min(int(done_alike.searchsorted(target)), len(alike) - 1)])
+
+
+_ONE_OF = 8
+"""Of so many samples one is looked at to guess a percentile."""
+
+
+def elasticity(low: Level, high: Level) -> float:
+    """Δln X / Δln N between two levels, while busy: 1 is free parallelism, 0 a full device."""
+    return float(np.log(high.busy_rate / low.busy_rate) / np.log(high.busy_depth / low.busy_depth))
+
+
+def fan_out(low: Level, high: Level) -> float:
+    """How many equal servers explain the rates of two levels; NaN where the model cannot hold.
+
+    Requests spread at random over c servers give X(N) = c·N / ((N + c - 1)·R1) under a closed load;
+    two points solve it for c. Depth must at least double, and the rate grow by less than it.
+    """
+    n1, n2 = max(low.busy_depth, 1.0), high.busy_depth
+    growth = high.busy_rate / low.busy_rate
+    if n2 < 2 * n1 or growth * n1 >= n2:
+        return float("nan")
+    # with n1 = 1 the low point is R1 itself
+    servers = (n2 * (n1 - 1) - growth * n1 * (n2 - 1)) / (growth * n1 - n2)
+    return float(servers) if servers >= 1 else float("nan")
+
+
+def overlapped(level: Level, unloaded: Baseline) -> float:
+    """X·R1: requests that the device must have served at once, at the least."""
+    return level.busy_rate * unloaded.latency_ms / 1000
+
+
+def gain_left(inflation: float) -> float:
+    """The most that throughput can still grow, as a share: 1/(I - 1); unbounded at I ≤ 1."""
+    return 1 / (inflation - 1) if inflation > 1 else float("inf")

@@ -1,0 +1,414 @@
+"""The verdict on a device's busy load levels: a false alarm, approaching, saturated, or open.
+
+One function gives every busy level exactly one verdict, and the three rules on load read it, so
+they exclude each other by construction. Their thresholds are THRESHOLDS, declared by all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from iodiag.analysis.array.side_by_side import report_keys
+from iodiag.analysis.load.device_class import (
+    PLAUSIBLE,
+    SPINDLE_MS,
+    has_parity,
+    is_spinning,
+    is_spread,
+    longest_unloaded,
+    spindles,
+)
+from iodiag.analysis.load.queueing import (
+    ALONE,
+    LEAST_REQUESTS,
+    SLOWER_THAN_ALONE,
+    Baseline,
+    Level,
+    elasticity,
+    fan_out,
+    level_of,
+    levels,
+    levels_where,
+    overlapped,
+    prepared,
+    unloaded,
+)
+from iodiag.analysis.load.stalls import stalled
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import longest
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.rule import Limits, Threshold
+from iodiag.table.samples import Samples
+
+Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
+
+Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "idle spindles", "ticks"]
+"""Why a level is a false alarm: the device did more at a deeper queue; its latency is near that of one
+request alone; there was never a second request; its latency is that of an unloaded device of its
+class; more disks than requests; util was counted in ticks."""
+
+Basis = Literal["measured", "least seen", "spindles", "class", "none"]
+"""What an inflation is taken against."""
+
+STEADY = 0.5
+"""Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
+
+HOT = 0.8
+"""Busy share of a disk from which the array above it has little headroom."""
+
+LEAST_OVERLAP = 1.5
+"""Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
+
+FASTER_THAN_SEEKS = 500.0
+"""Requests per second, each under a millisecond, that no spinning disk serves."""
+
+QUEUE_SLACK = 1.5
+"""A queue of N makes a request at most N times as long; what is longer still was of another kind."""
+
+SOLID_MOST_MS = 5.0
+"""Latency up to which a device without spindles looks unloaded with a few requests in flight: three
+times the 1.5 ms of a slow network volume, in round numbers."""
+
+MOST_UTIL = 1.02
+"""A share of time, and what two clocks may differ by."""
+
+_PERCONA = "Percona 2014: three times the latency of one stream is the overload line"
+_MODEL = "at most 1/(I - 1) more throughput is left in a closed queue of c servers"
+
+THRESHOLDS = {
+    "busy_util": Threshold(70, "%", "util from which a load is judged", "below it nobody takes alarm"),
+    "full_util": Threshold(
+        90,
+        "%",
+        "util that known spindles or a guess at the class need",
+        "judgement: no idle time to speak of",
+    ),
+    "calm_inflation": Threshold(
+        2,
+        "x",
+        "latency over that of one request alone up to which a device is calm",
+        _MODEL + ": I = 2 → 100 %",
+    ),
+    "inflation": Threshold(3, "x", "inflation of latency that says overload", _PERCONA),
+    "hard_inflation": Threshold(
+        10, "x", "inflation that needs no second load level", _MODEL + ": I = 10 → 11 %"
+    ),
+    "hard_depth": Threshold(
+        8, "requests", "depth that goes with it", "judgement: a real queue, not a slow seek"
+    ),
+    "flat_elasticity": Threshold(
+        0.3,
+        "",
+        "growth of throughput per growth of depth (both ln) up to which more queue is useless",
+        "between measured steps that paid (0.59, 0.52) and that did not (0.25)",
+    ),
+    "scaling": Threshold(
+        1.3,
+        "x",
+        "throughput at a deeper queue that proves headroom",
+        "judgement: above noise and 95 → 100 % util",
+    ),
+    "one_at_a_time": Threshold(
+        1.5,
+        "requests",
+        "depth while busy up to which util shows the client's rhythm",
+        "judgement: 1.0 to 1.05 measured",
+    ),
+    "parallel_depth": Threshold(
+        4,
+        "requests",
+        "depth that a parallel device serves at once",
+        "the queue depths of small cloud volumes; SATA SSDs have 4 to 8 channels",
+    ),
+}
+
+
+class Disk(NamedTuple):
+    """A disk below an array, its samples in the reports of a level, and their mean util (0..1)."""
+
+    name: str
+    util: float
+    rows: Samples
+
+
+class Load(NamedTuple):
+    """A busy level with its verdict, and everything that the verdict rests on.
+
+    `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
+    what a device of the class takes at the longest. `lower` and `higher` are the comparable levels
+    below and above, `elasticity` is against `lower`, `servers` the fan-out estimate between the
+    lightest comparable level and the next. `parallel` says what shows that several requests are
+    served at once, with `at_best` of them at the least where rates tell. `below` are the disks
+    under a spread device. `reason` says of an indeterminate level what would settle it.
+    """
+
+    level: Level
+    verdict: Verdict = "indeterminate"
+    unloaded: Baseline | None = None
+    inflation: float = float("nan")
+    basis: Basis = "none"
+    lower: Level | None = None
+    higher: Level | None = None
+    elasticity: float = float("nan")
+    servers: float = float("nan")
+    spindles: float | None = None
+    parallel: str = ""
+    at_best: float = float("nan")
+    legs: tuple[Leg, ...] = ()
+    below: tuple[Disk, ...] = ()
+    reason: str = ""
+
+
+def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
+    """Every busy load level of a device with its one verdict; empty where it was never busy."""
+    key = ("classify", *(getattr(limits, name) for name in THRESHOLDS))
+    if key not in series.memo:
+        series.memo[key] = _classify(view, series, limits)
+    found: list[Load] = series.memo[key]
+    return found
+
+
+def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
+    if not (series.samples.floats("util") >= limits.busy_util / 100).any():
+        return []
+    found = []
+    samples = prepared(series)
+    is_busy = samples.floats("util") >= limits.busy_util / 100
+    is_steady = samples.floats("busy") >= STEADY
+    parts = (levels(series), levels_where(series, is_busy), levels_where(series, is_steady))
+    for kind, alarming, calm in zip(*parts, strict=True):
+        if alarming:
+            alone = unloaded(series, kind)
+            steady = [level for level in calm if level.requests >= LEAST_REQUESTS]
+            facts = (_facts(view, series, level, steady, alone) for level in alarming)
+            found += [_judged(series, load, limits) for load in facts]
+    ticks = _ticks(series, limits)
+    return [*found, ticks] if ticks is not None else found
+
+
+def unbusy(series: DeviceSeries, limits: Limits) -> str:
+    """Why a device has no busy load level."""
+    if (series.samples.floats("util") >= limits.busy_util / 100).any():
+        return "busy at times, but with too few requests to tell of its limit"
+    return "never busy enough"
+
+
+def together(series: DeviceSeries, rows: Samples) -> Samples:
+    """The longest window in which some of a device's samples follow each other, with stalls before them."""
+    samples = series.samples
+    mask = np.zeros(len(samples), dtype=np.bool_)
+    mask[np.searchsorted(samples["sample"], rows["sample"])] = True
+    silent = stalled(samples)
+    if not silent.any():
+        window = longest(samples, mask)
+        return rows[:0] if window is None else window
+    places = np.where(silent, len(samples) - 1, np.arange(len(samples)))
+    ends = np.minimum.accumulate(places[::-1])[::-1]
+    window = longest(samples, mask | (silent & mask[ends]))
+    return rows[:0] if window is None else window
+
+
+def _facts(
+    view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None
+) -> Load:
+    below = [other for other in steady if other.busy_depth * 2 <= level.busy_depth]
+    above = [
+        other
+        for other in steady
+        if other.busy_depth >= 1.3 * level.busy_depth
+        and other.latency_ms >= SLOWER_THAN_ALONE * level.latency_ms
+    ]
+    lower = max(below, key=lambda other: other.busy_depth, default=None)
+    at_best = _at_best(steady, unloaded)
+    return Load(
+        level=level,
+        unloaded=unloaded,
+        lower=lower,
+        higher=max(above, key=lambda other: other.busy_rate, default=None),
+        elasticity=elasticity(lower, level) if lower else float("nan"),
+        servers=fan_out(steady[0], steady[1]) if len(steady) > 1 else float("nan"),
+        spindles=spindles(series, writes=level.direction == "writes"),
+        parallel=_parallel(series, level, at_best),
+        at_best=at_best,
+        below=_disks_below(view, series, level),
+    )
+
+
+def _parallel(series: DeviceSeries, level: Level, at_best: float) -> str:
+    """What shows that the device serves several requests at once; empty where nothing does.
+
+    A sentence with the names of values that load_lines.numbers has.
+    """
+    if spindles(series, writes=False) == 1:
+        return ""
+    if is_spinning(series) is False:
+        return "it is no spinning disk (from {origin})"
+    if is_spread(series) and series.disks and series.disks >= 2:
+        return "it spreads its requests over {spread_over:g} disks"
+    if at_best >= LEAST_OVERLAP:
+        return "at its best it served at least {at_best:.1f} requests at once"
+    if level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS:
+        return "no spinning disk answers within {latency} ms at {rate} requests/s"
+    return ""
+
+
+def _at_best(steady: Sequence[Level], unloaded: Baseline | None) -> float:
+    """The most requests that it must have served at once, X·R1, over the levels that R1 holds for."""
+    if unloaded is None or not unloaded.is_measured:
+        return float("nan")
+    least_ms = SLOWER_THAN_ALONE * unloaded.latency_ms
+    grown = [overlapped(other, unloaded) for other in steady if other.latency_ms >= least_ms]
+    return max(grown, default=float("nan"))
+
+
+def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, ...]:
+    """The disks that a spread device stands on, with their mean util in the reports of a level."""
+    if not is_spread(series):
+        return ()
+    reports = report_keys(level.rows)
+    found = []
+    for leaf in series.leaves:
+        own = view.series(leaf.name)
+        if own is not None:
+            same = own.samples[np.isin(report_keys(own.samples), reports)]
+            util = weighted.mean(same, "util_pct")
+            if not np.isnan(util):
+                found.append(Disk(own.name, util / 100, same))
+    return tuple(found)
+
+
+def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+    """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
+    level, unloaded = load.level, load.unloaded
+    is_queued = unloaded is not None and (
+        level.latency_ms <= QUEUE_SLACK * max(1.0, level.busy_depth) * unloaded.latency_ms
+    )
+    if unloaded is not None and unloaded.is_measured and is_queued:
+        return _by_latency(series, load, limits)
+    is_full = level.util >= limits.full_util / 100
+    if load.spindles is not None and is_full:
+        load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
+        if load.inflation >= limits.inflation:
+            return load._replace(verdict="saturated")
+        if load.inflation >= limits.calm_inflation:
+            return load._replace(verdict="approaching")
+        return _if_calm(series, load, limits)
+    if unloaded is not None and is_queued and load.lower is not None:
+        least = level.latency_ms / unloaded.latency_ms
+        if least > limits.inflation:
+            return _by_latency(series, load, limits)
+    inflation = level.latency_ms / longest_unloaded(series, level.size_kb)
+    is_deep = level.busy_depth >= limits.hard_depth
+    if is_full and is_deep and inflation > limits.hard_inflation:
+        return load._replace(basis="class", inflation=inflation, verdict="saturated")
+    return _if_calm(series, load, limits)
+
+
+def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+    level, unloaded = load.level, load.unloaded
+    assert unloaded is not None
+    inflation = level.latency_ms / unloaded.latency_ms
+    basis: Basis = "measured" if unloaded.is_measured else "least seen"
+    load = load._replace(inflation=inflation, basis=basis)
+    if inflation > limits.inflation:
+        is_flat = load.elasticity <= limits.flat_elasticity
+        is_deep = level.busy_depth >= limits.hard_depth
+        is_over = is_flat or (inflation > limits.hard_inflation and is_deep)
+        return load._replace(verdict="saturated" if is_over else "approaching")
+    if inflation > limits.calm_inflation:
+        return load._replace(verdict="approaching")
+    return _if_calm(series, load, limits)
+
+
+def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+    """A false alarm if something shows headroom on a parallel device, and nothing speaks against it."""
+    legs = tuple(_legs(series, load, limits))
+    if not legs:
+        return load._replace(reason=_unknown(load))
+    if load.spindles == 1:
+        reason = "a single spinning disk serves one request at a time: busy means busy"
+        return load._replace(reason=reason)
+    if not load.parallel:
+        reason = (
+            "nothing says whether the device serves several requests at once (a volume may stand on one "
+            "disk); lsblk -o NAME,ROTA,TYPE, or a second capture under a deeper queue, settles it"
+        )
+        return load._replace(reason=reason)
+    veto = _veto(series, load, limits)
+    if veto:
+        return load._replace(legs=legs, reason=veto)
+    return load._replace(verdict="false alarm", legs=legs)
+
+
+def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
+    level = load.level
+    is_solid = is_spinning(series) is False or (level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS)
+    if load.higher is not None and load.higher.busy_rate >= limits.scaling * level.busy_rate:
+        yield "scaled"
+    if load.basis == "measured" and load.inflation <= limits.calm_inflation and level.busy_depth > ALONE:
+        yield "flat latency"
+    most = SPINDLE_MS if is_solid else PLAUSIBLE * SPINDLE_MS
+    if level.busy_depth <= limits.one_at_a_time and level.latency_ms <= most:
+        yield "one at a time"
+    elif is_solid and level.busy_depth <= limits.parallel_depth and level.latency_ms <= SOLID_MOST_MS:
+        yield "plausible latency"
+    if load.basis == "spindles" and load.spindles is not None and load.spindles >= 2:
+        yield "idle spindles"
+
+
+def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:
+    level = load.level
+    if load.higher is not None and "scaled" not in load.legs:
+        more = load.higher.busy_depth >= 1.5 * level.busy_depth
+        if more and load.higher.busy_rate < 1.1 * level.busy_rate:
+            return "its latency is low, but a deeper queue moved no more: it is at its knee"
+    if is_spinning(series) is not True:
+        return ""
+    hot = [disk.name for disk in load.below if disk.util >= HOT]
+    if hot:
+        return f"of the disks below, {', '.join(hot)} had little idle time left"
+    if has_parity(series) and level.direction != "reads" and not load.below:
+        return "parity writes cost several disk operations, and the capture lacks the disks below"
+    return ""
+
+
+def _unknown(load: Load) -> str:
+    if load.basis == "measured":
+        return "its latency is near that of one request alone, but no deeper queue was seen"
+    return (
+        "no baseline: no sample of this kind of request has about one in flight, so nothing says what a "
+        "request costs unloaded; a capture at low load, or lsblk and the disks below, would settle it"
+    )
+
+
+_TICKED = "util exceeds the {depth} in flight: it was counted in ticks"
+
+
+def _ticks(series: DeviceSeries, limits: Limits) -> Load | None:
+    """The samples whose util cannot be true, as a level: the device was busy for at most its depth."""
+    samples = series.samples
+    util, depth = samples.floats("util"), samples.floats("depth")
+    # beyond 1 it is the time of an earlier request that the kernel adds at the next one's end
+    mask = (util >= limits.busy_util / 100) & (util <= MOST_UTIL)
+    mask &= (depth + HALF_DIGIT < limits.busy_util / 100) & (util > 1.1 * (depth + HALF_DIGIT))
+    if not mask.any():
+        return None
+    # a request that outlives its sample is missing from the depth, not from util
+    mask &= samples.floats("await_ms") <= 100 * weighted.seconds_or_one(samples)
+    mask &= ~samples["is_idle"] & (samples.floats("ios_per_s") > 0)
+    # a moment among others that are not so raises no alarm
+    if mask.sum() < (2 if len(series.loaded) > 1 else 1):
+        return None
+    rows = samples[mask]
+    columns = {
+        "busy": np.maximum(rows.floats("depth"), HALF_DIGIT),
+        "at_once": np.ones(len(rows)),
+        "cost_ms": rows.floats("latency_ms"),
+        "kind": np.full(len(rows), 5.0),
+        "span": weighted.lengths(rows),
+    }
+    return Load(level_of(rows.with_columns(**columns)), "false alarm", legs=("ticks",), parallel=_TICKED)

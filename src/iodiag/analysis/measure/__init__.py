@@ -1,0 +1,1 @@
+"""Statistics over samples: weighted means, quantiles, changes, windows, and sentences that cite."""

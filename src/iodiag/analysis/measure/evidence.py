@@ -1,0 +1,152 @@
+"""Sentences with addresses: every number in one stands in `values` and rests on cited lines."""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Evidence, Quote
+from iodiag.table.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Weighs = Literal["for", "against", "context"]
+
+MOST_LINES = 1000
+"""Lines listed per piece of evidence; with more rows the exemplars stand for them."""
+
+
+def number(value: float) -> str:
+    """A number as people read it: at least three significant digits, none invented."""
+    if math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "unbounded"
+    size = abs(value)
+    if size >= 1000 or (size == int(size) and size < 1e15):
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:.1f}"
+    if size >= 1:
+        return f"{value:.2f}"
+    return f"{value:.3g}"
+
+
+def say(template: str, values: Mapping[str, float | str]) -> str:
+    """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are."""
+    pieces = _parsed(template)
+    return "".join(
+        words if name is None else words + _shown(values[name], spec) for words, name, spec in pieces
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parsed(template: str) -> tuple[tuple[str, str | None, str], ...]:
+    """The pieces of a template, each with the name behind it and how that is told."""
+    return tuple((words, name, spec or "") for words, name, spec, _ in string.Formatter().parse(template))
+
+
+def _shown(value: float | str, spec: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return format(value, spec) if spec else number(float(value))
+
+
+def cite(
+    rows: Samples | pd.DataFrame | None,
+    template: str,
+    values: Mapping[str, float | str] | None = None,
+    *,
+    weighs: Weighs = "for",
+    worst: str | None = None,
+) -> Evidence:
+    """Evidence that rests on `rows` of any table.
+
+    `template` names its numbers as `{name}`; they go into `values`. Quoted are the row with the largest
+    `worst`, the first and the last. Where rows come from several inputs the first one is cited. Without
+    rows, a value that is a topology's provenance ("lsblk capture.txt:3") gives the address.
+    """
+    values = values or {}
+    text = say(template, values)
+    if rows is None or not len(rows):
+        source, lines = _stated_at(values)
+        quotes = tuple(Quote(source, line, "") for line in lines)
+        return Evidence(text, values, source, lines, len(lines), quotes, weighs)
+    samples = Samples.of(rows)
+    sources, lines = samples["source"], samples["line"]
+    source = str(sources[0])
+    is_one = (sources.codes == sources.codes[0]).all()
+    own = lines if is_one else lines[sources == sources[0]]
+    picked = [0, len(rows) - 1]
+    if worst is not None and (place := _largest(samples.floats(worst))) is not None:
+        picked.insert(0, place)
+    places = dict.fromkeys((str(sources[place]), int(lines[place])) for place in picked)
+    quotes = tuple(Quote(name, line, "") for name, line in places)
+    if _are_many(own):
+        cited = tuple(sorted({line for name, line in places if name == source}))
+    else:
+        cited = tuple(dict.fromkeys(own.tolist()))
+    return Evidence(text, values, source, cited, len(rows), quotes, weighs)
+
+
+def _largest(data: npt.NDArray[np.float64]) -> int | None:
+    """Where the first of the largest known numbers is; None where none is known."""
+    place = int(data.argmax())  # of the first unknown one, if any
+    if not math.isnan(data[place]):
+        return place
+    known = np.flatnonzero(~np.isnan(data))
+    return int(known[data[known].argmax()]) if len(known) else None
+
+
+def _are_many(lines: npt.NDArray[np.int64]) -> bool:
+    """Whether they are more than MOST_LINES different ones, which a few thousand of them mostly show."""
+    return len(lines) > MOST_LINES and any(
+        len(np.unique(some)) > MOST_LINES for some in (lines[: 2 * MOST_LINES], lines)
+    )
+
+
+_ADDRESS = re.compile(r"[\w-]+ (.+):(\d{1,9})")
+
+
+def _stated_at(values: Mapping[str, float | str]) -> tuple[str, tuple[int, ...]]:
+    """The input and line of a topology's provenance ("lsblk capture.txt:3") among the values."""
+    for value in values.values():
+        if isinstance(value, str) and (match := _ADDRESS.fullmatch(value)):
+            return match[1], (int(match[2]),)
+    return "", ()
+
+
+def cite_fact(fact: Fact, template: str | None = None, *, weighs: Weighs = "for") -> Evidence:
+    """Evidence from an application's log, a setting or a process list.
+
+    Which of its lines are quoted is settled where their text is at hand (`telling`).
+    """
+    text = say(template, fact.values) if template else fact.text
+    lines = tuple(range(fact.ref.first, min(fact.ref.last, fact.ref.first + MOST_LINES) + 1))
+    return Evidence(text, dict(fact.values), fact.ref.source, lines, len(lines), (), weighs)
+
+
+_TELLING = re.compile(r"[^\W\d]\w{3,}|\d[\d.]{2,}")
+
+
+def telling(text: str, lines: Sequence[str], count: int = 3) -> list[int]:
+    """Which lines to quote for a sentence: those that share most words and numbers with it, in their order.
+
+    Words that every line has tell nothing; where no line shares any, the first lines do.
+    """
+    wanted = {word.lower() for word in _TELLING.findall(text.replace(",", ""))}
+    shared = [wanted & {word.lower() for word in _TELLING.findall(line)} for line in lines]
+    common = set.intersection(*shared) if len(shared) > 1 else set()
+    points = [len(words - common) for words in shared]
+    best = sorted(range(len(lines)), key=lambda at: -points[at])[:count]
+    told = [at for at in best if points[at]]
+    return sorted(told) if told else list(range(min(count, len(lines))))

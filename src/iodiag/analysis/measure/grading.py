@@ -1,0 +1,37 @@
+"""From points of evidence to a confidence, and from rows to the time that they cover.
+
+The required conditions of a rule make one point; each further witness adds one, or two when it is
+independent of the counters (a topology, an application's log); what contradicts takes off as much.
+One or two points are `low`, three or four `medium`, five and more `high`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from iodiag.model.finding import CONFIDENCES, Confidence
+from iodiag.table.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEDIUM_FROM, HIGH_FROM = 3, 5
+
+
+def confidence(points: float, *, at_most: Confidence = "high") -> Confidence:
+    """The confidence that points of evidence earn, no more than `at_most`."""
+    earned: Confidence = "high" if points >= HIGH_FROM else "medium" if points >= MEDIUM_FROM else "low"
+    return min(earned, at_most, key=CONFIDENCES.index)
+
+
+def when(rows: Samples | pd.DataFrame) -> dict[str, Any]:
+    """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known."""
+    samples = Samples.of(rows)
+    fields: dict[str, Any] = {}
+    if "sample" in samples and len(samples):
+        numbers = samples["sample"]
+        fields["samples"] = (int(numbers.min()), int(numbers.max()))
+    start, end = samples["time"].min(), samples["time"].max()
+    if start is not None:
+        fields |= {"start": start.isoformat(), "end": end.isoformat()}
+    return fields

@@ -1,0 +1,123 @@
+"""The only aggregator: rates by time, latencies by their requests; averages are never averaged.
+
+Which weight a column takes is said in the registry (`kind`, `weight`). Samples of unknown
+length count alike: within one capture they are the same length.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.measure import quantiles
+from iodiag.model import columns as registry
+from iodiag.table.samples import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Rows = Samples | pd.DataFrame
+
+Floats = npt.NDArray[np.float64]
+
+
+def lengths(rows: Rows) -> Floats:
+    """Length of each sample for weighting: seconds where all are known, else 1 each."""
+    samples = Samples.of(rows)
+    if "lengths" not in samples.memo:
+        samples.memo["lengths"] = _lengths(samples.floats("interval_s"))
+    found: Floats = samples.memo["lengths"]
+    return found
+
+
+def _lengths(seconds: Floats) -> Floats:
+    is_unknown = np.isnan(seconds)
+    if not is_unknown.any():
+        return seconds
+    if is_unknown.all():
+        return np.ones(len(seconds))
+    return np.where(is_unknown, quantiles.median(seconds), seconds)
+
+
+def or_zero(number: float) -> float:
+    """A number as it is, 0 where it is unknown; for one number np.nan_to_num takes far longer."""
+    return 0.0 if math.isnan(number) else number
+
+
+def seconds_or_one(rows: Rows) -> Floats:
+    """Length of each sample in seconds; 1 where it is unknown, so that a rate counts at the least once."""
+    seconds = Samples.of(rows).floats("interval_s")
+    is_unknown = np.isnan(seconds)
+    return np.where(is_unknown, 1.0, seconds) if is_unknown.any() else seconds
+
+
+def values(rows: Rows, column: str) -> Floats:
+    """A column as floats; all NaN where the rows lack it."""
+    return Samples.of(rows).floats(column)
+
+
+def mean(rows: Rows, column: str, family: str = "disk") -> float:
+    """The mean of a column over all samples, weighted as the registry says; NaN without data."""
+    samples, key = Samples.of(rows), f"mean {family} {column}"
+    if key not in samples.memo:
+        entry = registry.find(family, column)
+        by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
+        samples.memo[key] = _mean(samples, column, by)
+    found: float = samples.memo[key]
+    return found
+
+
+def _mean(samples: Samples, column: str, by: str) -> float:
+    data, (weights, total) = samples.floats(column), _weights(samples, by)
+    above = float((data * weights).sum())
+    if math.isnan(total + above):
+        known = np.flatnonzero(~np.isnan(data))
+        data, weights = data[known], weights[known]
+        weights = np.where(np.isnan(weights), 0.0, weights)
+        total, above = float(weights.sum()), float((data * weights).sum())
+    return above / total if total > 0 else float("nan")
+
+
+def _weights(samples: Samples, column: str) -> tuple[Floats, float]:
+    """What samples weigh, lengths times the column of their weights ("" for none), and the sum of it."""
+    key = f"weights {column}"
+    if key not in samples.memo:
+        weights = lengths(samples) * samples.floats(column) if column else lengths(samples)
+        samples.memo[key] = weights, float(weights.sum())
+    found: tuple[Floats, float] = samples.memo[key]
+    return found
+
+
+def extent(rows: Rows, column: str) -> dict[str, float] | None:
+    """Median, p95 and maximum of a column's samples, as they are; None where none is known."""
+    samples, key = Samples.of(rows), f"extent {column}"
+    if key not in samples.memo:
+        samples.memo[key] = quantiles.extent(samples.floats(column))
+    found: dict[str, float] | None = samples.memo[key]
+    return found
+
+
+def ratio(rows: Rows, above: str, below: str) -> float:
+    """Ratio of two rates over the whole window: the ratio of their sums, never a mean of ratios."""
+    top, bottom = mean(rows, above), mean(rows, below)
+    return top / bottom if bottom > 0 else float("nan")
+
+
+def total(rows: Rows, column: str) -> float:
+    """How many events (or kB) a rate makes over the window; NaN where no sample length is known."""
+    seconds = values(rows, "interval_s")
+    data = values(rows, column)
+    known = ~np.isnan(data) & ~np.isnan(seconds)
+    return float((data[known] * seconds[known]).sum()) if known.any() else float("nan")
+
+
+def variation(rows: Rows, column: str) -> float:
+    """Coefficient of variation of a column over the samples; NaN with fewer than two."""
+    data = values(rows, column)
+    data = data[~np.isnan(data)]
+    if len(data) < 2 or data.mean() == 0:
+        return float("nan")
+    return float(data.std(ddof=1) / abs(data.mean()))

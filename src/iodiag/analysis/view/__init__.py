@@ -1,0 +1,1 @@
+"""What a rule sees of one host: clean samples, derived columns, topology."""

@@ -1,0 +1,319 @@
+"""Topology that no input states, concluded from the conservation of bytes.
+
+What a stripe is asked for, its legs move together: ΣB(legs) = B(array) for reads and for writes of
+a stripe, 2·B for writes of a mirror, n/(n-1) for full stripes of RAID5, and small writes on parity
+give α and ρ that tell the same share (derive.parity). Legs of one array run at equal rates, so only
+groups of equal rates are tried: few, whatever the number of devices. What an input states is never
+touched; what is concluded says "inferred: …" as its provenance and costs a rule a point.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.array.equal_rates import MOST_DEVICES, clusters, is_md, is_part, is_physical
+from iodiag.analysis.array.members import least_writes
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.byte_conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
+from iodiag.model.topology import Device, DeviceTopology
+from iodiag.model.units import KB_PER_PAGE
+from iodiag.table.samples import Samples, numbered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+MOST_REPORTS = 512
+MOST_LEGS = 24
+ALIKE = 0.05
+"""Legs have no larger gap between them, in what they read and in what they write."""
+
+APART, TIED = 1.5, 1.2
+"""The slowest leg takes APART times the fastest, or nothing is in order; closer than TIED is a tie."""
+
+_MAPPED = re.compile(r"(?:dm-|dev25[2-4]-)(\d+)")
+_IMAGE = re.compile(r"(.+)_[rm]image_\d+")
+
+
+class Traffic(NamedTuple):
+    """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages."""
+
+    names: tuple[str, ...]
+    read: Floats
+    write: Floats
+    paged: Floats
+
+    def both(self) -> Floats:
+        """Reads and writes together."""
+        return np.asarray(self.read + self.write)
+
+
+def infer(disk: Samples | pd.DataFrame, topology: DeviceTopology) -> tuple[Device, ...]:
+    """Devices with the members that `disk` (the table, with `stream`) shows and `topology` lacks.
+
+    The `device` column holds canonical names. Arrays first, by stream; then what disks their legs
+    lie on; then that dev253-89 is dm-89, where both namings show the same array.
+    """
+    samples = Samples.of(disk)
+    if "read_kb_per_s" not in samples or "write_kb_per_s" not in samples:
+        return ()
+    names = numbered(samples["device"])[1]
+    if not any(_may_be_array(name, topology) for name in names):
+        return ()
+    arrays: list[Device] = list(_named(names, topology))
+    stream = samples["stream"]
+    streams = [(part, _traffic(part)) for part in (samples[stream == one] for one in np.unique(stream))]
+    for _, traffic in streams:
+        arrays += _arrays(traffic, topology)
+    below = [leg for part, traffic in streams for leg in _disks_below(part, traffic, arrays, topology)]
+    return (*arrays, *below, *_aliases(arrays, topology))
+
+
+def _may_be_array(name: str, topology: DeviceTopology) -> bool:
+    """Whether a device may stand on others that nothing states."""
+    device = topology.find(name)
+    if device is not None and (device.members or device.kind in ("disk", "partition", "loop", "swap")):
+        return False
+    return not is_physical(name)
+
+
+def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
+    """Volumes whose legs LVM names after them: vg-data_rimage_0 is a leg of vg-data."""
+    legs: dict[str, list[str]] = {}
+    for name in names:
+        if match := _IMAGE.fullmatch(name):
+            legs.setdefault(match[1], []).append(name)
+    for parent, found in legs.items():
+        if parent in names and len(found) >= 2 and _may_be_array(parent, topology):
+            why = f"inferred: {', '.join(found)} are named as legs of {parent}"
+            yield Device(parent, members=tuple(found), provenance={"members": why})
+
+
+def _traffic(part: Samples) -> Traffic:
+    """What the busiest devices of a stream moved; one that a report leaves out moved nothing in it."""
+    codes, shown = numbered(part["device"])
+    read, written = (np.nan_to_num(part.floats(f"{name}_kb_per_s")) for name in ("read", "write"))
+    totals = np.bincount(codes, read + written, len(shown))
+    known = set(shown)
+    busiest = [
+        n for n in np.argsort(-totals, kind="stable") if totals[n] > 0 and not is_part(shown[n], known)
+    ]
+    busiest = busiest[:MOST_DEVICES]
+    place = np.full(len(shown), -1)
+    place[busiest] = np.arange(len(busiest))
+    report = part["report"]
+    reports = np.unique(report)
+    if len(reports) > MOST_REPORTS:
+        reports = reports[np.linspace(0, len(reports) - 1, MOST_REPORTS).astype(int)]
+    rows = np.flatnonzero((place[codes] >= 0) & np.isin(report, reports))
+    at, when = place[codes[rows]], np.searchsorted(reports, report[rows])
+    written = written[rows]
+    pages = np.nan_to_num(least_writes(part[rows])) * KB_PER_PAGE
+    grids = []
+    for values in (read[rows], written, np.where(written > 0, np.maximum(written, pages), written)):
+        grid = np.zeros((len(busiest), len(reports)))
+        grid[at, when] = values
+        grids.append(grid)
+    return Traffic(tuple(shown[n] for n in busiest), *grids)
+
+
+def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
+    """The devices of one stream whose bytes a group of equal-rate devices moves together."""
+    found: dict[tuple[int, ...], list[tuple[int, Law]]] = {}
+    free = {n for n, name in enumerate(traffic.names) if not topology.parents(name)}
+    for parent, name in enumerate(traffic.names):
+        if not _may_be_array(name, topology):
+            continue
+        groups = _groups(traffic, parent, free)
+        laws = [(legs, one) for legs, is_equal in groups if (one := _law(traffic, parent, legs, is_equal))]
+        # legs of its own kind are nearer than the disks below them
+        nearest = [pair for pair in laws if _is_mapped(traffic.names[pair[0][0]])] or laws
+        if len(nearest) == 1:
+            found.setdefault(nearest[0][0], []).append((parent, nearest[0][1]))
+    for legs, parents in found.items():
+        parent, found_law = min(parents, key=lambda pair: _depth(traffic.names[pair[0]]))
+        members = tuple(sorted((traffic.names[leg] for leg in legs), key=_natural))
+        why = f"inferred: {found_law.sentence(traffic.names[parent], members)}"
+        said = {"members": why} | ({"level": why} if found_law.level else {})
+        yield Device(
+            traffic.names[parent],
+            members=members,
+            level=found_law.level,
+            copies=found_law.copies,
+            provenance=said,
+        )
+
+
+def _groups(traffic: Traffic, parent: int, free: set[int]) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Legs to try: mapped devices, or disks, of equal rates while the device is used (true); busy disks."""
+    loaded = traffic.read[parent] + traffic.paged[parent] >= LEAST_KB
+    if not loaded.any():
+        return
+    rates = np.stack([grid[:, loaded].mean(axis=1) for grid in (traffic.read, traffic.write)], axis=1)
+    moved, usual = rates.sum(axis=1), np.median(traffic.both()[:, loaded], axis=1)
+    for is_mapped in (True, False):
+        places = [n for n in range(len(moved)) if _is_mapped(traffic.names[n]) is is_mapped]
+        places = [n for n in places if n != parent and moved[n] >= 1]
+        equal = [tuple(sorted(places[i] for i in group)) for group in clusters(rates[places], ALIKE)]
+        busy = tuple(n for n in places if usual[n] >= max(usual[places], default=0) / 3)
+        # a leg of another array among its equals means that these are no set of their own
+        for legs in (*equal, *([] if is_mapped or busy in equal else [busy])):
+            if 2 <= len(legs) <= MOST_LEGS and free.issuperset(legs):
+                yield legs, legs in equal
+
+
+def _law(traffic: Traffic, parent: int, legs: tuple[int, ...], is_equal: bool) -> Law | None:
+    """The conservation that holds between a device and a group, or None."""
+    if not _may_stand_on(traffic, parent, legs):
+        return None
+    return law(
+        (traffic.read[parent], traffic.write[parent]),
+        traffic.paged[parent],
+        (traffic.read[list(legs)].sum(axis=0), traffic.write[list(legs)].sum(axis=0)),
+        len(legs),
+        may_be_chain=_is_mapped(traffic.names[legs[0]]),
+        may_be_mixture=is_equal or is_md(traffic.names[parent]),
+    )
+
+
+def _may_stand_on(traffic: Traffic, parent: int, legs: tuple[int, ...]) -> bool:
+    """Mapped devices are numbered as they are made, from below; md stands on disks."""
+    own = _MAPPED.fullmatch(traffic.names[parent])
+    numbers = [_MAPPED.fullmatch(traffic.names[leg]) for leg in legs]
+    mapped = [int(match[1]) for match in numbers if match]
+    if own and mapped:
+        return max(mapped) < int(own[1])
+    return not mapped or not is_md(traffic.names[parent])
+
+
+def _is_mapped(name: str) -> bool:
+    return not is_physical(name)
+
+
+def _depth(name: str) -> tuple[bool, int, str]:
+    """Which of several devices of the same traffic lies lowest: md, then the lowest number."""
+    match = _MAPPED.fullmatch(name)
+    return not is_md(name), int(match[1]) if match else 0, name
+
+
+def _natural(name: str) -> tuple[str | int, ...]:
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
+
+
+def _aliases(arrays: Sequence[Device], topology: DeviceTopology) -> Iterator[Device]:
+    """dev253-N is dm-N where both namings show an array on members of the same numbers.
+
+    The numbers from 252 on are handed out anew on each host, so the name alone proves nothing.
+    """
+    by_numbers: dict[tuple[int, ...], dict[str, list[str]]] = {}
+    for device in (*topology, *arrays):
+        names = [device.name, *device.members]
+        matches = [_MAPPED.fullmatch(name) for name in names]
+        if len(names) >= 3 and all(matches):
+            numbers = tuple(int(match[1]) for match in matches if match)
+            key = (numbers[0], *sorted(numbers[1:]))
+            naming = device.name.removesuffix(str(numbers[0]))
+            by_numbers.setdefault(key, {}).setdefault(naming, names)
+    for namings in by_numbers.values():
+        if "dm-" in namings:
+            for naming, names in namings.items():
+                if naming != "dm-":
+                    for name in names:
+                        yield Device(f"dm-{name.removeprefix(naming)}", aliases=(name,))
+
+
+def _disks_below(
+    part: Samples, traffic: Traffic, arrays: Sequence[Device], topology: DeviceTopology
+) -> Iterator[Device]:
+    """The disk that each leg lies on: disks move what all legs on them do, and answer in the same order."""
+    known = {name: place for place, name in enumerate(traffic.names)}
+    sets: dict[frozenset[str], tuple[str, ...]] = {}
+    for device in (*topology, *arrays):
+        members = tuple(
+            m for m in device.members if _is_mapped(m) and m in known and _lacks_members(m, topology)
+        )
+        if len(members) == len(device.members) >= 2:
+            sets.setdefault(frozenset(members), members)
+    for disks in _disk_groups(traffic, topology):
+        sized = [legs for legs in sets.values() if len(legs) == len(disks)]
+        for chosen in (sized, *([legs] for legs in sized if len(sized) > 1)):
+            places = [known[leg] for legs in chosen for leg in legs]
+            if chosen and _carries(traffic, disks, places):
+                for legs in chosen:
+                    yield from _in_order(part, legs, [traffic.names[disk] for disk in disks])
+                break
+
+
+def _lacks_members(name: str, topology: DeviceTopology) -> bool:
+    device = topology.find(name)
+    return device is None or not device.members
+
+
+def _disk_groups(traffic: Traffic, topology: DeviceTopology) -> Iterator[list[int]]:
+    """Disks that may lie below legs: of nearly equal rates, or all there are."""
+    disks = [n for n, name in enumerate(traffic.names) if not _is_mapped(name) and not topology.parents(name)]
+    if len(disks) < 2:
+        return
+    rates = np.stack([traffic.read[disks].mean(axis=1), traffic.write[disks].mean(axis=1)], axis=1)
+    groups = [[disks[i] for i in sorted(group)] for group in clusters(rates, 2 * ALIKE)]
+    yield from groups
+    if disks not in groups:
+        yield disks
+
+
+def _carries(traffic: Traffic, disks: Sequence[int], legs: Sequence[int]) -> bool:
+    """Whether the disks move what the legs do, both ways, in the samples that the legs have."""
+    loaded = (traffic.both()[list(legs)] > 0).all(axis=0) & (
+        traffic.both()[list(legs)].sum(axis=0) >= LEAST_KB
+    )
+    if not loaded.any():
+        return False
+    total = traffic.both()[list(legs)][:, loaded].sum()
+    for direction in (traffic.read, traffic.write):
+        above, below = direction[list(legs)][:, loaded].sum(), direction[list(disks)][:, loaded].sum()
+        if max(above, below) >= MATTERS * total and abs(below / max(above, 1e-9) - 1) > EXACT_MANY:
+            return False
+    return True
+
+
+def _in_order(part: Samples, legs: Sequence[str], disks: Sequence[str]) -> Iterator[Device]:
+    """Legs paired with disks by how long they take; nothing where all take the same."""
+    rows = {name: part[np.asarray(part["device"] == name)] for name in (*legs, *disks)}
+    common = np.array(sorted(set.intersection(*(set(own["report"].tolist()) for own in rows.values()))))
+    rows = {name: own[np.isin(own["report"], common)] for name, own in rows.items()}
+    reads = sum(weighted.mean(rows[leg], "read_kb_per_s") for leg in legs)
+    writes = sum(weighted.mean(rows[leg], "write_kb_per_s") for leg in legs)
+    column = "read_await_ms" if reads >= writes else "write_await_ms"
+    waits = {name: _wait(rows[name], column) for name in rows}
+    if any(np.isnan(wait) or wait <= 0 for wait in waits.values()):
+        return
+    above, below = (sorted(names, key=lambda name: (-waits[name], _natural(name))) for names in (legs, disks))
+    for ordered in (above, below):
+        if waits[ordered[0]] < APART * waits[ordered[-1]]:
+            return
+    for place, (leg, disk) in enumerate(zip(above, below, strict=True)):
+        beside = [n for n in (place - 1, place + 1) if 0 <= n < len(above)]
+        tied = [
+            above[n] for n in beside if _are_tied(waits, above[n], leg) or _are_tied(waits, below[n], disk)
+        ]
+        why = (
+            f"inferred: the disks move what the legs do, and by latency {leg} stands among the legs "
+            f"where {disk} stands among the disks"
+        )
+        why += f"; {' and '.join(tied)} may be the one instead" if tied else ""
+        yield Device(leg, members=(disk,), provenance={"members": why})
+
+
+def _wait(rows: Samples, column: str) -> float:
+    wait = weighted.mean(rows, column)
+    return weighted.mean(rows, "await_ms") if np.isnan(wait) else wait
+
+
+def _are_tied(waits: dict[str, float], first: str, second: str) -> bool:
+    return max(waits[first], waits[second]) < TIED * min(waits[first], waits[second])

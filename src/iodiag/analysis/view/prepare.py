@@ -1,0 +1,360 @@
+"""From a Capture to Views: hosts kept apart, what rules must not see left out, one stream per load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.view.inferred_topology import infer
+from iodiag.analysis.view.request_columns import ANOMALIES, enriched
+from iodiag.analysis.view.view import SEGMENTS, View
+from iodiag.model.capture import Capture
+from iodiag.model.topology import DeviceTopology, merge
+from iodiag.table.samples import Column, Mask, Places, Samples, numbered, repeated
+from iodiag.table.times import Times
+from iodiag.table.words import Words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_RICH = (
+    "reads_per_s",
+    "writes_per_s",
+    "read_await_ms",
+    "write_await_ms",
+    "flushes_per_s",
+    "read_merges_per_s",
+    "queue_depth",
+    "util_pct",
+    "read_kb_per_s",
+)
+
+
+class Selection(NamedTuple):
+    """What part of a capture to look at, and what the capture does not say itself."""
+
+    devices: tuple[str, ...] = ()
+    since: pd.Timestamp | None = None
+    until: pd.Timestamp | None = None
+    cpus: int | None = None
+    interval_s: float | None = None
+
+
+def views(capture: Capture, selection: Selection) -> list[View]:
+    """One View per host; rows, devices and facts without a host belong to the only one there is.
+
+    Beside several hosts, rows that are of none of them get a View of their own, without a name.
+    """
+    hosts: list[str | None] = list(capture.hosts) or [None]
+    tables = [rows for group in (capture.tables, capture.averages) for _, rows in group.each()]
+    if len(hosts) > 1 and any("" in rows["host"].distinct() for rows in tables):
+        hosts.append(None)
+    return [_view(capture, host, len(hosts) == 1, selection) for host in hosts]
+
+
+def _view(capture: Capture, host: str | None, is_only: bool, selection: Selection) -> View:
+    tables: dict[str, Samples] = {}
+    fallback: set[str] = set()
+    since_boot: dict[str, Samples] = {}
+    for family in dict.fromkeys([*capture.tables, *capture.averages]):
+        samples = _of_host(capture.tables.samples(family), host, is_only)
+        averages = _of_host(capture.averages.samples(family), host, is_only)
+        samples = _select(samples, selection)
+        old = None
+        if samples is not None and "since_boot" in samples:
+            is_old = np.asarray(samples["since_boot"], dtype=bool)
+            old, samples = samples[is_old], samples[~is_old]
+            since_boot[family] = old
+        if samples is None or not len(samples):
+            samples = old if old is not None and len(old) else averages
+            fallback.add(family)
+        if samples is not None and len(samples):
+            tables[family] = _one_stream(_with_streams(samples), family)
+    left_out = None
+    parts: Mapping[str, Samples] = {}
+    topology = capture.topology if is_only else capture.topologies.get(host, DeviceTopology())
+    if "disk" in tables:
+        disk, topology = _with_inferred(_without_groups(tables["disk"]), topology)
+        tables["disk"], parts, left_out = _disk(disk, topology, selection)
+    banner = [s for s in capture.sections if (s.host == host or is_only) and not s.is_context]
+    return View(
+        host=host,
+        tables=tables,
+        topology=topology,
+        facts=tuple(fact for fact in capture.evidence if is_only or fact.host == host),
+        cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
+        kernel=next((s.kernel for s in banner if s.kernel), None),
+        fallback=frozenset(fallback & set(tables)),
+        left_out=left_out,
+        since_boot=since_boot,
+        parts=parts,
+    )
+
+
+def _of_host(samples: Samples | None, host: str | None, is_only: bool) -> Samples | None:
+    if samples is None or is_only:
+        return samples
+    is_own: Mask = samples["host"] == (host or "")
+    return samples[is_own]
+
+
+def _select(samples: Samples | None, selection: Selection) -> Samples | None:
+    """The rows within --since and --until, with the stated sample length where it is unknown."""
+    if samples is None:
+        return None
+    if selection.interval_s is not None:
+        lengths = samples.floats("interval_s")
+        lengths = np.where(np.isnan(lengths), selection.interval_s, lengths)
+        samples = samples.with_columns(interval_s=lengths)
+    if selection.since is not None:
+        samples = samples[_compare(samples["time"], selection.since) >= 0]
+    if selection.until is not None:
+        samples = samples[_compare(samples["time"], selection.until) <= 0]
+    return samples
+
+
+def _compare(times: Times, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
+    """Sign of time minus bound; rows without a clock count as before any bound.
+
+    A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.
+    """
+    local = times.in_pandas()
+    if local.tz is not None:
+        local = local.tz_localize(None)
+    if bound.year == 1970:
+        seconds = (local - local.normalize()).total_seconds()
+        difference = seconds - (bound - bound.normalize()).total_seconds()
+    else:
+        difference = (local - bound).total_seconds()
+    return np.asarray(np.sign(difference.fillna(-np.inf).to_numpy(dtype=np.float64)))
+
+
+def _with_streams(samples: Samples) -> Samples:
+    """Rows in order, with the number of their stream: one per source and segment."""
+    stream = numbered(samples["source"])[0] * SEGMENTS + samples["segment"]
+    samples = samples.with_columns(stream=stream)
+    keys = [np.asarray(samples[name], dtype=np.int64) for name in ("stream", "report", "line")]
+    return samples if _are_sorted(keys) else samples[np.lexsort(keys[::-1])]
+
+
+def _are_sorted(keys: list[npt.NDArray[np.int64]]) -> bool:
+    """Whether rows are in order by the first key, then the next."""
+    if all((key[1:] >= key[:-1]).all() for key in keys):  # as most are
+        return True
+    is_after = np.zeros(max(len(keys[0]) - 1, 0), dtype=np.bool_)
+    for key in keys:
+        if (~is_after & (key[1:] < key[:-1])).any():
+            return False
+        is_after |= key[1:] > key[:-1]
+    return True
+
+
+def _one_stream(samples: Samples, family: str) -> Samples:
+    """Rows of one source where several inputs show the same time.
+
+    iostat and sar of the same minutes would count every load twice. Inputs whose spans do not meet
+    (the days of an archive) stay together; of those that do, or that have no clock, the one
+    with the most telling columns, then the most rows, is kept.
+    """
+    if len(numbered(samples["source"])[1]) < 2:
+        return samples
+    sources, names = numbered(samples["source"])
+    parts = [samples[sources == number] for number in range(len(names))]
+    # of an archive as sa files (UTC) and as sar text (local), whose times cannot be compared, the fuller one
+    clocks = numbered(samples["clock"])[0] if "clock" in samples else np.zeros_like(sources)
+    rows = np.bincount(clocks)[clocks]
+    most = [int(rows[sources == number].max()) for number in range(len(names))]
+    ranked = sorted(range(len(names)), key=lambda n: (-_richness(parts[n], family), -most[n], -len(parts[n])))
+    kept: list[int] = []
+    for number in ranked:
+        if not any(_meets(parts[number], parts[other], family) for other in kept):
+            kept.append(number)
+    is_kept: Mask = np.isin(sources, kept)
+    return samples[is_kept]
+
+
+def _richness(part: Samples, family: str) -> int:
+    if family == "disk":
+        return sum(1 for column in _RICH if part.has(column))
+    if family == "cpu":
+        # whole per cents (vmstat) say less than hundredths
+        idle = part.floats("idle_pct")
+        return int(bool((idle[~np.isnan(idle)] % 1 != 0).any()))
+    return sum(1 for column in part.names if part.has(column))
+
+
+def _meets(a: Samples, b: Samples, family: str) -> bool:
+    if family == "disk":
+        first, second = (frozenset(part["device"].distinct()) for part in (a, b))
+        if not first & second and not any(re.match(r"dev\d+-\d+$", name) for name in first ^ second):
+            return False
+    (a_begin, a_end), (b_begin, b_end) = ((part["time"].min(), part["time"].max()) for part in (a, b))
+    if a_begin is None and b_begin is None:
+        # without clocks: two runs of one tool have the same columns, two tools beside each other do not
+        filled = [{name for name in part.names if part.has(name)} for part in (a, b)]
+        return filled[0] != filled[1]
+    if a_begin is None or b_begin is None:
+        return True
+    if "clock" in a and set(a["clock"].distinct()) != set(b["clock"].distinct()):
+        return True
+    return bool(a_begin <= b_end and b_begin <= a_end)
+
+
+def _without_groups(disk: Samples) -> Samples:
+    if "is_group" not in disk:
+        return disk
+    # unknown (NaN) where another tool has no groups
+    is_group: Mask = np.equal(disk["is_group"], True).astype(np.bool_)
+    return disk[~is_group] if is_group.any() else disk
+
+
+def _with_inferred(disk: Samples, topology: DeviceTopology) -> tuple[Samples, DeviceTopology]:
+    """Rows with canonical names, and the topology with what they show of arrays that no input describes."""
+    named = _with_canonical(disk, topology)
+    found = infer(named, topology)
+    if not found:
+        return named, topology
+    topology = merge([*topology, *found])
+    return _with_canonical(disk, topology), topology
+
+
+def _with_canonical(disk: Samples, topology: DeviceTopology) -> Samples:
+    """Disk rows with the canonical names of their devices; `printed` is what the source calls them."""
+    if all(topology.canonical(name) == name for name in disk["device"].distinct()):
+        return disk.with_columns(printed=disk["device"])
+    codes, names = numbered(disk["device"])
+    canonical = [topology.canonical(name) for name in names]
+    return disk.with_columns(printed=Words.coded(codes, names), device=Words.coded(codes, canonical))
+
+
+def _disk(
+    disk: Samples, topology: DeviceTopology, selection: Selection
+) -> tuple[Samples, dict[str, Samples], Samples]:
+    """The sound samples with derived columns; those of each device; the others."""
+    if selection.devices:
+        wanted = _wanted(set(disk["device"].distinct()), topology, selection.devices)
+        disk = disk[disk["device"].isin(wanted)]
+    disk = _without_repeats(disk)
+    codes, names = numbered(disk["device"])
+    # other columns need not be fetched for this
+    numbers = [name for name in disk.names if _is_number(disk[name])]
+    disk, order = _by_device(disk, codes, len(names), numbers)
+    disk, reasons = enriched(disk, numbers)
+    is_sound = reasons == 0
+    edges = np.append(0, np.cumsum(np.bincount(codes, minlength=len(names))))
+    disk = disk.with_columns(sample=_numbers(is_sound, edges))
+    parts = dict(_parts(disk, is_sound, edges, names, order))
+    in_order = np.empty(len(order), dtype=np.intp)
+    in_order[order] = np.arange(len(order))
+    good, bad = in_order, in_order[:0]
+    if not is_sound.all():
+        is_sound_in_order = is_sound[in_order]
+        good, bad = in_order[is_sound_in_order], in_order[~is_sound_in_order]
+    left_out = disk[bad].only(name for name in disk.names if name != "sample")
+    anomaly = Words.coded(reasons[bad], ANOMALIES)
+    return disk[good], parts, left_out.with_columns(anomaly=anomaly)
+
+
+def _by_device(disk: Samples, codes: Places, devices: int, numbers: Sequence[str]) -> tuple[Samples, Places]:
+    """The rows with those of one device together, and the places that they had; `numbers` are columns.
+
+    Where all reports show the same devices in the same order, that is a table turned on its side, which takes
+    half the time of fetching row by row.
+    """
+    count = len(codes)
+    is_even = count >= _MANY and count % devices == 0
+    if not is_even or not (codes.reshape(-1, devices) == np.arange(devices)).all():
+        order = np.argsort(codes.astype(np.int16) if devices < 1 << 15 else codes, kind="stable")
+        return disk[order], order
+    order = _turned(np.arange(count), devices)
+    turned = {name: _turned(disk[name], devices) for name in numbers}
+    return disk[order].with_columns(**turned), order
+
+
+_MANY = 1 << 16
+_REPORTS = 2048
+
+
+def _turned(column: Column, devices: int) -> Column:
+    """A column by report as one by device; a few reports at a time, which stay in a processor's cache."""
+    if (column[:devices] == column[0]).all() and (column == column[0]).all():
+        return repeated(column[0], len(column))  # what no device does, such as discards
+    rows = column.reshape(-1, devices)
+    result = np.empty((devices, len(rows)), dtype=column.dtype)
+    for first in range(0, len(rows), _REPORTS):
+        result[:, first : first + _REPORTS] = rows[first : first + _REPORTS].T
+    return result.reshape(-1)
+
+
+def _numbers(is_sound: Mask, edges: Places) -> Places:
+    """The number of each sound sample among those of its device."""
+    if len(is_sound) and is_sound.all():
+        return np.concatenate([np.arange(size) for size in np.diff(edges).tolist()])
+    count = np.cumsum(is_sound)
+    before = np.append(0, count)[edges[:-1]]
+    return np.asarray(count - 1 - np.repeat(before, np.diff(edges)))
+
+
+def _parts(
+    disk: Samples, is_sound: Mask, edges: Places, names: Sequence[str], order: Places
+) -> Iterator[tuple[str, Samples]]:
+    """Each device's sound samples, in the order in which the first of them appear in the source."""
+    found = []
+    for name, begin, end in zip(names, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        own = slice(begin, end)
+        places = begin + np.flatnonzero(is_sound[own])
+        if len(places):
+            found.append((order[places[0]], name, disk[own] if len(places) == end - begin else disk[places]))
+    yield from ((name, part) for _, name, part in sorted(found, key=lambda one: one[0]))
+
+
+def _without_repeats(disk: Samples) -> Samples:
+    """Rows without those that a document quotes again: all numbers equal, in a text without clocks."""
+    has_clock = ~disk["time"].is_unknown()
+    if has_clock.all():
+        return disk
+    names = [name for name in disk.names if name not in _ADDRESS and _is_number(disk[name])]
+    numbers = [np.nan_to_num(disk.floats(name), nan=_UNKNOWN) + 0.0 for name in names]  # -0 is 0
+    columns = [*numbers, *(numbered(disk[name])[0].astype(np.float64) for name in ("source", "device"))]
+    mixed = np.zeros(len(disk), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column.view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(29)
+    _, first, number = np.unique(mixed, return_index=True, return_inverse=True)
+    before = first[number]
+    is_repeat: Mask = ~has_clock & (before < np.arange(len(disk)))
+    for column in columns:
+        is_repeat &= column == column[before]
+    filled = np.sum([column > 0 for column in numbers], axis=0)
+    is_repeat &= filled >= _LEAST_ALIKE
+    return disk[~is_repeat]
+
+
+_ADDRESS = ("line", "segment", "report", "stream")
+_UNKNOWN = float(np.finfo(np.float64).min)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _is_number(column: Column) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind in "fiu"
+
+
+_LEAST_ALIKE = 6  # so many non-zero numbers equal by chance is out of the question
+
+
+def _wanted(shown: set[str], topology: DeviceTopology, devices: Iterable[str]) -> set[str]:
+    """Canonical names of the devices asked for; a device brings the ones below it along."""
+    wanted: set[str] = set()
+    for name in devices:
+        canonical = topology.canonical(name)
+        todo = [canonical]
+        while todo:
+            current = todo.pop()
+            if current not in wanted:
+                wanted.add(current)
+                todo += [member.name for member in topology.members(current)]
+    return wanted & shown or wanted

@@ -1,0 +1,260 @@
+"""Derived columns of the disk table: totals, sizes, concurrency, and how far util can be trusted.
+
+Notation of the formulas: X requests per second, R latency, N requests in flight, U the share of time
+with at least one in flight. Little's law: N = X·R. For exact counters U ≤ N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
+from iodiag.table.samples import Column, Floats, Samples, is_repeated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Columns = dict[str, Column]
+
+STRETCH = 1 << 16
+"""Samples whose derived columns are computed at a time: as many as stay in a processor's cache."""
+
+ANOMALIES = (
+    "",
+    "a value beyond any device: a counter ran backwards",
+    "a latency without a request",
+)
+"""Why a sample's numbers cannot all be true, by the number that `anomalies` gives."""
+
+_DIRECTIONS = ("read", "write", "discard")
+_ABSURD = 1e9
+_ABSURD_BITS = np.float64(_ABSURD).view(np.uint64)
+_PLACES = ("line", "segment", "report", "stream", "interval_s")
+_MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
+HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
+
+
+def enrich(disk: pd.DataFrame) -> pd.DataFrame:
+    """The disk table with the derived columns that DeviceSeries documents.
+
+    Columns that the source lacks are computed where others determine them, and NaN elsewhere.
+    """
+    samples = Samples.of(disk)
+    derived = _derived(samples)
+    samples = samples.with_columns(**derived)
+    return disk.assign(**derived, **{name: made(samples) for name, made in _WHILE_BUSY.items()})
+
+
+def enriched(disk: Samples, numbers: Iterable[str]) -> tuple[Samples, npt.NDArray[np.int8]]:
+    """The samples with the columns of `enrich`, and what `anomalies` says of each.
+
+    `numbers` are its columns of numbers.
+    """
+    columns: Columns = {}
+    strange = np.zeros(len(disk), dtype=np.int8)
+    counted = disk.only(numbers)
+    for first in range(0, len(disk), STRETCH):
+        stretch = slice(first, first + STRETCH)
+        part = disk[stretch]
+        found = _derived(part)
+        for name, column in found.items():
+            if name not in columns:
+                is_filled = name in disk and column.dtype == np.float64
+                columns[name] = disk.floats(name).copy() if is_filled else np.empty(len(disk), column.dtype)
+            columns[name][stretch] = column
+        strange[stretch] = anomalies(counted[stretch].with_columns(**found))
+    return disk.with_columns(**columns).with_made(_WHILE_BUSY), strange
+
+
+def _derived(disk: Samples) -> Columns:
+    """The derived columns, and those of its own that others complete."""
+    found: Columns = {}
+    for step in (
+        _totals,
+        _directions,
+        _merges,
+        _sizes,
+        _waits_per_completed,
+        _mixed,
+        _latencies,
+        _use,
+    ):
+        found |= step(disk.with_columns(**found))
+    return found
+
+
+def _totals(disk: Samples) -> Columns:
+    columns: Columns = {}
+    for total, ending in (("ios_per_s", "s_per_s"), ("kb_per_s", "_kb_per_s")):
+        if _is_partly_unknown(disk, total):
+            reads, writes, discards = (disk.floats(f"{name}{ending}") for name in _DIRECTIONS)
+            columns[total] = _completed(disk, total, reads + writes + _or_nothing(discards))
+    return columns
+
+
+def _directions(disk: Samples) -> Columns:
+    """Requests of either direction; with bytes in one alone, all requests are of that direction."""
+    columns: Columns = {}
+    moved = {name: disk.floats(f"{name}_kb_per_s") for name in _DIRECTIONS}
+    for own, other in (("read", "write"), ("write", "read")):
+        name = f"{own}s_per_s"
+        if _is_partly_unknown(disk, name):
+            discards_nothing = _or_nothing(moved["discard"]) == 0
+            is_all = (moved[other] == 0) & discards_nothing & (moved[own] > 0)
+            is_none = (moved[own] == 0) & discards_nothing & (moved[other] > 0)
+            known = np.where(is_all, disk.floats("ios_per_s"), np.where(is_none, 0.0, np.nan))
+            columns[name] = _completed(disk, name, known)
+    return columns
+
+
+def _merges(disk: Samples) -> Columns:
+    columns: Columns = {}
+    for direction in _DIRECTIONS[:2]:
+        name = f"{direction}_merges_per_s"
+        if _is_partly_unknown(disk, name):
+            rate = disk.floats(f"{direction}s_per_s")
+            share = disk.floats(f"{direction}_merges_pct") / 100
+            from_share = np.where(share < 1, rate * share / np.maximum(1 - share, 1e-9), np.nan)
+            columns[name] = _completed(disk, name, from_share)
+    return columns
+
+
+def _sizes(disk: Samples) -> Columns:
+    columns: Columns = {}
+    for size, rate, moved in (
+        ("read_size_kb", "reads_per_s", "read_kb_per_s"),
+        ("write_size_kb", "writes_per_s", "write_kb_per_s"),
+        ("size_kb", "ios_per_s", "kb_per_s"),
+    ):
+        columns[size] = _per(disk.floats(moved), disk.floats(rate))
+    return columns
+
+
+def _waits_per_completed(disk: Samples) -> Columns:
+    """Response times of pt-diskstats as all others count them: per completed request.
+
+    Alone in telling the concurrency of a direction, it divides by merged requests, too; where these
+    are nearly all, its whole per cents leave no time.
+    """
+    columns: Columns = {}
+    for name in ("read", "write"):
+        if f"{name}_queue_depth" not in disk:
+            continue
+        merged = disk.floats(f"{name}_merges_pct")
+        is_diluted = ~np.isnan(disk.floats(f"{name}_queue_depth")) & (merged > 0)
+        if is_diluted.any():
+            completed = np.where(merged <= _MOST_MERGED_PCT, 1 - merged / 100, np.nan)
+            wait = disk.floats(f"{name}_await_ms")
+            columns[f"{name}_await_ms"] = wait / np.where(is_diluted, completed, 1.0)
+    return columns
+
+
+def _mixed(disk: Samples) -> Columns:
+    """The latency of all requests, from those of the directions."""
+    if not _is_partly_unknown(disk, "await_ms"):
+        return {}
+    ios, reads, writes = (disk.floats(name) for name in ("ios_per_s", "reads_per_s", "writes_per_s"))
+    read_await, write_await = disk.floats("read_await_ms"), disk.floats("write_await_ms")
+    discards = _or_nothing(disk.floats("discards_per_s")) * _or_nothing(disk.floats("discard_await_ms"))
+    summed = reads * read_await + writes * write_await + discards
+    return {"await_ms": _completed(disk, "await_ms", _per(summed, ios))}
+
+
+def _latencies(disk: Samples) -> Columns:
+    """Latency per direction, that of all requests where one direction is all there is."""
+    columns: Columns = {}
+    for name in _DIRECTIONS[:2]:
+        if _is_partly_unknown(disk, f"{name}_await_ms"):
+            is_all = disk.floats(f"{name}s_per_s") >= 0.95 * disk.floats("ios_per_s")
+            mixed = np.where(is_all, disk.floats("await_ms"), np.nan)
+            columns[f"{name}_await_ms"] = _completed(disk, f"{name}_await_ms", mixed)
+    return columns
+
+
+def _use(disk: Samples) -> Columns:
+    ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
+    util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
+    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
+    rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
+    little = _per(1000 * depth, ios)
+    use_little = (rounding_little < rounding_await) | np.isnan(wait)
+    return {
+        "util": util,
+        "depth": depth,
+        "is_util_trusted": is_trusted,
+        "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
+        "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
+    }
+
+
+def _while_busy(disk: Samples, name: str) -> Floats:
+    """A column over the share of time with a request in flight; unknown where that is little or not known."""
+    util = disk.floats("util")
+    return disk.floats(name) / np.where((util >= 0.05) & disk["is_util_trusted"], util, np.nan)
+
+
+_WHILE_BUSY = {
+    "busy_depth": partial(_while_busy, name="depth"),
+    "busy_ios_per_s": partial(_while_busy, name="ios_per_s"),
+}
+
+
+def _is_partly_unknown(disk: Samples, name: str) -> bool:
+    return name not in disk or bool(np.isnan(disk.floats(name)).any())
+
+
+def _is_counted(name: str, column: Column) -> bool:
+    """Whether a column holds numbers of what a device did, and any."""
+    is_number = isinstance(column, np.ndarray) and column.dtype.kind in "iuf"
+    return is_number and name not in _PLACES and len(column) > 0
+
+
+def _or_nothing(rates: Floats) -> Floats:
+    is_unknown = np.isnan(rates)
+    return np.where(is_unknown, 0.0, rates) if is_unknown.any() else rates
+
+
+def _per(amounts: Floats, rates: Floats) -> Floats:
+    """Amounts per request; unknown where there was none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each: Floats = amounts / rates
+    np.putmask(each, rates <= 0, np.nan)
+    return each
+
+
+def _completed(disk: Samples, name: str, others: Floats) -> Floats:
+    """A column with others' values where it is unknown."""
+    if name not in disk:
+        return others
+    own = disk.floats(name)
+    result: Floats = np.where(np.isnan(own), others, own)
+    return result
+
+
+def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
+    """Why each sample's numbers cannot all be true, as a place in ANOMALIES: 0 is a sound sample.
+
+    Values beyond any device come from counters that ran backwards: unsigned differences near
+    1.8e19, or 4e9 per interval for 32-bit ones (sysstat before 12.7.3).
+    """
+    samples = Samples.of(disk)
+    is_absurd = np.zeros(len(samples), dtype=np.bool_)
+    for name in samples.names:
+        column = samples[name]
+        if not _is_counted(name, column):
+            continue
+        column = column[:1] if is_repeated(column) else column
+        # the bits of a negative or unknown number are those of a large one
+        if column.dtype == np.float64 and column.view(np.uint64).max() <= _ABSURD_BITS:
+            continue
+        # of nearly all other columns the extremes tell, whose unknown values do not count
+        if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
+            is_absurd |= (column > _ABSURD) | (column < 0)
+    is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
+    return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)

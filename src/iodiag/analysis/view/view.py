@@ -1,0 +1,214 @@
+"""What a rule sees of one host: clean samples with derived columns, topology and outside facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.model.capture import Fact
+from iodiag.model.topology import Device, DeviceTopology
+from iodiag.table.samples import Samples, numbered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEGMENTS, REPORTS = 100_000, 10_000_000
+"""More than a source has segments, and a segment reports: what numbers of them are multiplied by."""
+
+IDLE_IOS_PER_S = 5.0
+IDLE_KB_PER_S = 256.0
+"""Below both a device is idle: nothing is concluded from its latency or its use."""
+
+
+@dataclass(frozen=True)
+class DeviceSeries:
+    """One device's samples, in order, and what the topology knows of it.
+
+    `samples` holds the disk table's columns and those that derive.requests adds: util (0..1, may
+    exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
+    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample; a DataFrame is taken as
+    well. `memo` keeps what several rules derive from it, by the name of the function and what
+    else it depends on.
+    """
+
+    name: str
+    samples: Samples = field(repr=False)
+    device: Device | None
+    topology: DeviceTopology = field(repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", Samples.of(self.samples))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All samples as a DataFrame."""
+        return self.samples.frame
+
+    @cached_property
+    def loaded(self) -> Samples:
+        """The samples in which the device was not idle."""
+        is_idle: npt.NDArray[np.bool_] = self.samples["is_idle"]
+        return self.samples[~is_idle]
+
+    @cached_property
+    def leaves(self) -> tuple[Device, ...]:
+        """The disks at the bottom, where the topology knows them."""
+        return self.topology.leaves(self.name) if self.device else ()
+
+    @cached_property
+    def disks(self) -> int | None:
+        """On how many disks the device stands; None when nothing says so."""
+        if self.device is None or (not self.device.members and self.device.kind in ("lvm", "dm", "md", None)):
+            return None
+        return max(1, len(self.leaves))
+
+    @cached_property
+    def rotational(self) -> bool | None:
+        """Whether it stands on spinning disks: from sysfs or lsblk, of itself or of its disks."""
+        known = [leaf.rotational for leaf in self.leaves if leaf.rotational is not None]
+        if known:
+            return any(known)
+        if self.device is not None and self.device.rotational is not None:
+            return self.device.rotational
+        return False if self.name.startswith("nvme") else None
+
+    @cached_property
+    def rotational_origin(self) -> str:
+        """Where `rotational` is from, for evidence; empty when it is unknown."""
+        for device in (*self.leaves, *([self.device] if self.device else [])):
+            if device.rotational is not None:
+                return device.provenance.get("rotational", "the topology")
+        return "its name (nvme)" if self.name.startswith("nvme") else ""
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether it is a device that others stand under: md, device-mapper, multipath."""
+        if self.device is not None and self.device.kind in ("md", "lvm", "dm", "multipath", "crypt"):
+            return True
+        return self.name.startswith(("dm-", "md")) or (self.device is not None and bool(self.device.members))
+
+
+@dataclass(frozen=True)
+class View:
+    """One host's tables as rules see them: no since-boot rows, no averages, no group lines.
+
+    `fallback` names the tables that had nothing but since-boot rows or averages, and show those:
+    findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
+    `left_out` are the disk samples that cannot be true (4.2), with the reason in `anomaly`;
+    `since_boot` the disk, cpu and queue rows that were excluded as averages since boot. `parts` are
+    the devices' samples.
+    """
+
+    host: str | None
+    tables: Mapping[str, Samples | pd.DataFrame] = field(repr=False)
+    topology: DeviceTopology = field(repr=False)
+    facts: tuple[Fact, ...] = ()
+    cpus: int | None = None
+    kernel: str | None = None
+    fallback: frozenset[str] = frozenset()
+    left_out: Samples | None = field(default=None, repr=False)
+    since_boot: Mapping[str, Samples] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, Samples] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _samples(self) -> dict[str, Samples]:
+        return {name: Samples.of(table) for name, table in self.tables.items()}
+
+    def samples(self, name: str) -> Samples | None:
+        """A table, or None when the capture has none of its rows."""
+        found = self._samples.get(name)
+        return found if found is not None and len(found) else None
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """The same as a DataFrame."""
+        found = self.samples(name)
+        return None if found is None else found.frame
+
+    @cached_property
+    def _filled(self) -> dict[tuple[str, str], bool]:
+        return {}
+
+    def has(self, table: str, column: str) -> bool:
+        """Whether any row of a table has a value in a column."""
+        place = (table, column)
+        if place not in self._filled:
+            # each device's rows lie together, those of the whole table would have to be gathered
+            parts = self.parts.values() if table == "disk" else (self._samples[table],)
+            self._filled[place] = any(part.has(column) for part in parts)
+        return self._filled[place]
+
+    @cached_property
+    def devices(self) -> tuple[DeviceSeries, ...]:
+        """Every device with samples, in the order of their first appearance."""
+        return tuple(
+            DeviceSeries(name, part, self.topology.find(name), self.topology)
+            for name, part in self.parts.items()
+        )
+
+    @cached_property
+    def _by_name(self) -> dict[str, DeviceSeries]:
+        return {series.name: series for series in self.devices}
+
+    def series(self, name: str) -> DeviceSeries | None:
+        """A device's samples by any of its names."""
+        return self._by_name.get(name) or self._by_name.get(self.topology.canonical(name))
+
+    def members(self, series: DeviceSeries) -> tuple[DeviceSeries, ...]:
+        """The samples of the devices it stands on directly, where the topology and the tables know them."""
+        found = (self.series(member) for member in (series.device.members if series.device else ()))
+        return tuple(member for member in found if member is not None)
+
+    def arrays(self) -> Iterator[tuple[DeviceSeries, tuple[DeviceSeries, ...]]]:
+        """Devices with samples that stand on two or more members with samples."""
+        for series in self.devices:
+            members = self.members(series)
+            if len(members) >= 2:
+                yield series, members
+
+    def facts_of(self, *kinds: str) -> tuple[Fact, ...]:
+        """Outside facts of the given kinds, in the order of the inputs."""
+        return tuple(fact for fact in self.facts if fact.kind in kinds)
+
+    def cpu_at(self, rows: Samples | pd.DataFrame) -> Samples | None:
+        """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
+
+        Reports are the same when source, segment and report number are; vmstat beside iostat is
+        a different source, and then its whole capture stands for the window.
+        """
+        cpu = self.cpu_all
+        if cpu is None:
+            return None
+        same = same_reports(cpu, Samples.of(rows))
+        return cpu[same] if same.any() else cpu
+
+    @cached_property
+    def cpu_all(self) -> Samples | None:
+        """The samples of the CPU `all`, or None."""
+        cpu = self.samples("cpu")
+        if cpu is None:
+            return None
+        found = cpu[np.asarray(cpu["cpu"] == "all")]
+        return found if len(found) else None
+
+
+def same_reports(samples: Samples, others: Samples) -> npt.NDArray[np.bool_]:
+    """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
+    own, wanted = report_numbers(samples, others)
+    return np.isin(own, wanted)
+
+
+def report_numbers(*tables: Samples) -> list[npt.NDArray[np.int64]]:
+    """Per sample of each table a number that is the same in all tables for samples of one report."""
+    numbers: dict[str, int] = {}
+    keys = []
+    for one in tables:
+        codes, names = numbered(one["source"])
+        own = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+        keys.append((own[codes] * SEGMENTS + one["segment"]) * REPORTS + one["report"])
+    return keys

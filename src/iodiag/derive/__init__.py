@@ -1,1 +1,0 @@
-"""Facts that several rules need, computed once from the normalised tables."""

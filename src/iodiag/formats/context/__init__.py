@@ -1,0 +1,1 @@
+"""Context formats: one public module per tool whose output describes the host or its load."""

@@ -1,0 +1,116 @@
+"""What listings of processes have in common: who read and wrote the most, as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from iodiag.formats.context._parts import fact
+from iodiag.formats.types import Line
+from iodiag.model.capture import Fact
+
+_TOP = 5
+_LONGEST_NAME = 15
+
+
+@dataclass
+class Process:
+    """One process (or thread) and what it moved: sums over samples, None where it may not be known."""
+
+    name: str
+    number: str
+    first: Line
+    last: Line
+    read_kb: float | None = None
+    write_kb: float | None = None
+    extra: dict[str, float] = field(default_factory=dict)
+
+    def add(self, line: Line, read_kb: float | None, write_kb: float | None) -> None:
+        """Count one more sample of it."""
+        self.last = line
+        if read_kb is not None:
+            self.read_kb = (self.read_kb or 0.0) + read_kb
+        if write_kb is not None:
+            self.write_kb = (self.write_kb or 0.0) + write_kb
+
+
+class Measure(NamedTuple):
+    """How the numbers are to be taken: means of so many samples, or totals; between which lines.
+
+    `basis` says the same in words, for sentences.
+    """
+
+    samples: int
+    basis: str
+    first: Line
+    last: Line
+    is_rate: bool = True
+    number_name: str = "pid"
+
+    def column(self, direction: str) -> str:
+        return f"{direction}_kb_per_s" if self.is_rate else f"{direction}_kb"
+
+    def say(self, value: float) -> str:
+        return f"{value:.{0 if value >= 100 else 1}f} kB{'/s' if self.is_rate else ''}"
+
+
+def facts_of(kind: str, processes: Sequence[Process], measure: Measure, source: str) -> Iterator[Fact]:
+    """The sum of all, then the five that read most and the five that wrote most, a fact each.
+
+    A fact's values are `process`, its number, kB (per second) of each direction that is known, and
+    `read_rank` and `write_rank` from 1 for the most.
+    """
+    totals = {
+        measure.column("read"): round(sum(process.read_kb or 0.0 for process in processes), 2),
+        measure.column("write"): round(sum(process.write_kb or 0.0 for process in processes), 2),
+    }
+    who = f"{len(processes)} process{'es' if len(processes) != 1 else ''}"
+    read, wrote = map(measure.say, totals.values())
+    counted = {"processes": len(processes), "samples": measure.samples}
+    text = f"{who} read {read} and wrote {wrote} in all ({measure.basis})"
+    yield fact(kind, text, {**totals, **counted}, source, [measure.first, measure.last])
+    ranks = {direction: _ranks(processes, direction) for direction in ("read", "write")}
+    for number in sorted({*ranks["read"], *ranks["write"]}, key=lambda n: -_moved(processes[n])):
+        yield _fact(
+            kind, processes[number], measure, {d: r[number] for d, r in ranks.items() if number in r}, source
+        )
+
+
+def _moved(process: Process) -> float:
+    return (process.read_kb or 0.0) + (process.write_kb or 0.0)
+
+
+def _ranks(processes: Sequence[Process], direction: str) -> dict[int, int]:
+    """The places of the processes that moved most in one direction, and their ranks."""
+    moved = {n: (p.read_kb if direction == "read" else p.write_kb) or 0.0 for n, p in enumerate(processes)}
+    order = sorted((n for n in moved if moved[n] > 0), key=lambda n: -moved[n])[:_TOP]
+    return {n: rank for rank, n in enumerate(order, 1)}
+
+
+def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], source: str) -> Fact:
+    values: dict[str, float | str | None] = {"process": process.name, measure.number_name: process.number}
+    said = []
+    for direction, verb, moved in (("read", "read", process.read_kb), ("write", "wrote", process.write_kb)):
+        if moved is not None:
+            values[measure.column(direction)] = round(moved, 2)
+            said.append(f"{verb} {measure.say(moved)}")
+    values |= {f"{direction}_rank": rank for direction, rank in ranks.items()}
+    values |= {name: round(value, 2) for name, value in process.extra.items()}
+    text = f"{process.name} ({measure.number_name} {process.number}) {' and '.join(said)} ({measure.basis})"
+    return fact(kind, text, {**values, "samples": measure.samples}, source, [process.first, process.last])
+
+
+def program(command: str) -> str:
+    """The name of a command: all of a kernel's or a short one, else its program without arguments.
+
+    What follows a program may be a secret and is never kept.
+    """
+    command = command.strip().removeprefix("|__")
+    has_arguments = bool(re.search(r"\s[-/\[]", command))
+    if command.startswith("[") or (len(command) <= _LONGEST_NAME and not has_arguments):
+        return command[:80]
+    first = command.split()[0]
+    bare = first.rsplit("/", 1)[-1] if first.startswith(("/", "./")) else first
+    return (bare or first).rstrip(":")[:80]

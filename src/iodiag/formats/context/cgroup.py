@@ -1,0 +1,145 @@
+"""Control groups' I/O files: io.max, io.stat, io.pressure, io.weight (v2) and blkio.throttle (v1).
+
+As `grep . io.*` prints them (`io.max:8:0 rbps=max riops=400`), under `==> path <==`, or after a
+`cat`. A limit of `max` is none. A limit is one fact per device: the group, the device's numbers,
+bytes and I/Os per second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.model.capture import Fact
+from iodiag.model.topology import device_names
+
+_FILE = (
+    r"(?P<group>\S{0,300}/)?(?P<file>io\.(?:max|stat|pressure|weight|low|latency|bfq\.weight|prio\.class)|"
+    r"blkio\.throttle\.(?:read|write)_(?:bps|iops)_device)"
+)
+_PREFIXED = late(rf"^\s*{_FILE}:\s?(?P<rest>.*)$")
+_HEADING = late(rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) ){_FILE}(?: <==)?\s*$")
+_LIMITS = late(r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$")
+_OLD_LIMIT = late(r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$")
+_PRESSURE = late(r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$")
+_VALUE = late(r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)")
+_UNITS = {
+    "rbps": ("read_kb_per_s", 1 / 1024),
+    "wbps": ("write_kb_per_s", 1 / 1024),
+    "riops": ("reads_per_s", 1.0),
+    "wiops": ("writes_per_s", 1.0),
+}
+_OLD_UNITS = {
+    "read_bps": ("read_kb_per_s", 1 / 1024),
+    "write_bps": ("write_kb_per_s", 1 / 1024),
+    "read_iops": ("reads_per_s", 1.0),
+    "write_iops": ("writes_per_s", 1.0),
+}
+
+
+_SPOKEN = {
+    "read_kb_per_s": "kB/s of reads",
+    "write_kb_per_s": "kB/s of writes",
+    "reads_per_s": "reads/s",
+    "writes_per_s": "writes/s",
+}
+
+
+class _Entry(NamedTuple):
+    group: str
+    file: str
+    text: str
+    line: Line
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    entries: list[_Entry] = []
+    group = file = ""
+    used = 0
+    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+        prefixed, heading = _PREFIXED.match(line.text), _HEADING.match(line.text)
+        text = prefixed["rest"].strip() if prefixed else line.text.strip()
+        if heading:
+            group, file = _group(heading), heading["file"]
+        elif prefixed and _VALUE.match(text):
+            entries.append(_Entry(_group(prefixed), prefixed["file"], text, line))
+        elif _LIMITS.match(text) or (file and (_OLD_LIMIT.match(text) or _PRESSURE.match(text))):
+            entries.append(_Entry(group, file or "io.max", text, line))
+        elif text:
+            break
+        else:
+            continue
+        used = at + 1
+    facts = [f for entry in entries if (f := _limit(entry, source))]
+    facts += list(_pressures(entries, source))
+    is_known = any(
+        _LIMITS.match(e.text) or _OLD_LIMIT.match(e.text) or _PRESSURE.match(e.text) for e in entries
+    )
+    return ContextBlock(used, facts=tuple(facts), layout="cgroup") if is_known else None
+
+
+def _group(match: re.Match[str]) -> str:
+    path = (match["group"] or "").removeprefix("/sys/fs/cgroup").strip("/")
+    return path.removeprefix("blkio/")
+
+
+def _limit(entry: _Entry, source: str) -> Fact | None:
+    """What a line of io.max (or of v1's throttle files) forbids; None where it forbids nothing."""
+    new, old = _LIMITS.match(entry.text), _OLD_LIMIT.match(entry.text)
+    limits: dict[str, float] = {}
+    if new and entry.file == "io.max":
+        for key, value in re.findall(r"([a-z]+)=([\d.]+)(?!\S)", new["pairs"]):
+            if key in _UNITS:
+                name, factor = _UNITS[key]
+                limits[name] = float(value) * factor
+    elif old and entry.file.startswith("blkio.throttle."):
+        name, factor = _OLD_UNITS[entry.file.removeprefix("blkio.throttle.").removesuffix("_device")]
+        limits[name] = float(old["limit"]) * factor
+    match = new or old
+    if not limits or not match:
+        return None
+    device = _device(match["device"])
+    said = ", ".join(f"{value:g} {_SPOKEN[name]}" for name, value in limits.items())
+    where = f"control group {entry.group}" if entry.group else "a control group"
+    values: dict[str, float | str | None] = {"device": device, "group": entry.group or None}
+    values |= {f"limit_{name}": value for name, value in limits.items()}
+    return fact("cgroup", f"{where} is limited to {said} on {device}", values, source, [entry.line])
+
+
+def _device(numbers: str) -> str:
+    """The kernel's name behind device numbers where they are fixed, else the numbers."""
+    names = device_names(numbers)
+    return names[-1] if not names[-1].startswith("dev") else numbers
+
+
+def _pressures(entries: Sequence[_Entry], source: str) -> Iterator[Fact]:
+    of_group: dict[str, list[tuple[re.Match[str], Line]]] = {}
+    for entry in entries:
+        match = _PRESSURE.match(entry.text)
+        if match and entry.file == "io.pressure":
+            of_group.setdefault(entry.group, []).append((match, entry.line))
+    for group, found in of_group.items():
+        shares = {f"io_{match['state']}_10s_pct": number(match["share"]) for match, _ in found}
+        where = f"control group {group}" if group else "a control group"
+        said = ", ".join(f"{match['share']} % ({match['state']})" for match, _ in found)
+        text = f"tasks of {where} waited for I/O: {said}"
+        yield fact("cgroup", text, {"group": group or None, **shares}, source, [line for _, line in found])
+
+
+FORMAT = ContextFormat(
+    id="cgroup",
+    title="control groups: I/O limits, counters and pressure",
+    example="io.max:8:0 rbps=max wbps=max riops=400 wiops=max\n",
+    starts=late(
+        r"(?:^|[\s/])io\.(?:max|stat|pressure|weight|low|latency)(?::\s?\S| <==|\s*$)"
+        r"|blkio\.throttle\.(?:read|write)_(?:bps|iops)_device(?::|\s|$)"
+        r"|^\s*\d{1,4}:\d{1,7} r?w?(?:bps|iops|bytes|ios)=(?:max|\d)"
+    ),
+    read=_read,
+    releases="cgroup v1 (blkio.throttle) and v2 (Linux 4.5 and later)",
+    not_read="io.cost and io.weight",
+)

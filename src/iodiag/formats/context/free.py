@@ -1,0 +1,75 @@
+"""free(1) of procps: memory and swap in use.
+
+free does not print its unit: only sizes with a suffix (`-h`), or too large for anything but the
+default of kB, are kept as sizes; the shares need no unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import fact, size_kb
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+
+_HEADER = late(r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$")
+_ROW = late(r"^\s*(?P<name>Mem|Swap|Total|Low|High|-/\+ buffers/cache):\s+(?P<cells>\S.*)$")
+_CELL = late(r"\d[\d.,]{0,18}[KMGTPBE]?i?")
+_LEAST_KB = 65_536.0
+"""No Linux that runs iostat has less memory: a smaller total was printed in MB or GB."""
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    words = lines[0].text.split()
+    rows: dict[str, list[str]] = {}
+    own = [lines[0]]
+    for line in lines[1:8]:
+        match = _ROW.match(line.text)
+        cells = match["cells"].split() if match else []
+        if not match or not all(_CELL.fullmatch(cell) for cell in cells):
+            break
+        rows[match["name"]] = cells
+        own.append(line)
+    if "Mem" not in rows:
+        return None
+    memory = dict(zip(words, _sizes(rows["Mem"]), strict=False))
+    swap = dict(zip(words, _sizes(rows.get("Swap", [])), strict=False))
+    unit_known = rows["Mem"][0][-1].isalpha() or memory.get("total", 0.0) >= _LEAST_KB
+    values: dict[str, float | str | None] = {
+        "available_pct": _share(memory.get("available"), memory.get("total")),
+        "swap_used_pct": _share(swap.get("used"), swap.get("total")),
+    }
+    if unit_known:
+        values |= {
+            "memory_kb": memory.get("total"),
+            "available_kb": memory.get("available"),
+            "swap_kb": swap.get("total"),
+            "swap_used_kb": swap.get("used"),
+        }
+    spoken = {"available_pct": "of memory was available", "swap_used_pct": "of swap was in use"}
+    said = [f"{values[key]:g} % {words}" for key, words in spoken.items() if values[key] is not None]
+    text = " and ".join(said) or "memory without available and swap"
+    return ContextBlock(len(own), facts=(fact("free", text, values, source, own),), layout="free")
+
+
+def _sizes(cells: Sequence[str]) -> list[float]:
+    return [size if (size := size_kb(cell.rstrip("i"), "K")) is not None else float("nan") for cell in cells]
+
+
+def _share(part: float | None, whole: float | None) -> float | None:
+    return round(100 * part / whole, 1) if part is not None and whole else None
+
+
+FORMAT = ContextFormat(
+    id="free",
+    title="free: memory and swap in use",
+    example=(
+        "              total        used        free      shared  buff/cache   available\n"
+        "Mem:        8052320     1234567      345678       12345     6472075     6500000\n"
+        "Swap:       2097148      102400     1994748\n"
+    ),
+    starts=_HEADER,
+    read=_read,
+    releases="procps 2 to 4",
+    not_read="sizes of a free whose unit nothing tells",
+)

@@ -1,0 +1,99 @@
+"""SHOW ENGINE INNODB STATUS: transactions in commit, pending flushes, rates of reads and fsyncs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import fact, number
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+
+_NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
+_VALUES = {
+    "averaged_over_s": late(rf"^Per second averages calculated from the last {_NUMBER} seconds"),
+    "history_list_length": late(rf"^History list length {_NUMBER}"),
+    "pending_fsyncs": late(rf"^Pending flushes \(fsync\)(?: log)?: {_NUMBER}"),
+    "pending_buffer_pool_fsyncs": late(rf"^Pending flushes \(fsync\) log: \d+; buffer pool: {_NUMBER}"),
+    "reads_per_s": late(rf"^{_NUMBER} reads/s, {_NUMBER} avg bytes/read"),
+    "read_size_bytes": late(rf"^\d[\d.]* reads/s, {_NUMBER} avg bytes/read"),
+    "writes_per_s": late(rf"^\d[\d.]* reads/s, .*?{_NUMBER} writes/s, [\d.]+ fsyncs/s"),
+    "fsyncs_per_s": late(rf"^\d[\d.]* reads/s, .*?, {_NUMBER} fsyncs/s"),
+    "log_sequence_number": late(rf"^Log sequence number\s+(?:\d+ )?{_NUMBER}"),
+    "log_flushed_up_to": late(rf"^Log flushed up to\s+(?:\d+ )?{_NUMBER}"),
+    "last_checkpoint_at": late(rf"^Last checkpoint at\s+(?:\d+ )?{_NUMBER}"),
+    "pending_log_flushes": late(rf"^{_NUMBER} pending log (?:flushes|writes)"),
+    "log_ios_per_s": late(rf"^\d+ log i/o's done, {_NUMBER} log i/o's/second"),
+    "modified_pages": late(rf"^Modified db pages\s+{_NUMBER}"),
+    "buffer_pool_pages": late(rf"^Buffer pool size\s+{_NUMBER}$"),
+    "pending_reads": late(rf"^Pending reads\s+{_NUMBER}"),
+    "pending_lru_writes": late(rf"^Pending writes: LRU {_NUMBER}"),
+    "pending_flush_list_writes": late(rf"^Pending writes: LRU \d+, flush list {_NUMBER}"),
+    "hit_rate_per_mille": late(rf"^Buffer pool hit rate {_NUMBER} / 1000"),
+    "queries_inside": late(rf"^{_NUMBER} queries inside InnoDB"),
+    "queries_queued": late(rf"^\d+ queries inside InnoDB, {_NUMBER} queries in queue"),
+}
+_ACTIVE = late(r"^-{2,3}TRANSACTION .{1,80}?\bACTIVE\b(?P<state> \((?:PREPARED|COMMITTED IN MEMORY)\))?")
+_THREAD = late(r"^(?:MySQL|MariaDB) thread id \d+, .{0,400}\bquery id \d+ .{0,400}$")
+_COMMIT = late(r"\b(?:Commit|query end|handler commit|commit lock|to commit|COMMIT)\s*$")
+_MONITOR = "INNODB MONITOR OUTPUT"
+_END = f"END OF {_MONITOR}"
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    """The block up to its end mark; where that is cut off, up to the last line that was known."""
+    values: dict[str, float | str | None] = {}
+    own: list[Line] = []
+    active = prepared = commits = used = 0
+    is_seen = False
+    for at, line in enumerate(lines):
+        text = line.text.strip()
+        if _END in text:
+            used = at + 1
+            used += int(used < len(lines) and lines[used].text.strip().startswith("===="))
+            break
+        if _MONITOR in text:
+            if is_seen:
+                break
+            is_seen = True
+        elif at > 12 and not is_seen:
+            return None
+        transaction = _ACTIVE.match(text)
+        active += bool(transaction)
+        prepared += bool(transaction and transaction["state"])
+        commits += bool(_THREAD.match(text) and _COMMIT.search(text))
+        found = {
+            name: number(m[1]) for name, p in _VALUES.items() if name not in values and (m := p.match(text))
+        }
+        values.update(found)
+        if found:
+            own.append(line)
+        used = at + 1 if found or transaction else used
+    if not own or not is_seen:
+        return None
+    values |= {
+        "active_transactions": active,
+        "prepared_transactions": prepared,
+        "threads_in_commit": commits,
+    }
+    said = f"InnoDB had {active} active transactions, {prepared} of them prepared to commit"
+    if values.get("fsyncs_per_s") is not None:
+        said += f", {values['fsyncs_per_s']} fsyncs/s"
+    evidence = fact("innodb-status", said, values, source, own)
+    return ContextBlock(used, facts=(evidence,), layout="innodb-status")
+
+
+FORMAT = ContextFormat(
+    id="innodb-status",
+    title="SHOW ENGINE INNODB STATUS: transactions in commit, fsyncs, pending I/O",
+    example=(
+        "2026-11-20 13:58:30 0x77ea002306c0 INNODB MONITOR OUTPUT\n"
+        "=====================================\n"
+        "---TRANSACTION 575, ACTIVE (PREPARED) 0 sec\n"
+        "13.99 reads/s, 16384 avg bytes/read, 0.00 writes/s, 5.99 fsyncs/s\n"
+        "END OF INNODB MONITOR OUTPUT\n"
+    ),
+    starts=late(r"^\s*Type: InnoDB\s*$|^(?!.*\bEND OF\b).*\bINNODB MONITOR OUTPUT\b"),
+    read=_read,
+    releases="InnoDB of MySQL 5.0 and later, MariaDB",
+    not_read="semaphores, deadlocks, insert buffer",
+)

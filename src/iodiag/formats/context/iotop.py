@@ -1,0 +1,124 @@
+"""iotop -b: which processes or threads read and write.
+
+iotop 0.4 to 0.6 and iotop-c 1.x in batch mode: -o (active ones alone), -t (a clock in front), -k (kB), -P
+(processes), -a (totals since iotop started, units without `/s`), -q (the header once). The first sample of a
+run has nothing to compare with and is all zeros: it is left out where others follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import MAX_BLOCK_LINES
+from iodiag.formats.context._process_io import Measure, Process, facts_of, program
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.model.units import HUMAN_BYTES
+
+_EXAMPLE = """\
+Total DISK READ :       0.00 B/s | Total DISK WRITE :      12.50 M/s
+Actual DISK READ:       0.00 B/s | Actual DISK WRITE:      10.75 M/s
+    TID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN     IO>    COMMAND
+   2871 be/4 mysql       0.00 B/s   12.50 M/s  0.00 % 91.20 % mysqld --defaults-file=/etc/my.cnf
+"""
+_CLOCK = r"\s*(?:(?P<clock>\d\d:\d\d:\d\d)\s+)?"
+_AMOUNT = r"(?P<{0}>\d{{1,15}}(?:\.\d{{1,3}})?)\s(?P<{0}_unit>[BKMGTP])(?P<{0}_rate>/s)?"
+_SUMMARY = late(
+    _CLOCK
+    + r"(?P<scope>Total|Actual|Current) DISK READ\s?:\s+"
+    + _AMOUNT.format("read")
+    + r"\s+\|\s+(?:Total|Actual|Current) DISK WRITE\s?:\s+"
+    + _AMOUNT.format("write")
+    + r"\s*"
+)
+_HEADER = late(
+    r"\s*(?:TIME\s+)?(?P<number>TID|PID)\s+PRIO\s+USER\s+DISK READ\s+DISK WRITE\s.{0,60}COMMAND\s*"
+)
+_ROW = late(
+    _CLOCK
+    + r"(?P<number>\d{1,10})\s+(?P<priority>\S{1,8})\s+(?P<user>\S{1,40})\s+"
+    + _AMOUNT.format("read")
+    + r"\s+"
+    + _AMOUNT.format("write")
+    + r"\s+(?:\?unavailable\?\s+|(?:(?:\d{1,4}\.\d\d|\?{1,3})\s%\s+){0,2})(?P<command>\S.*)"
+)
+
+
+@dataclass
+class _Listing:
+    """What the lines of a run hold: samples with the processes in each, and who they are."""
+
+    number_name: str = "pid"
+    is_rate: bool = True
+    samples: list[dict[str, tuple[float, float]]] = field(default_factory=list)
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        self.samples.append({})
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    listing = _Listing()
+    used = 0
+    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+        text = line.text[:2000]
+        if summary := _SUMMARY.fullmatch(text):
+            if summary["scope"] == "Total":
+                listing.begin()
+        elif header := _HEADER.fullmatch(text):
+            listing.number_name = header["number"].lower()
+        elif row := _ROW.fullmatch(text):
+            _take(listing, row, line)
+        elif text.strip():
+            break
+        used = at + 1 if text.strip() else used
+    if not used:
+        return None
+    processes, samples = _measured(listing)
+    basis = f"mean of {samples} samples" if samples > 1 else "one sample"
+    basis = basis if listing.is_rate else "since iotop started"
+    measure = Measure(samples, basis, lines[0], lines[used - 1], listing.is_rate, listing.number_name)
+    return ContextBlock(used, facts=tuple(facts_of("iotop", processes, measure, source)), layout="iotop -b")
+
+
+def _take(listing: _Listing, row: re.Match[str], line: Line) -> None:
+    if not listing.samples:
+        listing.begin()
+    name = program(row["command"])
+    key = f"{row['number']} {name}"
+    listing.is_rate = bool(row["write_rate"])
+    process = listing.processes.setdefault(key, Process(name, row["number"], line, line))
+    process.last = line
+    listing.samples[-1][key] = (_kb(row, "read"), _kb(row, "write"))
+
+
+def _kb(row: re.Match[str], direction: str) -> float:
+    return float(row[direction]) * HUMAN_BYTES[row[f"{direction}_unit"]] / 1024
+
+
+def _measured(listing: _Listing) -> tuple[list[Process], int]:
+    """The processes with their means over so many samples, or the last totals of -a."""
+    samples = listing.samples
+    if len(samples) > 1 and not any(map(any, samples[0].values())):
+        samples = samples[1:]
+    for key, process in listing.processes.items():
+        moved = [sample[key] for sample in samples if key in sample]
+        if listing.is_rate:
+            process.read_kb = sum(read for read, _ in moved) / max(1, len(samples))
+            process.write_kb = sum(write for _, write in moved) / max(1, len(samples))
+        elif moved:
+            process.read_kb, process.write_kb = moved[-1]
+    return list(listing.processes.values()), len(samples)
+
+
+FORMAT = ContextFormat(
+    id="iotop",
+    title="iotop -b: processes that read and write",
+    example=_EXAMPLE,
+    starts=late(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER.pattern}$"),
+    read=_read,
+    releases="iotop 0.4 to 0.6, iotop-c 1",
+    not_read="the sums of all processes that iotop prints itself",
+)

@@ -1,0 +1,109 @@
+"""Mounted file systems: /proc/mounts, mountinfo, mount(8), findmnt(8) and df(1).
+
+Only what lies on a block device (or the network) is kept: proc, tmpfs and their like hold no data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import (
+    MAX_BLOCK_LINES,
+    bare_name,
+    describe,
+    fact,
+    number,
+    origin,
+    volume_aliases,
+)
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.model.capture import Fact
+from iodiag.model.topology import Device
+
+_OPTIONS = r"(?P<options>(?:rw|ro)(?:,[^\s()]{0,2000})?)"
+_TYPE = r"(?P<type>[a-z][\w.]{1,31})"
+_LINES = (
+    late(rf"^\s*(?P<source>\S+) (?P<target>/\S*) {_TYPE} {_OPTIONS} \d \d\s*$"),
+    late(rf"^\s*(?P<source>\S+) on (?P<target>/.{{0,400}}?) type {_TYPE} \({_OPTIONS}\)(?: \[.*\])?\s*$"),
+    late(
+        rf"^\s*\d+ \d+ (?P<numbers>\d+:\d+) \S+ (?P<target>/\S*) (?P<local>\S+) (?:\S+:\d+ ){{0,4}}- {_TYPE} "
+        rf"(?P<source>\S+) {_OPTIONS}\s*$"
+    ),
+    late(rf"^[\s│├└─|`-]*(?P<target>/\S*)\s+(?P<source>\S+)\s+{_TYPE}\s+{_OPTIONS}\s*$"),
+)
+_DF = late(
+    r"^\s*(?P<source>/\S+)\s+(?:(?P<type>[a-z]\w{1,15})\s+)?(?P<size>[\d.]+[KMGTP]?i?)\s+[\d.]+[KMGTP]?i?\s+"
+    r"[\d.]+[KMGTP]?i?\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
+)
+_DF_HEAD = late(r"^\s*Filesystem\s+(?:Type\s+)?(?:1[KM]-blocks|\d+-blocks|Size)\s+Used\s+.*Mounted on\s*$")
+_FIND_HEAD = late(r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$")
+_NETWORK = late(r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$")
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    first = lines[0].text
+    has_header = bool(_DF_HEAD.match(first) or _FIND_HEAD.match(first))
+    patterns = (_DF,) if _DF_HEAD.match(first) else _LINES
+    found: list[tuple[re.Match[str], Line]] = []
+    used = int(has_header)
+    for line in lines[used:MAX_BLOCK_LINES]:
+        match = next((m for pattern in patterns if (m := pattern.match(line.text))), None)
+        if match:
+            found.append((match, line))
+        elif not (
+            patterns == (_DF,) and re.match(r"^\s*[\w./:-]+(?:\s+[\w.]+){2,5}\s+[\d-]+%?\s+/\S*$", line.text)
+        ):
+            break
+        used += 1
+    if not found:
+        return None
+    devices = tuple(_device(m, origin("mounts", source, ln)) for m, ln in found if _is_block_device(m))
+    is_kept = [(m, ln) for m, ln in found if _is_block_device(m) or _NETWORK.match(m["type"] or "")]
+    facts = tuple(_fact(match, source, line) for match, line in is_kept)
+    return ContextBlock(used, devices, facts, layout="df" if patterns == (_DF,) else "mounts")
+
+
+def _is_block_device(match: re.Match[str]) -> bool:
+    return match["source"].startswith("/dev/") and match["type"] not in ("devtmpfs", "tmpfs", "devpts")
+
+
+def _device(match: re.Match[str], stated: str) -> Device:
+    name = bare_name(match["source"].partition("[")[0])
+    aliases = [*volume_aliases(name)] if match["source"].startswith("/dev/mapper/") else []
+    aliases += [match["numbers"]] if match.groupdict().get("numbers") else []
+    return describe(name, stated, aliases, mountpoints=(match["target"],))
+
+
+def _fact(match: re.Match[str], source: str, line: Line) -> Fact:
+    found = match.groupdict()
+    device = bare_name(found["source"])
+    text = f"{device} was mounted on {found['target']}"
+    text += f" as {found['type']}" if found["type"] else ""
+    text += f" ({found['options']})" if found.get("options") else ""
+    values = {
+        "device": device,
+        "mountpoint": found["target"],
+        "filesystem": found["type"],
+        "options": found.get("options"),
+        "used_pct": number(found.get("used")),
+    }
+    return fact("mounts", text, values, source, [line])
+
+
+FORMAT = ContextFormat(
+    id="mounts",
+    title="mounted file systems: /proc/mounts, mount, findmnt, df",
+    example=(
+        "/dev/mapper/vg0-root / ext4 rw,relatime,errors=remount-ro 0 0\n/dev/sda1 /boot xfs rw,noatime 0 0\n"
+    ),
+    starts=late(
+        r"^\s*\S+ /\S* [a-z][\w.]+ r[wo]\b\S* \d \d\s*$|^\s*\S+ on /.{0,400} type [a-z][\w.]+ \(r[wo]\b"
+        r"|^\s*\d+ \d+ \d+:\d+ /\S* /\S* (?:rw|ro)\b|^\s*/\S*\s+/dev/\S+\s+[a-z]\w+\s+r[wo]\b\S*\s*$"
+        r"|^\s*Filesystem\s.*\sMounted on\s*$|^\s*TARGET\s+SOURCE\s+FSTYPE"
+    ),
+    read=_read,
+    releases="util-linux and coreutils of any release",
+    not_read="df -i",
+)

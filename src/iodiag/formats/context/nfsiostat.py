@@ -1,0 +1,180 @@
+"""nfsiostat of nfs-utils: operations, round trips and retransmissions of every NFS mount.
+
+Versions 1.2 (`op/s`) to 2.8 (with queue times from 2.5 and errors from 2.6 on). The reports of -a, -d and -s
+show other operations and cache statistics: those lines are taken and not kept. `avg exe` is from a request's
+birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
+(nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
+of the present either, and all that leaves out reports since boot must leave it out, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import MAX_BLOCK_LINES
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.formats.whole_files import columns_of, front_columns
+from iodiag.model.capture import SampleTable
+from iodiag.table.samples import Samples
+from iodiag.table.words import Words
+
+_EXAMPLE = """\
+nas1:/export/home mounted on /home:
+
+           ops/s       rpc bklog
+          70.500           0.000
+
+read:              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
+                  60.000        3840.000          64.000        0 (0.0%)           4.200           4.300
+write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
+                  10.500         672.000          64.000        1 (0.3%)          12.000          55.100
+"""
+_MOUNT = late(r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*")
+_TOTAL_HEADER = late(r"\s*ops?/s\s+rpc bklog\s*")
+_PHRASES = {
+    "ops/s": "s_per_s",
+    "kB/s": "_kb_per_s",
+    "kB/op": "_request_size_kb",
+    "retrans": "_retransmissions",
+    "avg RTT (ms)": "_round_trip_ms",
+    "avg exe (ms)": "_await_ms",
+    "avg queue (ms)": "_queue_ms",
+    "errors": "_errors",
+}
+_PHRASE = late("|".join(map(re.escape, _PHRASES)))
+_OPERATION = late(rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE.pattern})\s*){{3,8}})")
+_VALUE = late(r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)")
+_DETAIL = late(
+    r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
+    r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
+)
+_KEPT = ("read", "write")
+
+
+@dataclass
+class _Row:
+    """The numbers of one mount in one report; `line` is the one that names it."""
+
+    line: Line
+    export: str
+    mount: str
+    report: int
+    seconds: float
+    numbers: dict[str, float] = field(default_factory=dict)
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    rows: list[_Row] = []
+    unread: list[int] = []
+    seconds, report, used, at = np.nan, 0, 0, 0
+    seen: set[str] = set()
+    while at < min(len(lines), MAX_BLOCK_LINES):
+        text = lines[at].text
+        mount = _MOUNT.fullmatch(text) if len(text) < 1500 else None
+        if mount and ":" in mount["export"]:
+            if mount["mount"] in seen:
+                report, seen = report + 1, set()
+            seen.add(mount["mount"])
+            rows.append(_Row(lines[at], mount["export"], mount["mount"], report, seconds))
+        elif (clock := _clock.parse_line(text)) is not None:
+            seconds = _seconds(clock)
+            at += 1
+            continue
+        elif rows and (names := _names(text)) is not None:
+            at += 1
+            below = lines[at] if at < len(lines) else Line("", 0)
+            values = _values(below.text, len(names))
+            if values is not None:
+                named = {name: value for name, value in zip(names, values, strict=True) if name}
+                rows[-1].numbers.update(named)
+            elif _VALUE.match(below.text.strip()):
+                unread.append(below.number)
+            else:
+                continue
+        elif text.strip() and not _DETAIL.fullmatch(text):
+            break
+        at += 1
+        used = at if text.strip() else used
+    rows = [row for row in rows if row.numbers]
+    if not rows:
+        return None
+    table = SampleTable("nfs_mounts", _table(rows, source))
+    return ContextBlock(used, tables=(table,), unread=tuple(unread), layout="nfsiostat")
+
+
+def _seconds(clock: _clock.Clock) -> float:
+    """Seconds since 1970 of a clock line between two reports; NaN where it has no date."""
+    if clock.epoch is not None:
+        return clock.epoch
+    day = _clock.to_day(clock, "mdy")
+    return _clock.epoch_of(day, clock.seconds) if day and clock.seconds is not None else np.nan
+
+
+def _names(text: str) -> list[str] | None:
+    """The columns that a header line announces, "" for those that are not kept; None for no header."""
+    if len(text) > 400:
+        return None
+    if _TOTAL_HEADER.fullmatch(text):
+        return ["ops_per_s", "backlog"]
+    match = _OPERATION.fullmatch(text)
+    if match is None:
+        return None
+    kept = match["name"] in _KEPT
+    return [
+        f"{match['name']}{_PHRASES[phrase]}" if kept else "" for phrase in _PHRASE.findall(match["phrases"])
+    ]
+
+
+def _values(text: str, count: int) -> list[float] | None:
+    """The numbers of a line, without the shares in parentheses; None unless there are `count`."""
+    text = text.strip()[:400]
+    numbers, at = [], 0
+    while match := _VALUE.match(text, at):
+        numbers.append(float(match[1]))
+        at = match.end()
+    return numbers if at == len(text) and len(numbers) == count else None
+
+
+def _table(rows: Sequence[_Row], source: str) -> Samples:
+    """One row per mount and report; numbers that the version does not print are absent."""
+    size = len(rows)
+    seconds = np.array([row.seconds for row in rows])
+    front = front_columns(
+        source,
+        np.array([row.line.number for row in rows], dtype=np.int64),
+        "",
+        seconds,
+        False,
+        np.array(list(_lengths(rows))),
+        np.zeros(size, dtype=np.int64),
+        np.array([row.report for row in rows], dtype=np.int64),
+        np.array([row.report == 0 for row in rows], dtype=np.bool_),
+    )
+    front["mount"] = Words.of(row.mount for row in rows)
+    front["export"] = Words.of(row.export for row in rows)
+    return Samples.of_columns(front | columns_of([row.numbers for row in rows]), size)
+
+
+def _lengths(rows: Sequence[_Row]) -> Iterator[float]:
+    """The time since the report before, where clocks between the reports tell."""
+    times = {row.report: row.seconds for row in rows}
+    for row in rows:
+        length = row.seconds - times.get(row.report - 1, np.nan)
+        yield length if length > 0 else np.nan
+
+
+FORMAT = ContextFormat(
+    id="nfsiostat",
+    title="nfsiostat: NFS mounts",
+    example=_EXAMPLE,
+    starts=late(r" mounted on /\S{0,700}:\s*$"),
+    read=_read,
+    releases="nfs-utils 1.2 to 2.8",
+    not_read="operations other than reads and writes; statistics of the caches",
+)

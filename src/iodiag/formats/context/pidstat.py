@@ -1,0 +1,152 @@
+"""pidstat -d: which processes read and write.
+
+sysstat 8.1 to 12.7: with and without UID, kB_ccwr/s (9.1.5) and iodelay (11.2); -h (one line per process and
+sample, `#` in front of the header), -t (threads), -l (command lines), -U (user names), --human, 12-hour
+clocks, epochs, and the other tables (-u, -r, -s, -w) between or in the same lines. A process without a row in
+a sample did nothing in it. Average: rows know only the processes that lived to the end: they are taken where
+nothing else is given. -1.00 stands for "not permitted" and counts as unknown. A process inherits what its
+ended children moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from iodiag.formats.context._late import late
+from iodiag.formats.context._parts import MAX_BLOCK_LINES, number, size_kb
+from iodiag.formats.context._process_io import Measure, Process, facts_of, program
+from iodiag.formats.types import ContextBlock, ContextFormat, Line
+
+_EXAMPLE = """\
+10:15:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+10:15:02      112      2871     16.00  20480.00      0.00      41  mysqld
+10:15:02        0      3990  98304.00      0.00      0.00      12  rsync
+"""
+_LEAD = (
+    r"\s*(?P<lead>\d{1,2}[:.時时]\d\d[:.分]\d\d\S{0,3}(?:\s[AaPp]\.?\s?[Mm]\.?)?|\d{9,10}"
+    r"|[^\W\d]{1,20}(?:\s[^\W\d]{1,20})?\s?[:：])\s+"
+)
+_HEADER = late(
+    rf"(?:{_LEAD}|\s*#\s*Time\s+)(?P<words>(?:(?:UID|USER)\s+)?(?:PID|TGID\s+TID)\s[^a-z]{{0,3}}\S.{{0,300}}\sCommand)\s*"
+)
+_ROW = late(rf"{_LEAD}(?P<rest>\S.*)")
+_NUMBER = late(r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-")
+
+
+class _Header(NamedTuple):
+    """A table's words and where its numbers stand. `width` are the columns in front of the command."""
+
+    places: dict[str, int]
+    width: int
+
+    @property
+    def has_io(self) -> bool:
+        return "kB_rd/s" in self.places and "kB_wr/s" in self.places
+
+
+@dataclass
+class _Listing:
+    """The processes of all rows, by number and name."""
+
+    samples: dict[str, Process] = field(default_factory=dict)
+    averages: dict[str, Process] = field(default_factory=dict)
+    tables: int = 0
+    clocks: set[tuple[int, str]] = field(default_factory=set)
+
+    @property
+    def reports(self) -> int:
+        """The number of samples: tables, also those without a row, or clocks below one header."""
+        return max(1, self.tables, len(self.clocks))
+
+
+def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    header: _Header | None = None
+    listing = _Listing()
+    used, has_io = 0, False
+    for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
+        if not line.text.strip():
+            continue
+        found, is_average = _header(line.text)
+        if found is not None:
+            header, has_io = found, has_io or found.has_io
+            listing.tables += found.has_io and not is_average
+        elif header is None or not _take(listing, header, line):
+            break
+        used = at + 1
+    if not used:
+        return None
+    processes = list((listing.samples or listing.averages).values())
+    if listing.samples:
+        _divide(processes, listing.reports)
+    measure = Measure(listing.reports, _basis(listing), lines[0], lines[used - 1])
+    facts = tuple(facts_of("pidstat", processes, measure, source)) if has_io else ()
+    return ContextBlock(used, facts=facts, layout="pidstat -d" if has_io else "pidstat")
+
+
+def _basis(listing: _Listing) -> str:
+    if listing.reports > 1:
+        return f"mean of {listing.reports} samples"
+    if listing.averages:
+        return "one sample" if listing.samples else "pidstat's averages"
+    return "one sample, or the mean since boot where pidstat ran without an interval"
+
+
+def _header(text: str) -> tuple[_Header | None, bool]:
+    """The header that a line is, and whether averages follow it."""
+    match = _HEADER.fullmatch(text) if len(text) <= 500 else None
+    if match is None:
+        return None, False
+    words = match["words"].split()
+    header = _Header({word: place for place, word in enumerate(words)}, len(words) - 1)
+    return header, bool(match["lead"]) and not match["lead"][0].isdigit()
+
+
+def _take(listing: _Listing, header: _Header, line: Line) -> bool:
+    """Add a row to the listing; False when the line is no row of the table."""
+    match = _ROW.match(line.text[:4000])
+    cells = match["rest"].split(None, header.width) if match else []
+    if match is None or len(cells) <= header.width:
+        return False
+    is_named = "USER" in header.places
+    if not all(map(_NUMBER.fullmatch, cells[is_named : header.width])):
+        return False
+    pid = cells[header.places.get("PID", header.places.get("TGID", 0))]
+    if pid == "-" or not header.has_io:
+        return True  # a thread's row, or another table's
+    is_average = not match["lead"][0].isdigit()
+    target = listing.averages if is_average else listing.samples
+    name = program(cells[header.width])
+    process = target.setdefault(f"{pid} {name}", Process(name, pid, line, line))
+    process.add(line, _kb(cells[header.places["kB_rd/s"]]), _kb(cells[header.places["kB_wr/s"]]))
+    delay = number(cells[header.places["iodelay"]]) if "iodelay" in header.places else None
+    if delay:
+        process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
+    if not is_average:
+        listing.clocks.add((listing.tables, match["lead"]))
+    return True
+
+
+def _kb(cell: str) -> float | None:
+    """kB/s of a cell; None for -1.00, which is what pidstat prints where it may not look."""
+    return size_kb(cell, "K")
+
+
+def _divide(processes: Sequence[Process], samples: int) -> None:
+    """Turn sums over samples into means."""
+    for process in processes:
+        process.read_kb = None if process.read_kb is None else process.read_kb / samples
+        process.write_kb = None if process.write_kb is None else process.write_kb / samples
+        process.extra = {name: value / samples for name, value in process.extra.items()}
+
+
+FORMAT = ContextFormat(
+    id="pidstat",
+    title="pidstat -d: processes that read and write",
+    example=_EXAMPLE,
+    starts=late(rf"^{_HEADER.pattern}$"),
+    read=_read,
+    releases="sysstat 8.1 to 12.7",
+    not_read="rows of threads; the tables of CPU, memory, stacks and switches",
+)

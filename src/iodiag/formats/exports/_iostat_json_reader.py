@@ -1,0 +1,339 @@
+"""The reading of iostat's JSON, which iostat_json.py recognises: imported when there is such a file."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import Clock, Floats
+from iodiag.formats.exports._iostat_units import mend_unit
+from iodiag.formats.exports._json_scan import Event, Value, scan
+from iodiag.formats.exports.iostat_json import ID
+from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
+from iodiag.formats.tables.iostat_text import layout as text_layout
+from iodiag.formats.text.structure import banners as _grammar
+from iodiag.formats.text.structure.banners import Command
+from iodiag.formats.text.times.report_times import Ends, Rows, ends_of, lengths_of, may_be_since_boot
+from iodiag.formats.types import Item, LayoutColumn
+from iodiag.formats.whole_files import (
+    CLASS,
+    Classes,
+    Ints,
+    account,
+    front_columns,
+    line_starts,
+    mark_lines,
+    undress,
+    unseen,
+)
+from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.table.samples import Samples, below_each_other, in_order_of_lines
+from iodiag.table.times import span
+from iodiag.table.words import Words
+
+_LINES_BEFORE = 5
+_MOST_LAYOUTS = 100
+_ABSURD = 1e100  # no counter comes near; keeps products finite
+_EVENTS = frozenset(
+    f"{what}_per_s"
+    for what in ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
+)
+_HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
+_OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
+
+
+@dataclass
+class _Report:
+    """One element of `statistics`; `at` is its byte offset."""
+
+    at: int
+    clock: str = ""
+
+
+@dataclass
+class _Group:
+    """Flat objects with the same keys: report, byte offset, device and values of each."""
+
+    reports: array[int] = field(default_factory=lambda: array("q"))
+    at: array[int] = field(default_factory=lambda: array("q"))
+    devices: list[str] = field(default_factory=list)
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, report: int, at: int, members: dict[str, Value]) -> None:
+        self.reports.append(report)
+        self.at.append(at)
+        self.devices.append(str(members.get("disk_device") or ""))
+        self.values.extend([value if isinstance(value, float) else math.nan for value in members.values()])
+
+
+@dataclass
+class _Run:
+    """One host object: what one run of iostat printed. `groups` are its rows by their keys."""
+
+    index: int
+    at: int
+    command: Command | None = None
+    is_elided: bool = False
+    facts: dict[str, str] = field(default_factory=dict)
+    reports: list[_Report] = field(default_factory=list)
+    groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Tables, a Section per run of iostat, and notes. `line` is where a device's values begin."""
+    data = undress(source.data)
+    starts = line_starts(data)
+    classes = unseen(len(starts))
+    reasons: dict[int, str] = {}
+    runs = _runs(source, data, starts, classes, reasons)
+    clocks = [[_clock.parse_line(report.clock) for report in run.reports] for run in runs]
+    dates = [_clock.parse_date(run.facts.get("date", "")) for run in runs]
+    order, sentence = _clock.day_order([c for c in (*chain(*clocks), *dates) if c], has_half=False)
+    if sentence and runs:
+        yield ParseNote(source.name, 0, sentence)
+    notes: list[ParseNote] = []
+    read_runs = [
+        _timed(
+            run,
+            [_table(source.name, starts, keys, group, notes) for keys, group in run.groups.items()],
+            own,
+            order,
+        )
+        for run, own in zip(runs, clocks, strict=True)
+    ]
+    yield from {note.reason: note for note in reversed(notes)}.values()
+    dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
+    is_aware = bool(dated) and all(ends.is_aware for ends in dated)
+    yield from _tables(source.name, read_runs, is_aware)
+    for timed in read_runs:
+        yield _section(source, starts, timed)
+    yield from account(source, classes, reasons)
+
+
+def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: dict[int, str]) -> list[_Run]:
+    """The runs in a file, with every line of theirs classed."""
+    marks: list[tuple[int, int, int]] = []  # class, and the offsets of the first and the last byte
+    runs: list[_Run] = []
+    begun = 0
+    for event in scan(data):
+        last = max(event.end - 1, event.start)
+        if event.kind == "document":
+            begun = event.start
+            command = _command(source, int(np.searchsorted(starts, begun, "right")))
+        elif event.kind == "end":
+            marks.append((CLASS["header"], begun, last))
+        elif event.kind == "broken" or ("disk" in event.path and event.kind in ("open", "scalar")):
+            marks.append((CLASS["unread"], event.start, last))
+        elif event.kind == "open" and event.path[-1:] == ("hosts",):
+            runs.append(_Run(len(runs), event.start, command))
+        elif runs:
+            if event.path[-1:] == ("statistics",) and not runs[-1].reports:
+                runs[-1].is_elided = _is_elided(data, event.start)
+            marks.append((_take(runs[-1], event), event.start, last))
+    mark_lines(classes, reasons, starts, marks)
+    return runs
+
+
+def _take(run: _Run, event: Event) -> int:
+    """Add what an event says to its run; the class of its lines."""
+    name = event.path[-1] if event.path else ""
+    if name == "statistics":
+        run.reports.append(_Report(event.start))
+    elif event.kind == "scalar" and name in _HOST_KEYS:
+        run.facts[name] = str(event.value)
+        return CLASS["banner"]
+    elif event.kind == "scalar" and name == "timestamp" and run.reports:
+        run.reports[-1].clock = str(event.value)
+        return CLASS["clock"]
+    elif event.members and name in ("avg-cpu", "disk") and run.reports:
+        keys = (name, *event.members)
+        if keys not in run.groups and len(run.groups) == _MOST_LAYOUTS:
+            return CLASS["unread"]
+        group = run.groups.setdefault(keys, _Group())
+        group.add(len(run.reports) - 1, event.start, event.members)
+        return CLASS["row"]
+    return CLASS["header"]
+
+
+def _is_elided(data: bytes, first: int) -> bool:
+    """Whether the first report was left out (-y): a comma or an empty line stands in its place.
+
+    The one is what 11.5.1 to 11.5.7 and 12.1.4 print then, the other what 12.1.7 to 12.7 do.
+    """
+    before = data[max(0, first - 200) : first].rpartition(b"[")[2]
+    return b"," in before or before.count(b"\n") > 1
+
+
+def _command(source: Source, line: int) -> Command | None:
+    """The iostat command shown in the lines just above a 1-based line."""
+    for number in range(line - 1, max(line - 1 - _LINES_BEFORE, 0), -1):
+        command = _grammar.command(source.quote(number))
+        if command and command.tool == "iostat":
+            return command
+    return None
+
+
+class _Table(NamedTuple):
+    """A run's rows of one layout, in canonical units. `names` are the columns of `rows.numbers`."""
+
+    family: str
+    layout: str
+    names: tuple[str | None, ...]
+    lines: Ints
+    rows: Rows
+
+
+def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, notes: list[ParseNote]) -> _Table:
+    """All rows with the same keys."""
+    columns = _columns(keys[0], keys[1:])
+    places = [keys.index(key) - 1 for key in columns]
+    numbers = np.frombuffer(group.values).reshape(len(group.devices), len(keys) - 1)[:, places]
+    numbers[~(np.abs(numbers) < _ABSURD)] = np.nan
+    numbers *= [column.factor for column in columns.values()]
+    names = tuple(column.column for column in columns.values())
+    lines = np.searchsorted(starts, np.frombuffer(group.at, dtype=np.int64), "right")
+    is_disk = keys[0] == "disk"
+    note = mend_unit(names, numbers) if is_disk else ""
+    if note:
+        notes.append(ParseNote(source, int(lines[0]), note))
+    unknown = [key for key in keys[1:] if key not in columns and key != "disk_device"]
+    if unknown:
+        notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
+    rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
+    rows = Rows(
+        np.frombuffer(group.reports, dtype=np.int64), np.array(group.devices, dtype=object), numbers, rates_at
+    )
+    return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
+
+
+@lru_cache(maxsize=256)
+def _layout_name(keys: tuple[str, ...]) -> str:
+    """What the text report with the same columns is called."""
+    if keys[0] != "disk":
+        return "avg-cpu"
+    layout = text_layout(("Device", *(column.raw for column in _columns(keys[0], keys[1:]).values())))
+    return layout.name if layout else "unknown columns"
+
+
+@lru_cache(maxsize=256)
+def _columns(kind: str, keys: tuple[str, ...]) -> dict[str, LayoutColumn]:
+    """The keys of an object that have columns, in their order."""
+    if kind == "avg-cpu":
+        words = {key: CPU_WORDS.get(f"%{key}") for key in keys}
+        return {key: LayoutColumn(key, name) for key, name in words.items() if name}
+    tokens = {key: _token(key, keys) for key in keys if key != "disk_device"}
+    return {key: column for key, token in tokens.items() if (column := column_of(token))}
+
+
+def _token(key: str, keys: tuple[str, ...]) -> str:
+    """The word of the text report for a key: up to 11.5.6 the keys lack their "/s"."""
+    if key == "util":
+        return "%util"
+    if "r" in keys and key in _OLD_DISK_KEYS:
+        return _OLD_DISK_KEYS[key]
+    if re.fullmatch(r"[rwd]rqm", key):
+        return f"%{key}"
+    return re.sub(r"_per_sec$", "/s", key)
+
+
+class _Timed(NamedTuple):
+    """A run with its tables and the times of its reports."""
+
+    run: _Run
+    tables: list[_Table]
+    ends: Ends
+    lengths: Floats
+    is_since_boot: bool
+
+    @property
+    def seconds(self) -> Floats:
+        """The ends of reports, NaN where no date is known."""
+        return self.ends.seconds if self.ends.is_dated else np.full(len(self.lengths), np.nan)
+
+
+def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: str) -> _Timed:
+    banner = _clock.parse_date(run.facts.get("date", ""))
+    ends = ends_of(clocks, _clock.to_day(banner, order) if banner else None, order)
+    groups = [table.rows for table in found]
+    stated = run.command.interval_s if run.command else None
+    lengths = lengths_of(ends.seconds, stated, groups)
+    is_elided = run.is_elided or bool(run.command and run.command.has_flag("y"))
+    is_since_boot = not is_elided and may_be_since_boot(groups, stated)
+    if is_since_boot and len(lengths):
+        lengths[0] = np.nan
+    return _Timed(run, found, ends, lengths, is_since_boot)
+
+
+def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleTable]:
+    """A table per family, of all runs together."""
+    alike_rows: dict[tuple[str, tuple[str | None, ...]], list[tuple[_Timed, _Table]]] = {}
+    for timed in runs:
+        for table in timed.tables:
+            alike_rows.setdefault((table.family, table.names), []).append((timed, table))
+    tables: dict[str, list[Samples]] = {}
+    for (family, names), found in alike_rows.items():
+        tables.setdefault(family, []).append(_rows(source, family, names, found, is_aware))
+    for family, parts in tables.items():
+        yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
+
+
+def _rows(
+    source: str,
+    family: str,
+    names: tuple[str | None, ...],
+    found: list[tuple[_Timed, _Table]],
+    is_aware: bool,
+) -> Samples:
+    """The rows of one layout."""
+    counts = [len(table.lines) for _, table in found]
+    hosts = [timed.run.facts.get("nodename", "") for timed, _ in found]
+    numbers = np.concatenate([table.rows.numbers for _, table in found])
+    items = [name for _, table in found for name in table.rows.items]
+    report = np.concatenate([table.rows.report for _, table in found])
+    data = front_columns(
+        source,
+        np.concatenate([table.lines for _, table in found]),
+        Words.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
+        np.concatenate([timed.seconds[table.rows.report] for timed, table in found]),
+        is_aware,
+        np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
+        np.repeat([timed.run.index for timed, _ in found], counts),
+        report,
+        (report == 0) & np.repeat([timed.is_since_boot for timed, _ in found], counts),
+    )
+    if family == "disk":
+        data["device"] = Words.of(name.strip() for name in items)
+    else:
+        data["cpu"] = Words.same("all", len(items))
+    data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
+    if family == "disk":
+        data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)
+    return Samples.of_columns(data, len(items))
+
+
+def _section(source: Source, starts: Ints, timed: _Timed) -> Section:
+    facts = timed.run.facts
+    cpus = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
+    start, end = span(timed.seconds)
+    return Section(
+        source=source.name,
+        format=ID,
+        layout="; ".join(dict.fromkeys(table.layout for table in timed.tables)),
+        host=facts.get("nodename") or None,
+        kernel=facts.get("release") or None,
+        cpus=int(cpus[0]) if cpus else None,
+        start=start,
+        end=end,
+        reports=len(timed.run.reports),
+        rows=sum(len(table.lines) for table in timed.tables),
+        first_line=int(np.searchsorted(starts, timed.run.at, "right")),
+    )

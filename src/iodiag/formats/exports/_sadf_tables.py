@@ -1,0 +1,201 @@
+"""What sadf's exports have in common: time stamps, restarts, and rows by section into tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import Floats
+from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
+from iodiag.formats.raw_columns.sar_section import SarSection
+from iodiag.formats.text.clean.lines import Ints
+from iodiag.formats.whole_files import front_columns
+from iodiag.model.capture import ParseNote, SampleTable, Section
+from iodiag.table.samples import Column, Samples, below_each_other, in_order_of_lines
+from iodiag.table.times import span
+from iodiag.table.words import Words
+
+_STAMP = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?: +(\S{1,20}))?\s*")
+_EPOCH = re.compile(r"\s*(\d{9,10})\s*")
+_UTC = ("UTC", "GMT", "Z")
+_NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{0,40})?|[.,]\d{1,40})")
+_NO_VALUE = ("nan", "-nan", "inf", "-inf", "NaN", "")
+
+
+class Part(NamedTuple):
+    """Rows of one section that have the same columns.
+
+    `numbers` is rows x `tokens`, as printed. `words` are the columns of words (`device`, `cpu`,
+    …) by their canonical names. `seconds` count from 1970 (or from midnight where no date is
+    known); `segment` need not be dense, only ascending.
+    """
+
+    section: SarSection
+    tokens: tuple[str, ...]
+    lines: Ints
+    hosts: Words
+    seconds: Floats
+    interval: Floats
+    segment: Ints
+    numbers: Floats
+    words: Mapping[str, Words]
+
+
+@dataclass(frozen=True)
+class Export:
+    """All that was read of one input. `kernels` and `cpus` are known by segment, or not."""
+
+    source: str
+    format: str
+    parts: list[Part]
+    is_aware: bool
+    is_dated: bool = True
+    kernels: Mapping[int, str] = field(default_factory=dict)
+    cpus: Mapping[int, int] = field(default_factory=dict)
+
+
+def parse_stamp(text: str) -> tuple[float, str] | None:
+    """Seconds since 1970 and the zone (`UTC`, another name, "" for none) of a sadf time stamp."""
+    if match := _EPOCH.fullmatch(text):
+        return float(match[1]), "UTC"
+    match = _STAMP.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(field) for field in match.groups()[:6])
+    try:
+        midnight = _clock.epoch_of(date(year, month, day), 0.0)
+    except ValueError:
+        return None
+    zone = match[7] or ""
+    return midnight + hour * 3600 + minute * 60 + second, "UTC" if zone in _UTC else zone
+
+
+def number(word: str, decimal_comma: bool) -> float | None:
+    """The value of a field, NaN for an empty one and for nan; None where it is no number."""
+    word = word.strip()
+    if word in _NO_VALUE:
+        return float("nan")
+    if not _NUMBER.fullmatch(word) or ("," in word and not decimal_comma):
+        return None
+    return float(word.replace(",", "."))
+
+
+def settle_zone(source: str, zones: Iterable[str]) -> tuple[bool, list[ParseNote]]:
+    """Whether times are absolute, and what to tell where they cannot be."""
+    found = set(zones)
+    named = sorted(found - {"UTC", ""})
+    if named:
+        names = ", ".join(named)[:100]
+        return False, [ParseNote(source, 0, f"times are in the time zone {names}, kept as printed")]
+    if found == {"UTC", ""}:
+        reason = "some times are UTC and some do not say their zone: all are kept as printed"
+        return False, [ParseNote(source, 0, reason)]
+    return found == {"UTC"}, []
+
+
+def tables(export: Export) -> Iterator[SampleTable | Section]:
+    """A table per family, then a Section per segment."""
+    parts = [part for part in export.parts if len(part.lines)]
+    if not parts:
+        return
+    segments, reports = _numbers(parts)
+    found: dict[str, list[Samples]] = {}
+    for part, segment, report in zip(parts, segments, reports, strict=True):
+        for family, rows in _tables(export, part, segment, report).items():
+            found.setdefault(family, []).append(rows)
+    for family, alike in found.items():
+        yield SampleTable(family, in_order_of_lines(below_each_other(alike)))
+    yield from _sections(export, parts, segments, reports)
+
+
+def _numbers(parts: list[Part]) -> tuple[list[Ints], list[Ints]]:
+    """Segment and report of every row: a report is one time of a segment, across all sections."""
+    keys = np.stack(
+        (np.concatenate([part.segment for part in parts]), np.concatenate([part.seconds for part in parts]))
+    )
+    distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
+    segment_of = np.unique(distinct[0], return_inverse=True)[1]
+    report_of = np.arange(distinct.shape[1]) - np.searchsorted(segment_of, segment_of)
+    ends = np.cumsum([len(part.lines) for part in parts])[:-1]
+    rows = inverse.ravel()
+    return np.split(segment_of[rows], ends), np.split(report_of[rows], ends)
+
+
+def _tables(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str, Samples]:
+    """The rows of each table that the section's columns belong to."""
+    section = part.section
+    seconds = part.seconds if export.is_dated else np.full(len(part.lines), np.nan)
+    front = front_columns(
+        export.source, part.lines, part.hosts, seconds, export.is_aware, part.interval, segment, report
+    )
+    words = dict(part.words)
+    if section.spread is not None:
+        items = [section.spread.item(token) for token in part.tokens]
+        if any(item is not None for item in items):
+            return {section.family: _spread(section, front | words, part.numbers, items)}
+    chosen: dict[tuple[str, str], tuple[int, float]] = {}
+    for place, token in enumerate(part.tokens):
+        entry = section.columns.get(token)
+        if entry is None:
+            continue
+        name, factor = entry
+        # where kB and sectors stand side by side, kB is the column itself
+        if (section.family_of(token), name) not in chosen or factor == 1.0:
+            chosen[section.family_of(token), name] = place, factor
+    result = {}
+    for family in dict.fromkeys(family for family, _ in chosen):
+        data = front | words if family == section.family else dict(front)
+        for (owner, name), (place, factor) in chosen.items():
+            if owner == family:
+                data[name] = part.numbers[:, place] * factor
+        rows = Samples.of_columns(data, len(part.lines))
+        result[family] = combine_long_cpu(rows) if family == "cpu" else rows
+    return result
+
+
+def _spread(
+    section: SarSection, data: dict[str, Column], values: Floats, items: Sequence[str | None]
+) -> Samples:
+    """A row per item where a section prints an item per column."""
+    spread = section.spread
+    assert spread is not None  # the caller asked it for the items
+    kept = [place for place, item in enumerate(items) if item is not None]
+    names = [str(items[place]) for place in kept]
+    front = Samples.of_columns(data, len(values))
+    rows = unfolded(front, spread.key, names, spread.column, values[:, kept])
+    return rows[~np.isnan(rows.floats(spread.column))]
+
+
+def _sections(
+    export: Export, parts: list[Part], segments: list[Ints], reports: list[Ints]
+) -> Iterator[Section]:
+    numbers = sorted({number for segment in segments for number in np.unique(segment).tolist()})
+    for number in numbers:
+        inside = [
+            (part, segment == number, report)
+            for part, segment, report in zip(parts, segments, reports, strict=True)
+            if (segment == number).any()
+        ]
+        seconds = np.concatenate([part.seconds[mask] for part, mask, _ in inside])
+        start, end = span(seconds) if export.is_dated else (None, None)
+        first, mask, _ = inside[0]
+        own = int(first.segment[mask][0])
+        yield Section(
+            source=export.source,
+            format=export.format,
+            layout="; ".join(dict.fromkeys(part.section.name for part, _, _ in inside)),
+            host=str(first.hosts[np.flatnonzero(mask)[0]]) or None,
+            kernel=export.kernels.get(own),
+            cpus=export.cpus.get(own),
+            start=start,
+            end=end,
+            reports=max(int(report[mask].max()) for _, mask, report in inside) + 1,
+            rows=sum(int(mask.sum()) for _, mask, _ in inside),
+            first_line=min(int(part.lines[mask].min()) for part, mask, _ in inside),
+        )

@@ -1,0 +1,223 @@
+"""sadf -r: raw counters before and after every sample, of sysstat 11.5.4 to 12.7.
+
+Two shapes: `12:24:44 UTC DEV:vda tps:1408358>1476337 …` up to 11.6, later the same with semicolons.
+There is a time of day and no date, no interval and no host; in debugging output (-O debug) lines
+with `#` tell the date. Marks of that mode ([NEW], [BCK], [DEC], [OFF]) stand behind names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import Floats
+from iodiag.formats.exports._sadf_counters import EXTRA, rates
+from iodiag.formats.exports._sadf_tables import Export, Part, number, tables
+from iodiag.formats.raw_columns.sar import SECTIONS, find_section
+from iodiag.formats.raw_columns.sar_section import SarSection
+from iodiag.formats.types import FileFormat, Item
+from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, undress, unseen
+from iodiag.model.capture import Source
+from iodiag.table.words import Words
+
+_EXAMPLE = """\
+12:24:44 UTC; tps; 505134; 511372; rtps; 296; 297; wtps; 208; 214; bread/s; 816; 820; bwrtn/s; 4; 8;
+12:24:45 UTC; tps; 511372; 518855; rtps; 297; 298; wtps; 214; 221; bread/s; 820; 826; bwrtn/s; 8; 8;
+"""
+
+_ID = "sadf-raw"
+_TIME = r"(\d\d:\d\d:\d\d(?: [AP]M)?)(?: [A-Z][A-Za-z+-]{1,9})?"
+_LINE = re.compile(rf"{_TIME}(?:;|[ \t](?=[^\s:;]+:|\s*LINUX-RESTART|\s*COM))\s*(.*)")
+_MARK = re.compile(r" \[[A-Z]{3}\]")
+_PAIR = re.compile(r"([^\s:]+):([^\s>]+)(?:>(\S+))?")
+_RESTART = re.compile(r"LINUX-RESTART(?:\s+\((\d{1,6}) CPU\))?")
+_DEBUG = re.compile(r"#.*\bust_time; (\d{9,10});")
+_WORD_LABELS = frozenset(word for s in SECTIONS for word in (*s.key_tokens, *s.label_tokens))
+_MOST_LAYOUTS = 1000
+_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
+
+
+@dataclass
+class _Rows:
+    """Lines of one section with the same labels."""
+
+    section: SarSection
+    labels: tuple[str, ...]
+    lines: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    epochs: list[float] = field(default_factory=list)
+    segment: list[int] = field(default_factory=list)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    before: list[list[float]] = field(default_factory=list)
+    after: list[list[float]] = field(default_factory=list)
+
+
+@dataclass
+class _State:
+    """What was read so far, and where in the file that was."""
+
+    classes: Classes
+    reasons: dict[int, str] = field(default_factory=dict)
+    rows: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
+    segment: int = 0
+    cpus: dict[int, int] = field(default_factory=dict)
+    epoch: float = float("nan")
+
+    def refuse(self, line: int, reason: str) -> None:
+        self.classes[line] = CLASS["unread"]
+        self.reasons[line] = reason
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Tables, a Section per start of the host, and notes. `time` is NaT where no line tells the date."""
+    data = undress(source.data)
+    state = _State(unseen(len(line_starts(data))))
+    for number_, raw in enumerate(data.split(b"\n")):
+        text = raw.decode("utf-8", "replace").strip()
+        if debug := _DEBUG.match(text):
+            state.epoch = float(debug[1])
+        if text.startswith("# "):
+            state.classes[number_] = CLASS["header"]
+        elif match := _LINE.fullmatch(text):
+            _take(state, number_, match[1], match[2])
+    yield from tables(_export(source, state))
+    yield from account(source, state.classes, state.reasons)
+
+
+def _recognise(head: bytes) -> bool:
+    lines = (_LINE.fullmatch(line.strip()) for line in head.decode("utf-8", "replace").split("\n"))
+    behind = (_members(match[2]) or {} for match in lines if match)
+    known = (find_section([name for name in members if name not in EXTRA]) for members in behind)
+    return sum(section is not None for section in known) > 1
+
+
+def _take(state: _State, line: int, time: str, rest: str) -> None:
+    """Add one line behind its time."""
+    if restart := _RESTART.match(rest):
+        state.classes[line] = CLASS["banner"]
+        state.segment += 1
+        if restart[1]:
+            state.cpus[state.segment] = int(restart[1])
+        return
+    if rest.startswith("COM "):
+        state.classes[line] = CLASS["banner"]
+        return
+    members = _members(rest)
+    labels = [name for name in members or {} if name not in EXTRA]
+    if members is not None and not labels:
+        state.classes[line] = CLASS["clock"]  # a slot without a device
+        return
+    section = find_section(labels) if members else None
+    seconds = _clock.parse_time(time)
+    if members is None or section is None or seconds is None:
+        state.refuse(line, "no counters that are known")
+        return
+    key = (section.name, *members)
+    if key not in state.rows and len(state.rows) == _MOST_LAYOUTS:
+        state.refuse(line, "too many different rows")
+        return
+    numeric = tuple(name for name in members if name not in _WORD_LABELS)
+    rows = state.rows.setdefault(key, _Rows(section, numeric))
+    values = [[number(word, True) for word in members[name]] for name in numeric]
+    if any(value is None or not 1 <= len(own) <= 2 for own in values for value in own or [None]):
+        state.refuse(line, "a counter is no number")
+        return
+    columns = {**section.key_tokens, **section.label_tokens}
+    for name in members:
+        if name in _WORD_LABELS and name in columns:
+            rows.words.setdefault(columns[name], []).append(members[name][0].strip('"'))
+    rows.before.append([float("nan") if len(own) == 1 else own[0] or 0.0 for own in values])
+    rows.after.append([own[-1] or 0.0 for own in values])
+    rows.lines.append(line + 1)
+    rows.seconds.append(seconds)
+    rows.epochs.append(state.epoch)
+    rows.segment.append(state.segment)
+    state.classes[line] = CLASS["row"]
+
+
+def _members(rest: str) -> dict[str, Sequence[str]] | None:
+    """The labels of a line with what stands behind each; None where the line is neither shape."""
+    if ";" not in rest:
+        pairs = [_PAIR.fullmatch(word) for word in rest.split()]
+        found = [(pair[1], pair[2], pair[3]) for pair in pairs if pair]
+        if len(found) < len(pairs):
+            return None
+        return {name: (first, second) if second else (first,) for name, first, second in found}
+    members: dict[str, list[str]] = {}
+    label = ""
+    for field_ in (part.strip() for part in rest.rstrip("; ").split(";")):
+        is_word = label in _WORD_LABELS and not members[label]
+        if not is_word and number(field_, True) is None:
+            label = _MARK.sub("", field_)
+            members[label] = []
+        elif label:
+            members[label].append(field_)
+        else:
+            return None
+    return dict(members) if all(members.values()) else None
+
+
+def _export(source: Source, state: _State) -> Export:
+    """All rows as parts of tables, rates computed from the clocks' differences."""
+    found = [rows for rows in state.rows.values() if rows.lines]
+    is_dated = bool(found) and all(epoch == epoch for rows in found for epoch in rows.epochs)
+    ends = [np.array(rows.epochs if is_dated else rows.seconds) for rows in found]
+    lengths = _lengths(found, ends, is_dated)
+    parts = []
+    for rows, own_ends, own_lengths in zip(found, ends, lengths, strict=True):
+        before, after = np.array(rows.before), np.array(rows.after)
+        tokens, numbers = rates(rows.section, rows.labels, before, after, own_lengths)
+        words = {name: _named(name, column) for name, column in rows.words.items()}
+        parts.append(
+            Part(
+                section=rows.section,
+                tokens=tokens,
+                lines=np.array(rows.lines, dtype=np.int64),
+                hosts=Words.same("", len(rows.lines)),
+                seconds=own_ends,
+                interval=own_lengths,
+                segment=np.array(rows.segment, dtype=np.int64),
+                numbers=numbers,
+                words=words,
+            )
+        )
+    return Export(source.name, _ID, parts, is_aware=is_dated, is_dated=is_dated, cpus=state.cpus)
+
+
+def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list[Floats]:
+    """The length of every row's sample. Clocks without a date go on through midnight (in place)."""
+    segments = [np.array(rows.segment, dtype=np.int64) for rows in found]
+    lengths = [np.full(len(own), np.nan) for own in ends]
+    for number_ in np.unique(np.concatenate([np.empty(0, np.int64), *segments])).tolist():
+        inside: list[Ints] = [np.flatnonzero(own == number_) for own in segments]
+        if not is_dated:
+            for own, places in zip(ends, inside, strict=True):
+                own[places] = _clock.unroll_midnight(own[places])
+        times = np.unique(np.concatenate([own[places] for own, places in zip(ends, inside, strict=True)]))
+        steps = _clock.interval_lengths(times, None)
+        known = steps[~np.isnan(steps)]
+        steps[0] = np.median(known) if len(known) else np.nan
+        for own, own_lengths, places in zip(ends, lengths, inside, strict=True):
+            own_lengths[places] = steps[np.searchsorted(times, own[places])]
+    return lengths
+
+
+def _named(name: str, words: Sequence[str]) -> Words:
+    """A column of words as sar's text has them."""
+    called = _NAMES.get(name, {})
+    return Words.of(called.get(word.strip(), word.strip()) for word in words)
+
+
+FORMAT = FileFormat(
+    id=_ID,
+    title="sadf -r",
+    example=_EXAMPLE,
+    recognise=_recognise,
+    read=read,
+    releases="sysstat 11.5.4 to 12.7",
+    not_read="the date: it is not printed; latencies up to 12.0.3, whose ticks are not printed",
+)

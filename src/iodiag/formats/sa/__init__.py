@@ -1,0 +1,1 @@
+"""sysstat's binary files, of every release."""

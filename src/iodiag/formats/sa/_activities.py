@@ -1,0 +1,330 @@
+"""The structures inside sa files: which counters each activity keeps, by generation.
+
+A field that sar prints as it stands bears the header token that it is printed under, so that
+`_sar_columns` gives its column and unit; fields from which something is computed, and names, have
+names of their own. From 0x2175 on the file counts the integers of each width, and fields are found
+by their place among them. Before, the places were those of C structures with their alignment;
+newer releases only appended, so that the declared size tells how many fields there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.formats.sa._header import Activity, Order, padded
+
+NAMES = {
+    1: "cpu",
+    2: "tasks",
+    3: "interrupts",
+    4: "swapping",
+    5: "paging",
+    6: "io",
+    7: "memory",
+    8: "kernel tables",
+    9: "queue",
+    10: "serial",
+    11: "disk",
+    12: "network",
+    13: "network errors",
+    14: "nfs client",
+    15: "nfs server",
+    16: "sockets",
+    17: "ip",
+    18: "ip errors",
+    19: "icmp",
+    20: "icmp errors",
+    21: "tcp",
+    22: "tcp errors",
+    23: "udp",
+    24: "sockets6",
+    25: "ip6",
+    26: "ip6 errors",
+    27: "icmp6",
+    28: "icmp6 errors",
+    29: "udp6",
+    30: "cpu frequency",
+    31: "fan",
+    32: "temperature",
+    33: "voltage",
+    34: "hugepages",
+    35: "weighted cpu frequency",
+    36: "usb",
+    37: "filesystem",
+    38: "fibre channel",
+    39: "softnet",
+    40: "pressure cpu",
+    41: "pressure io",
+    42: "pressure memory",
+    43: "battery",
+}
+"""Activity numbers of sysstat, and the section of `_sar_columns` that each is printed in."""
+
+_CPU = "user nice system idle iowait steal irq softirq guest guest_nice"
+_PAGING = "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s pgprom/s pgdem/s"
+_IO = "tps rtps wtps bread/s bwrtn/s dtps bdscd/s"
+_MEMORY = (
+    "kbmemfree kbbuffers kbcached total_kb kbswpfree swap_total_kb kbswpcad kbcommit kbactive kbinact"
+    " kbdirty kbanonpg kbslab kbkstack kbpgtbl kbvmused kbavail kbshmem"
+)
+_HUGE = "kbhugfree total_kb kbhugrsvd kbhugsurp"
+_KTABLES = "file-nr inode-nr dentunusd pty-nr"
+_LOADS = "ldavg-1 ldavg-5 ldavg-15"
+_SERIAL = "rcvin/s xmtin/s framerr/s prtyerr/s brk/s ovrun/s number"
+_NETWORK = "rxpck/s txpck/s rxbyt/s txbyt/s rxcmp/s txcmp/s rxmcst/s"
+_ERRORS = "coll/s rxerr/s txerr/s rxdrop/s txdrop/s rxfifo/s txfifo/s rxfram/s txcarr/s"
+_NFS = "call/s retrans/s read/s write/s access/s getatt/s"
+_NFSD = "scall/s badcall/s packet/s udp/s tcp/s hit/s miss/s sread/s swrite/s saccess/s sgetatt/s"
+_SOCKETS = "totsck tcpsck tcp-tw udpsck rawsck ip-frag"
+_IP = "irec/s fwddgm/s idel/s orq/s asmrq/s asmok/s fragok/s fragcrt/s"
+_IP_ERRORS = "ihdrerr/s iadrerr/s iukwnpr/s idisc/s odisc/s onort/s asmf/s fragf/s"
+_ICMP = (
+    "imsg/s omsg/s iech/s iechr/s oech/s oechr/s itm/s itmr/s otm/s otmr/s"
+    " iadrmk/s iadrmkr/s oadrmk/s oadrmkr/s"
+)
+_ICMP_ERRORS = (
+    "ierr/s oerr/s idstunr/s odstunr/s itmex/s otmex/s iparmpb/s oparmpb/s isrcq/s osrcq/s iredir/s oredir/s"
+)
+_TCP = "active/s passive/s iseg/s oseg/s"
+_TCP_ERRORS = "atmptf/s estres/s retrseg/s isegerr/s orsts/s"
+_UDP = "idgm/s odgm/s noport/s idgmerr/s"
+_SOCKETS6 = "tcp6sck udp6sck raw6sck ip6-frag"
+_IP6 = "irec6/s fwddgm6/s idel6/s orq6/s asmrq6/s asmok6/s imcpck6/s omcpck6/s fragok6/s fragcr6/s"
+_IP6_ERRORS = (
+    "ihdrer6/s iadrer6/s iukwnp6/s i2big6/s idisc6/s odisc6/s inort6/s onort6/s asmf6/s fragf6/s itrpck6/s"
+)
+_ICMP6 = (
+    "imsg6/s omsg6/s iech6/s iechr6/s oechr6/s igmbq6/s igmbr6/s ogmbr6/s igmbrd6/s ogmbrd6/s"
+    " irtsol6/s ortsol6/s irtad6/s inbsol6/s onbsol6/s inbad6/s onbad6/s"
+)
+_ICMP6_ERRORS = (
+    "ierr6/s idtunr6/s odtunr6/s itmex6/s otmex6/s iprmpb6/s oprmpb6/s"
+    " iredir6/s oredir6/s ipck2b6/s opck2b6/s"
+)
+_UDP6 = "idgm6/s odgm6/s noport6/s idgmer6/s"
+_FC = "fch_rxf/s fch_txf/s fch_rxw/s fch_txw/s"
+_SOFTNET = "total/s dropd/s squeezd/s rx_rps/s flw_lim/s blg_len"
+_FS = "blocks free available files files_free"
+_TICKS = "rd_ticks wr_ticks tot_ticks rq_ticks major minor"
+
+
+class Counted(NamedTuple):
+    """A structure of 0x2175: u64 (or doubles), unsigned long and u32 fields, then characters.
+
+    `magics` are the revisions that have these fields. `tail` lists `name:bytes`.
+    """
+
+    magics: tuple[int, ...]
+    quads: str = ""
+    longs: str = ""
+    ints: str = ""
+    tail: str = ""
+    quad_code: str = "u8"
+
+
+_COUNTED: dict[int, tuple[Counted, ...]] = {
+    1: (Counted((0x8A, 0x8B), _CPU),),
+    2: (Counted((0x8A, 0x8B), "cswch/s", "proc/s"),),
+    3: (Counted((0x8A, 0x8B), "intr/s"), Counted((0x8C,), ints="intr/s", tail="name:8")),
+    4: (Counted((0x8A,), longs="pswpin/s pswpout/s"),),
+    5: (Counted((0x8A,), longs=_PAGING),),
+    6: (Counted((0x8B,), _IO),),
+    7: (Counted((0x8A, 0x8B), _MEMORY),),
+    8: (Counted((0x8A, 0x8B), _KTABLES),),
+    9: (Counted((0x8B, 0x8C), "runq-sz blocked plist-sz", ints=_LOADS),),
+    10: (Counted((0x8A, 0x8B), ints=_SERIAL),),
+    11: (Counted((0x8B, 0x8C), "tps wwn wwn_more", "rd_sec/s wr_sec/s dc_sec/s", f"{_TICKS} dc_ticks part"),),
+    12: (Counted((0x8C, 0x8D), _NETWORK, ints="speed", tail="name:16 duplex:1"),),
+    13: (Counted((0x8B, 0x8C), _ERRORS, tail="name:16"),),
+    14: (Counted((0x8A,), ints=_NFS),),
+    15: (Counted((0x8A,), ints=_NFSD),),
+    16: (Counted((0x8A,), ints=_SOCKETS),),
+    17: (Counted((0x8B, 0x8C), _IP),),
+    18: (Counted((0x8B, 0x8C), _IP_ERRORS),),
+    19: (Counted((0x8A,), longs=_ICMP),),
+    20: (Counted((0x8A,), longs=_ICMP_ERRORS),),
+    21: (Counted((0x8A,), longs=_TCP),),
+    22: (Counted((0x8A,), longs=_TCP_ERRORS),),
+    23: (Counted((0x8A,), longs=_UDP),),
+    24: (Counted((0x8A,), ints=_SOCKETS6),),
+    25: (Counted((0x8B, 0x8C), _IP6),),
+    26: (Counted((0x8B, 0x8C), _IP6_ERRORS),),
+    27: (Counted((0x8A,), longs=_ICMP6),),
+    28: (Counted((0x8A,), longs=_ICMP6_ERRORS),),
+    29: (Counted((0x8A,), longs=_UDP6),),
+    30: (Counted((0x8A,), longs="frequency"),),
+    31: (Counted((0x8A,), "rpm lowest", tail="chip:20", quad_code="f8"),),
+    32: (Counted((0x8A,), "degC lowest highest", tail="chip:20", quad_code="f8"),),
+    33: (Counted((0x8A,), "inV lowest highest", tail="chip:20", quad_code="f8"),),
+    34: (Counted((0x8A, 0x8B), _HUGE),),
+    35: (Counted((0x8A, 0x8B), "time_in_state", "frequency"),),
+    36: (Counted((0x8A,), ints="bus vendor product_number power", tail="manufacturer:24 product:48"),),
+    37: (Counted((0x8A, 0x8B), _FS, tail="name:128 mountpoint:128"),),
+    38: (Counted((0x8A,), longs=_FC, tail="name:16"),),
+    39: (Counted((0x8A,), ints=_SOFTNET),),
+    40: (Counted((0x8A,), "%scpu", "%scpu-10 %scpu-60 %scpu-300"),),
+    41: (Counted((0x8A,), "%sio %fio", "%sio-10 %sio-60 %sio-300 %fio-10 %fio-60 %fio-300"),),
+    42: (Counted((0x8A,), "%smem %fmem", "%smem-10 %smem-60 %smem-300 %fmem-10 %fmem-60 %fmem-300"),),
+    43: (Counted((0x8A,), tail="name:1 capacity:1 status:1"),),
+}
+
+
+class Run(NamedTuple):
+    """Fields of one kind in a row: the first at `at`, then one every `step` bytes.
+
+    `code` is a numpy type without byte order; `ulong` is as wide as the writer's.
+    """
+
+    code: str
+    at: int
+    step: int
+    names: str
+
+
+def _name(at: int, size: int = 16) -> Run:
+    return Run(f"S{size}", at, size, "name")
+
+
+def _sensor(chip_at: int, names: str) -> tuple[Run, ...]:
+    return Run("f8", 0, 8, names), Run("S20", chip_at, 20, "chip")
+
+
+_PLACED: dict[tuple[int, int], tuple[Run, ...]] = {
+    (1, 0x8A): (Run("u8", 0, 16, _CPU),),
+    (2, 0x8A): (Run("u8", 0, 16, "cswch/s"), Run("ulong", 16, 8, "proc/s")),
+    (3, 0x8A): (Run("u8", 0, 16, "intr/s"),),
+    (4, 0x8A): (Run("ulong", 0, 8, "pswpin/s pswpout/s"),),
+    (5, 0x8A): (Run("ulong", 0, 8, _PAGING),),
+    (6, 0x8A): (Run("u4", 0, 4, _IO),),
+    (6, 0x8B): (Run("u8", 0, 8, " ".join(_IO.split()[:5])),),
+    (7, 0x8A): (Run("ulong", 0, 8, _MEMORY),),
+    (8, 0x8A): (Run("u4", 0, 4, _KTABLES),),
+    (9, 0x8A): (Run("ulong", 0, 8, "runq-sz"), Run("u4", 8, 4, f"{_LOADS} plist-sz")),
+    (9, 0x8B): (Run("ulong", 0, 8, "runq-sz blocked"), Run("u4", 16, 4, f"{_LOADS} plist-sz")),
+    (10, 0x8A): (Run("u4", 0, 4, _SERIAL),),
+    (11, 0x8A): (
+        Run("u8", 0, 16, "rd_sec/s wr_sec/s"),
+        Run("ulong", 32, 8, "rd_ticks wr_ticks tot_ticks rq_ticks tps"),
+        Run("u4", 72, 4, "major minor"),
+    ),
+    (11, 0x8B): (
+        Run("u8", 0, 8, "tps"),
+        Run("ulong", 16, 8, "rd_sec/s wr_sec/s"),
+        Run("u4", 32, 4, _TICKS),
+    ),
+    (12, 0x8A): (Run("ulong", 0, 8, _NETWORK), _name(56)),
+    (12, 0x8B): (Run("u8", 0, 16, _NETWORK), _name(112)),
+    (12, 0x8C): (
+        Run("u8", 0, 16, _NETWORK),
+        Run("u4", 112, 4, "speed"),
+        _name(116),
+        Run("u1", 132, 1, "duplex"),
+    ),
+    (13, 0x8A): (Run("ulong", 0, 8, _ERRORS), _name(72)),
+    (13, 0x8B): (Run("u8", 0, 16, _ERRORS), _name(144)),
+    (14, 0x8A): (Run("u4", 0, 4, _NFS),),
+    (15, 0x8A): (Run("u4", 0, 4, _NFSD),),
+    (16, 0x8A): (Run("u4", 0, 4, _SOCKETS),),
+    (17, 0x8A): (Run("ulong", 0, 8, _IP),),
+    (17, 0x8B): (Run("u8", 0, 16, _IP),),
+    (18, 0x8A): (Run("ulong", 0, 8, _IP_ERRORS),),
+    (18, 0x8B): (Run("u8", 0, 16, _IP_ERRORS),),
+    (19, 0x8A): (Run("ulong", 0, 8, _ICMP),),
+    (20, 0x8A): (Run("ulong", 0, 8, _ICMP_ERRORS),),
+    (21, 0x8A): (Run("ulong", 0, 8, _TCP),),
+    (22, 0x8A): (Run("ulong", 0, 8, _TCP_ERRORS),),
+    (23, 0x8A): (Run("ulong", 0, 8, _UDP),),
+    (24, 0x8A): (Run("u4", 0, 4, _SOCKETS6),),
+    (25, 0x8A): (Run("ulong", 0, 8, _IP6),),
+    (25, 0x8B): (Run("u8", 0, 16, _IP6),),
+    (26, 0x8A): (Run("ulong", 0, 8, _IP6_ERRORS),),
+    (26, 0x8B): (Run("u8", 0, 16, _IP6_ERRORS),),
+    (27, 0x8A): (Run("ulong", 0, 8, _ICMP6),),
+    (28, 0x8A): (Run("ulong", 0, 8, _ICMP6_ERRORS),),
+    (29, 0x8A): (Run("ulong", 0, 8, _UDP6),),
+    (30, 0x8A): (Run("ulong", 0, 8, "frequency"),),
+    (31, 0x8A): _sensor(16, "rpm lowest"),
+    (32, 0x8A): _sensor(24, "degC lowest highest"),
+    (33, 0x8A): _sensor(24, "inV lowest highest"),
+    (34, 0x8A): (Run("ulong", 0, 8, "kbhugfree total_kb"),),
+    (35, 0x8A): (Run("u8", 0, 8, "time_in_state"), Run("ulong", 16, 8, "frequency")),
+    (36, 0x8A): (
+        Run("u4", 0, 4, "bus vendor product_number power"),
+        Run("S24", 16, 24, "manufacturer"),
+        Run("S48", 40, 48, "product"),
+    ),
+    (37, 0x8A): (Run("u8", 0, 16, _FS), _name(80, 72)),
+    (38, 0x8A): (Run("ulong", 0, 8, _FC), _name(32)),
+    (39, 0x8A): (Run("u4", 0, 4, _SOFTNET),),
+}
+
+_FS_WITH_MOUNTPOINT = (Run("u8", 0, 16, _FS), _name(80, 128), Run("S128", 208, 128, "mountpoint"))
+
+
+def structure(activity: Activity, order: Order, long_bytes: int) -> np.dtype[np.void] | None:
+    """A view of one structure as the file declares it, or None for a revision that is not known.
+
+    Fields that the declared size or counts do not reach are left out.
+    """
+    places = _counted_places(activity, long_bytes) if activity.types else _fixed_places(activity)
+    if not places:
+        return None
+    return np.dtype(
+        {
+            "names": list(places),
+            "formats": [
+                order + (f"u{long_bytes}" if code == "ulong" else code) for code, _ in places.values()
+            ],
+            "offsets": [at for _, at in places.values()],
+            "itemsize": activity.size,
+        }
+    )
+
+
+def _counted_places(activity: Activity, long_bytes: int) -> Mapping[str, tuple[str, int]]:
+    """Type and offset of each field of a structure that counts its own integers."""
+    known = (c for c in _COUNTED.get(activity.id, ()) if activity.magic in c.magics)
+    fields, types = next(known, None), activity.types
+    if fields is None or types is None:
+        return {}
+    slot, end = 8, padded(types)
+    if end > activity.size and long_bytes == 4:
+        # 32-bit writers of 12.3.3 to 12.4.1 and 12.5.1 did not pad the pressure structures.
+        slot, end = 4, 8 * types[0] + 4 * (types[1] + types[2])
+    if end > activity.size:
+        return {}
+    places: dict[str, tuple[str, int]] = {}
+    groups = (
+        (fields.quads, fields.quad_code, 0, 8, types[0]),
+        (fields.longs, "ulong", 8 * types[0], slot, types[1]),
+        (fields.ints, "u4", 8 * types[0] + slot * types[1], 4, types[2]),
+    )
+    for names, code, start, step, count in groups:
+        for number, name in enumerate(names.split()[:count]):
+            places[name] = (code, start + step * number)
+    for entry in fields.tail.split():
+        name, size = entry.split(":")
+        if end + int(size) > activity.size:
+            break
+        places[name] = (f"S{size}" if size != "1" else "u1", end)
+        end += int(size)
+    return places
+
+
+def _fixed_places(activity: Activity) -> Mapping[str, tuple[str, int]]:
+    """Type and offset of each field of a C structure of an old generation, as far as it reaches."""
+    runs = _PLACED.get((activity.id, activity.magic), ())
+    if runs and activity.id == 37 and activity.size >= 336:
+        # 11.1.4 lengthened the name from 72 bytes to 128 without a new magic.
+        runs = _FS_WITH_MOUNTPOINT
+    places = {}
+    for run in runs:
+        width = 8 if run.code == "ulong" else np.dtype(run.code).itemsize
+        for number, name in enumerate(run.names.split()):
+            at = run.at + number * run.step
+            if at + width <= activity.size:
+                places[name] = (run.code, at)
+    return places

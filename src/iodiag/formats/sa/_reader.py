@@ -1,0 +1,159 @@
+"""The reading of binary files, which sa_binary.py recognises: imported when there is such a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from iodiag.errors import FormatError
+from iodiag.formats.sa import _decoders as _sa_decoders
+from iodiag.formats.sa._activities import structure
+from iodiag.formats.sa._header import SaHeader, read_header
+from iodiag.formats.sa._rates import cpu_ticks, gather, intervals
+from iodiag.formats.sa._records import Remark, Segment, walk
+from iodiag.formats.sa._tables import Context, Rows
+from iodiag.formats.types import Item
+from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.table.samples import Column, Samples
+from iodiag.table.times import Times
+from iodiag.table.words import Words
+
+
+def read(source: Source) -> Iterator[Item]:
+    """Tables, a Section per start of the host, and notes: see read_some."""
+    return read_some(source, None)
+
+
+def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
+    """The wanted tables (None: all), a Section per start of the host, and notes.
+
+    `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
+    Raises FormatError where the head is not readable, and where there is no sample (a baseline and
+    one more record).
+    """
+    header = read_header(source.name, source.data)
+    segments, remarks = walk(header, source.data)
+    if all(len(segment) < 2 for segment in segments):
+        raise _without_samples(source.name, header, remarks)
+    for number, segment in enumerate(segments):
+        tables = list(_tables(source, header, segment, number, wanted))
+        yield from tables
+        yield _section(source, header, segment, sum(len(table.rows) for table in tables))
+    yield from _skipped(source, header)
+    for remark in remarks:
+        yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
+
+
+def _without_samples(name: str, header: SaHeader, remarks: Sequence[Remark]) -> FormatError:
+    trouble = next((remark for remark in remarks if remark.is_unread), None)
+    reason = f"; {trouble.reason}" if trouble else ""
+    at = trouble.at if trouble else header.first_record
+    return FormatError(
+        f"{name}@{at}: the file holds no sample, which takes two records of statistics{reason};"
+        " give one that sadc wrote to for longer"
+    )
+
+
+def _skipped(source: Source, header: SaHeader) -> Iterator[ParseNote]:
+    """A note for what the file holds and this reader leaves out."""
+    ids = [activity.id for activity in header.activities]
+    unknown = [
+        f"{activity.id} (revision {activity.magic:#x}, {activity.size} bytes)"
+        for position, activity in enumerate(header.activities)
+        if not _is_read(header, position) or activity.id in ids[:position]
+    ]
+    if unknown:
+        reason = f"activities that are not known to this reader were left out: {', '.join(unknown)}"
+        yield ParseNote(source.name, header.first_record, reason)
+
+
+def _is_read(header: SaHeader, position: int) -> bool:
+    activity = header.activities[position]
+    return structure(activity, header.order, header.long_bytes) is not None
+
+
+def _tables(
+    source: Source, header: SaHeader, segment: Segment, number: int, wanted: Collection[str] | None
+) -> Iterator[SampleTable]:
+    """The wanted tables of one segment; activities that share a table and its items share its rows."""
+    context = Context(header, intervals(header, segment), cpu_ticks(segment))
+    merged: dict[str, list[Rows]] = {}
+    seen = set()
+    for position, activity in enumerate(header.activities):
+        view = structure(activity, header.order, header.long_bytes)
+        if view is None or activity.id in seen:
+            continue
+        if wanted is not None and not _sa_decoders.families_of(activity.id) & set(wanted):
+            continue
+        seen.add(activity.id)
+        stored = gather(source.data, segment, position, activity, view)
+        for rows in _sa_decoders.rows_of(activity.id, stored, context):
+            _merge(merged.setdefault(rows.family, []), rows)
+    base = _Base(source, header, segment, number)
+    for family, parts in merged.items():
+        for rows in parts:
+            if len(rows.record) and rows.numbers:
+                yield SampleTable(family, base.table(rows))
+
+
+def _merge(parts: list[Rows], rows: Rows) -> None:
+    """Add the rows to a table: as columns of rows that stand for the same items, else as rows."""
+    for place, other in enumerate(parts):
+        if np.array_equal(other.record, rows.record) and _are_alike(other.words, rows.words):
+            parts[place] = replace(other, numbers={**other.numbers, **rows.numbers})
+            return
+    parts.append(rows)
+
+
+def _are_alike(some: Mapping[str, Words], others: Mapping[str, Words]) -> bool:
+    return some.keys() == others.keys() and all(
+        some[key].categories == others[key].categories and np.array_equal(some[key].codes, others[key].codes)
+        for key in some
+    )
+
+
+class _Base:
+    """The columns that all tables of a segment begin with, by record."""
+
+    def __init__(self, source: Source, header: SaHeader, segment: Segment, number: int) -> None:
+        self._source, self._host = source.name, header.host
+        self._at, self._number = segment.offset, number
+        self._time = Times.of(segment.time.astype(np.float64), is_moment=True)
+
+    def table(self, rows: Rows) -> Samples:
+        """The whole table."""
+        size = len(rows.record)
+        columns: dict[str, Column] = {
+            "source": Words.same(self._source, size),
+            "line": self._at[rows.record],
+            "host": Words.same(self._host, size),
+            "time": self._time[rows.record],
+            "interval_s": rows.seconds,
+            "segment": np.full(size, self._number, dtype=np.int64),
+            "report": rows.record - 1,
+            "since_boot": np.zeros(size, dtype=np.bool_),
+        }
+        return Samples.of_columns(columns | dict(rows.words) | dict(rows.numbers), size)
+
+
+def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:
+    return Section(
+        source=source.name,
+        format="sa",
+        layout=header.layout,
+        host=header.host or None,
+        kernel=header.kernel or None,
+        cpus=segment.cpus,
+        start=_moment(segment.time[0]),
+        end=_moment(segment.time[-1]),
+        reports=len(segment) - 1,
+        rows=rows,
+        first_line=int(segment.offset[0]),
+    )
+
+
+def _moment(seconds: np.int64) -> str:
+    return datetime.fromtimestamp(int(seconds), tz=UTC).isoformat()

@@ -1,0 +1,91 @@
+"""iostat text: every layout of `iostat`, `-x`, `-s`, `-h` and `--pretty`, and the avg-cpu line.
+
+sysstat 4.x to 12.7. The flags that change its shape: -x (extended), -s (narrow), -h and --pretty (the
+device comes last; with -x the report falls into four parts), -k/-m (units), -t (clock), -N/-j (names).
+A header is a row of words that the grammar of _iostat_columns knows, with `Device` or `Device:` first
+or last; its order is never relied on.
+"""
+
+from __future__ import annotations
+
+from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of, is_cut_word
+from iodiag.formats.types import Layout, LayoutColumn, TableFormat
+
+_EXAMPLE = """\
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+           2.30    0.00    1.30   96.40    0.00    0.00
+
+Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util
+sda               0.00     0.70  172.50    1.20  1670.00     7.60    19.32     1.02    5.90   5.60  97.22
+"""
+_DEVICE = ("Device", "Device:")
+
+
+def layout(words: tuple[str, ...]) -> Layout | None:
+    """The Layout of an avg-cpu or device header."""
+    if words[0][-1] in ":：" and len(words) > 3 and all(word in CPU_WORDS for word in words[1:]):
+        return _cpu(words[1:])
+    if words[0] in _DEVICE and len(words) > 1:
+        return _device(words[1:], is_last=False)
+    if words[-1] in _DEVICE and len(words) > 1:
+        return _device(words[:-1], is_last=True)
+    return None
+
+
+def _cpu(words: tuple[str, ...]) -> Layout:
+    columns = tuple(LayoutColumn(word, CPU_WORDS[word], 1.0, "cpu") for word in words)
+    return Layout("iostat", "avg-cpu", "cpu", columns, clock="line")
+
+
+def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
+    """The Layout of a device header; words that a later release may have added are not kept."""
+    is_cut = not is_last and is_cut_word(words[-1])
+    words = words[:-1] if is_cut else words
+    found = [column_of(word) for word in words]
+    known = [column for column in found if column is not None]
+    if not known or 2 * len(known) < len(words) or len(set(words)) < len(words):
+        return None
+    return Layout(
+        format="iostat",
+        name=_name(words, is_last),
+        family="disk",
+        columns=tuple(column or LayoutColumn(w, None) for w, column in zip(words, found, strict=True)),
+        key="device",
+        key_at="last" if is_last else "first",
+        clock="line",
+        unknown=tuple(word for word, column in zip(words, found, strict=True) if column is None),
+        is_cut=is_cut,
+    )
+
+
+def is_part(layout: Layout) -> bool:
+    """Whether a layout is one of the parts that `-h -x` spreads a report over."""
+    names = {column.column for column in layout.columns}
+    is_whole = "ios_per_s" in names or {"reads_per_s", "writes_per_s"} <= names
+    return layout.format == "iostat" and layout.key_at == "last" and not is_whole
+
+
+def _name(words: tuple[str, ...], is_last: bool) -> str:
+    """What people call this layout: by its words, for the list of sources."""
+    known = set(words)
+    if "rqm/s" in known:
+        return "iostat -x -s"
+    if "tps" in known:
+        return "iostat (plain)"
+    if is_last and not {"r/s", "w/s"} <= known:
+        return f"iostat -x -h, part {words[0]}"
+    generations = (("f/s", "X6"), ("d/s", "X5"), ("%rrqm", "X4"), ("r_await", "X3"))
+    label = next((name for word, name in generations if word in known), "X2")
+    if label == "X2" and "rsec/s" in known and ("rkB/s" in known or "rMB/s" in known):
+        label = "X1"
+    return f"iostat -x ({label})"
+
+
+FORMAT = TableFormat(
+    id="iostat",
+    title="iostat text",
+    example=_EXAMPLE,
+    layout=layout,
+    releases="sysstat 3.x to 12.7.9",
+    not_read="iostat of other systems, which is named and refused: its columns mean other things",
+)

@@ -1,0 +1,137 @@
+"""The account of a text: how many lines of each class, what was not understood, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from iodiag.formats.text.clean.lines import Bools, Text
+from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk
+from iodiag.formats.text.times.row_times import Timing, levels
+from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
+from iodiag.table.times import span
+
+Span = tuple[str | None, str | None]
+
+_MOST_NOTES = 200
+_FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
+# a line that was laid out again counts as the most telling of its parts
+_BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
+
+
+def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[Section]:
+    """What the input holds: context blocks, and one Section per format and segment."""
+    for context in found.contexts:
+        banner = context.origin.banner
+        yield Section(
+            source=found.name,
+            format=context.format,
+            layout=context.block.layout,
+            host=(banner.host or None) if banner else None,
+            is_context=True,
+            rows=context.block.used,
+            first_line=int(found.text.numbers[context.first]),
+        )
+    merged: dict[tuple[int, str], Section] = {}
+    spans: dict[tuple[int, int], Span] = {}
+    for rows, timing in zip(all_rows, all_timings, strict=True):
+        for number in levels(timing.segment):
+            first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
+            here, clocks = slice(first, last), (number, timing.clocks)
+            if clocks not in spans:
+                spans[clocks] = span(timing.absolute_in(here)[timing.is_dated[here]])
+            section = _section(found, rows, timing, here, spans[clocks])
+            old = merged.get((number, rows.layout.format))
+            merged[number, rows.layout.format] = _together(old, section) if old else section
+    yield from merged.values()
+
+
+def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) -> Section:
+    banner = found.blocks.like(rows.block[here.start]).origin.banner
+    start, end = times
+    return Section(
+        source=found.name,
+        format=rows.layout.format,
+        layout=rows.layout.name,
+        host=(banner.host or None) if banner else None,
+        kernel=banner.kernel if banner else None,
+        cpus=banner.cpus if banner else None,
+        start=start,
+        end=end,
+        reports=int(timing.report[here].max()) + 1,
+        rows=here.stop - here.start,
+        first_line=int(found.text.numbers[rows.lines[here].min()]),
+    )
+
+
+def _together(old: Section, new: Section) -> Section:
+    layouts = dict.fromkeys([*old.layout.split("; "), new.layout])
+    return replace(
+        old,
+        layout="; ".join(layouts),
+        start=min((t for t in (old.start, new.start) if t), default=None),
+        end=max((t for t in (old.end, new.end) if t), default=None),
+        reports=max(old.reports, new.reports),
+        rows=old.rows + new.rows,
+        first_line=min(old.first_line, new.first_line),
+    )
+
+
+def unread_notes(found: Walk) -> Iterator[ParseNote]:
+    """Settle what the open lines are, and name each line inside a capture that was not understood."""
+    text, classes = found.text, found.classes
+    classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
+    loose = np.array(found.loose, dtype=np.int64)
+    is_row = np.array([len(text.words(n)) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
+    loose = loose[is_row & (classes[loose] == CLASS["noise"])]
+    classes[loose] = CLASS["unread"]
+    is_loose = set(loose.tolist())
+    unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
+    for index in unread[:_MOST_NOTES]:
+        reason = (
+            "a row without a header; name its columns with --columns"
+            if index in is_loose
+            else "not a whole row of the table above it"
+        )
+        yield ParseNote(found.name, int(text.numbers[index]), reason, text.line(index)[:200], is_unread=True)
+    if len(unread) > _MOST_NOTES:
+        rest = len(unread) - _MOST_NOTES
+        first = int(text.numbers[unread[_MOST_NOTES]])
+        yield ParseNote(found.name, first, f"{rest} further lines not understood", "", rest, True)
+
+
+def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
+    """The original lines by class. What cleaning left nothing of is noise."""
+    kept = ~text.is_blank
+    is_solid = kept if text.data is source.data else _solid_lines(source.data)
+    if text.spans is None:
+        counts = np.bincount(classes[kept], minlength=len(LINE_CLASSES))
+    else:
+        rank = np.zeros(len(LINE_CLASSES), dtype=np.int64)
+        rank[[LINE_CLASSES.index(name) for name in _BEST_FIRST]] = np.arange(len(_BEST_FIRST))
+        spans = text.spans[kept]
+        begins = np.cumsum(spans) - spans
+        lines = np.repeat(text.numbers[kept] - begins, spans) + np.arange(int(spans.sum()))
+        best = np.full(int(lines.max(initial=0)) + 1, len(_BEST_FIRST))
+        np.minimum.at(best, lines, np.repeat(rank[classes[kept]], spans))
+        # a joined line may take a blank one with it, which counts nowhere
+        best[1 + np.flatnonzero(~is_solid[: len(best) - 1])] = len(_BEST_FIRST)
+        by_rank = np.bincount(best, minlength=len(_BEST_FIRST))[: len(_BEST_FIRST)]
+        counts = by_rank[rank]
+    counts[CLASS["noise"]] += max(int(is_solid.sum()) - int(counts.sum()), 0)
+    return Ledger(source.name, {name: int(n) for name, n in zip(LINE_CLASSES, counts, strict=True) if n})
+
+
+def _solid_lines(data: bytes) -> Bools:
+    """Whether each line holds more than blanks."""
+    if not data:
+        return np.zeros(0, dtype=np.bool_)
+    array = np.frombuffer(data if b"\n" in data else data.replace(b"\r", b"\n"), dtype=np.uint8)
+    is_solid = np.ones(256, dtype=np.uint8)
+    is_solid[[0, 9, 10, 13, 32]] = 0
+    starts = np.concatenate(([0], np.flatnonzero(array == 10) + 1))
+    starts = starts[starts < len(data)]
+    return np.maximum.reduceat(is_solid[array], starts).astype(np.bool_)

@@ -1,0 +1,398 @@
+"""A text input as lines: what mail, terminals, forums and browsers added is taken off, numbers are kept.
+
+Cleaning never changes what a line says, only how it is dressed: quoting (`> `), colour, NUL bytes,
+carriage returns, HTML and BBCode tags, Markdown escapes, quoted-printable. What only the lines around
+tell (_dress, _flat) is laid out again by rewrites; such lines may share a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.formats.clock import Clock
+from iodiag.formats.types import Line
+from iodiag.model.text_stretches import STRETCH_BYTES, places_of
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Eights = npt.NDArray[np.uint64]
+
+# what a line can be dressed with, by its first byte; a text without any is taken as it is
+_MARKS: dict[bytes, tuple[bytes, ...]] = {
+    **{byte: (byte,) for byte in (b"<", b">", b"\\", b"&", b"\x08", b"\x0b", b"\x0c", b"\r")},
+    b"*": (b"**",),
+    b"`": (b"```",),
+    b"=": (b"=\n", b"=20\n"),
+    b"[": (b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]"),
+    b"{": (b"{noformat", b"{code", b"{panel"),
+    b"\xe2": (b"\xe2\x80", b"\xe2\x81\xa0", b"\xe2\x88\x92"),
+    b"\xef": (b"\xef\xbb\xbf",),
+}
+# no-break, figure, thin, narrow no-break and ideographic space
+_SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe3\x80\x80")
+_PLAIN_MARKS = (b"\0", b"\x1b", b"\x07", b"\xc2", b"\xe3")
+_COLOUR = re.compile(
+    rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|\x1b[=>]"
+)
+_QUOTE = re.compile(r"[ \t]*(?:>[ \t]?){1,100}")  # bounded: each repetition is remembered
+_OVERSTRUCK = re.compile(r"[^\x08]\x08")
+_BREAK_TAG = re.compile(r"<(?:br|/p|/tr|/div|/li|/h\d)\b[^<>]{0,300}>", re.I)
+_INLINE_TAG = re.compile(r"</?(?:a|b|i|u|s|em|strong|span|font|code|tt|kbd|mark)\b[^<>]{0,300}>", re.I)
+_BLOCK_TAG = re.compile(
+    r"</?(?:p|div|pre|table|thead|tbody|tr|td|th|li|ul|ol|blockquote|section|article|html|body|head|title"
+    r"|h[1-6]|hr|img|xmp|nowiki|source|syntaxhighlight)\b[^<>]{0,300}>",
+    re.I,
+)
+_MARKUP = re.compile(
+    r"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler)(?:=[^\[\]]{0,40})?\]"
+    r"|\{(?:noformat|code|panel)[^{}]{0,80}\}|^\s*```(?!\w*\s*$)|(?<=\S)\s*```\s*$|(?<!\*)\*\*(?!\*)",
+    re.I,
+)
+_ENTITY = re.compile(r"&#?\w{1,8};")
+_ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~+.-])")
+_HEX = re.compile(r"(?:=[0-9A-F]{2})+")
+_DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
+_NOTHING = dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
+_SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c\r", " ")
+_ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
+LONGEST_LINE = 10_000
+"""In characters: no tool prints more into one line of text, but a single line may be all of an input."""
+
+_LONGEST_JOINED = 1000
+_HEAD = 1 << 19
+_HEAD_LINES = 50_000
+_MOST_LIKE = 4  # lines alike that are looked at
+_LINES_NEXT = 7  # and so many of each with those below it
+_MOST_IN_FRONT = 3
+_ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
+_IS_ODD = bytes(byte not in b"0123456789., \t\n" for byte in range(256))
+_COLOURED = 1 << 22  # bytes whose colours are taken off together
+
+
+class Piece(NamedTuple):
+    """A cleaned line: its text, the 1-based line it began on, how many it took, and its time stamp."""
+
+    text: str
+    number: int
+    span: int = 1
+    stamp: Clock | None = None
+
+
+Rewrite = Callable[[Sequence[Piece]], Sequence[Piece]]
+"""Lines laid out again. A rewrite that finds nothing to do returns the very sequence it got."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The lines of a cleaned text.
+
+    `data` are the cleaned bytes; `numbers` the 1-based original line of each, `spans` how many original
+    lines it holds (None: one each), `stamps` the times that a log collector put in front of some.
+    """
+
+    data: bytes
+    numbers: Ints
+    spans: Ints | None = None
+    stamps: tuple[tuple[int, Clock], ...] = ()
+
+    @classmethod
+    def of(cls, data: bytes, line_feeds: Ints | None = None, behind: Eights | None = None) -> Text:
+        """A text that needs no cleaning; `line_feeds` is where they stand, `behind` what follows each."""
+        ends = _ends_of(data, line_feeds)
+        text = cls(data, np.arange(1, len(ends) + 1))
+        # where a cached_property keeps what it was asked for
+        text.__dict__["ends"] = ends
+        if behind is not None:
+            text.__dict__["heads"] = text._heads(behind)
+        return text
+
+    @classmethod
+    def of_pieces(cls, pieces: Iterable[Piece]) -> Text:
+        """A text of cleaned lines."""
+        kept = list(pieces)
+        data = "".join(f"{piece.text}\n" for piece in kept).encode("utf-8", "replace")
+        numbers = np.array([piece.number for piece in kept], dtype=np.int64)
+        spans = np.array([piece.span for piece in kept], dtype=np.int64)
+        stamps = tuple((index, piece.stamp) for index, piece in enumerate(kept) if piece.stamp)
+        return cls(data, numbers, spans, stamps)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def bytes(self) -> npt.NDArray[np.uint8]:
+        """The cleaned bytes as an array."""
+        return np.frombuffer(self.data, dtype=np.uint8)
+
+    @cached_property
+    def eights(self) -> Eights:
+        """The eight bytes from each offset on, as one number with the first byte the lowest."""
+        return _eights_of(self.data)
+
+    def windows(self, size: int) -> npt.NDArray[np.uint8]:
+        """So many bytes from each offset on, a row each; the offsets from which there are as many."""
+        return np.ndarray((max(len(self.data) - size + 1, 0), size), np.uint8, self.data, strides=(1, 1))
+
+    @cached_property
+    def ends(self) -> Ints:
+        """Offset of each line's end, the line feed left out."""
+        return _ends_of(self.data)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Offset of each line's first byte."""
+        return np.concatenate(([0], self.ends[:-1] + 1)) if len(self) else self.ends
+
+    @cached_property
+    def heads(self) -> Eights:
+        """The first eight bytes of each line, the first of them the lowest; line feeds from its end on."""
+        return self._heads(None)
+
+    def _heads(self, behind: Eights | None) -> Eights:
+        fed = self.data[-8:] + b"\n" * 8
+        heads = np.empty(len(self), dtype=np.uint64)
+        inside = int(np.searchsorted(self.starts, len(self.data) - 8, "right"))
+        if behind is None:
+            heads[:inside] = self.eights[self.starts[:inside]]
+        elif inside:
+            heads[0], heads[1:inside] = self.eights[0], behind[: inside - 1]
+        offsets = self.starts[inside:] - max(len(self.data) - 8, 0)
+        heads[inside:] = [int.from_bytes(fed[at : at + 8], "little") for at in offsets.tolist()]
+        sizes = self.ends - self.starts
+        short = np.flatnonzero(sizes < 8)
+        kept = (np.uint64(1) << sizes[short].astype(np.uint64) * np.uint64(8)) - np.uint64(1)
+        heads[short] = (heads[short] & kept) | (np.uint64(0x0A0A0A0A0A0A0A0A) & ~kept)
+        return heads
+
+    @cached_property
+    def is_blank(self) -> Bools:
+        """True for lines of nothing but blanks and tabs."""
+        result: Bools = self.starts == self.ends
+        leading = np.flatnonzero(~result & ((self.heads & np.uint64(0xFF)) <= 32))
+        # a row that is set in ends in a digit
+        leading = leading[self.bytes[self.ends[leading] - 1] <= 32]
+        heads = self.heads[leading].view(np.uint8).reshape(-1, 8)
+        for index in leading[((heads == 32) | (heads == 9) | (heads == 10)).all(axis=1)].tolist():
+            result[index] = self.data[self.starts[index] : self.ends[index]].isspace()
+        return result
+
+    def line(self, index: int) -> str:
+        """The cleaned text of a line, by its index."""
+        return self.data[self.starts[index] : self.ends[index]].decode("utf-8", "replace")
+
+    def words(self, index: int) -> list[str]:
+        """The words of a line; of one that is longer than any tool's, those that it begins with."""
+        return self.line(index)[:LONGEST_LINE].split()
+
+    def numbered(self, index: int) -> Line:
+        """A cleaned line with its original number, as context formats take it."""
+        return Line(self.line(index), int(self.numbers[index]))
+
+
+def _ends_of(data: bytes, line_feeds: Ints | None = None) -> Ints:
+    ends = places_of(b"\n", data) if line_feeds is None else line_feeds
+    return ends if not data or data.endswith(b"\n") else np.append(ends, len(data))
+
+
+def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None = None) -> Text:
+    """The text without what its way here added. Rewrites run where they find something to do in its head.
+
+    `line_feeds` is where they stand in the bytes, if that is known.
+    """
+    given = data
+    special, behind = _looked_over(data, line_feeds)
+    data = _plain_bytes(data, special)
+    if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
+        head: Sequence[Piece] = _telling(data[:_HEAD])
+        needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
+        if not needed:
+            return Text.of(data, line_feeds, behind) if data is given else Text.of(data)
+        pieces: Sequence[Piece] = _split(data)
+    else:
+        needed = list(rewrites)
+        pieces = list(_undressed(data.decode("utf-8", "replace").split("\n")))
+    for rewrite in needed:
+        pieces = rewrite(pieces)
+    return Text.of_pieces(pieces)
+
+
+def _telling(data: bytes) -> list[Piece]:
+    """The lines that may show how a text is dressed: no plain rows but those next to another line.
+
+    A plain row is a clock, a name, or none, and numbers; of other lines alike, but for their digits, a few
+    are enough.
+    """
+    text = Text.of(data)
+    is_other = ~_is_plain_row(text)
+    seen: dict[bytes, int] = {}
+    is_kept = np.zeros(len(text), dtype=np.bool_)
+    for index in np.flatnonzero(is_other[:_HEAD_LINES]).tolist():
+        shape = text.data[text.starts[index] : text.ends[index]].translate(_ANY_DIGIT)
+        seen[shape] = seen.get(shape, 0) + 1
+        if seen[shape] <= _MOST_LIKE:
+            is_kept[max(index - 1, 0) : index + _LINES_NEXT] = True
+    return [Piece(text.line(index), index + 1) for index in np.flatnonzero(is_kept).tolist()]
+
+
+def _is_plain_row(text: Text) -> Bools:
+    """Which lines hold nothing but numbers behind a few words in front: a clock, a name."""
+    if not len(text):
+        return text.is_blank
+    is_solid = (text.bytes != 32) & (text.bytes != 9) & (text.bytes != 10)
+    is_begin = is_solid.copy()
+    is_begin[1:] &= ~is_solid[:-1]
+    begins = np.flatnonzero(is_begin)
+    odd = np.flatnonzero(np.frombuffer(text.data.translate(_IS_ODD), dtype=np.bool_))
+    last_odd = np.append(-1, odd)[np.searchsorted(odd, text.ends)]
+    first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, text.ends))
+    until_odd, until_first, until_last = (
+        np.searchsorted(begins, at, "right") for at in (np.maximum(last_odd, 0), first, last)
+    )
+    in_front = until_odd - until_first + is_begin[first]
+    behind = until_last - until_odd
+    result: Bools = (last_odd < text.starts) | ((in_front <= _MOST_IN_FRONT) & (behind >= in_front))
+    return result
+
+
+def _split(data: bytes) -> list[Piece]:
+    lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    return [Piece(line, number) for number, line in enumerate(lines, 1)]
+
+
+def _looked_over(data: bytes, line_feeds: Ints | None) -> tuple[set[bytes], Eights | None]:
+    """Which bytes occur that lines may be dressed with, and the eight bytes behind each line feed.
+
+    A stretch is searched for all of them at once. In front of the end there may be fewer than eight.
+    """
+    array, wanted, found = np.frombuffer(data, dtype=np.uint8), [*_MARKS, *_PLAIN_MARKS], set[bytes]()
+    bounds = range(0, len(data), STRETCH_BYTES)
+    eights, behind = _eights_of(data), None
+    if line_feeds is not None and len(eights):
+        places = np.minimum(line_feeds + 1, len(eights) - 1)
+        edges = [*np.searchsorted(line_feeds, bounds).tolist(), len(line_feeds)]
+        behind = np.empty(len(line_feeds), dtype=np.uint64)
+    for number, begin in enumerate(bounds):
+        end = begin + STRETCH_BYTES
+        highest = int(array[begin:end].max())
+        found.update(
+            [
+                byte
+                for byte in wanted
+                if byte[0] <= highest and byte not in found and data.find(byte, begin, end) >= 0
+            ]
+        )
+        if behind is not None:
+            # while the stretch is in the cache
+            own = slice(*edges[number : number + 2])
+            behind[own] = eights[places[own]]
+    return found, behind
+
+
+def _eights_of(data: bytes) -> Eights:
+    return np.ndarray((max(len(data) - 7, 0),), "<u8", data, strides=(1,))
+
+
+def _plain_bytes(data: bytes, special: set[bytes]) -> bytes:
+    """What can be taken off without looking at lines: NUL bytes, colour, line ends, odd spaces."""
+    if b"\0" in special:
+        data = without_nuls(data)
+    if not special.isdisjoint((b"\x1b", b"\x07")):
+        data = b"".join(_COLOUR.sub(b"", part) for part in _coloured_parts(data)).replace(b"\x07", b"")
+    if b"\r" in special:
+        data = data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
+    if not special.isdisjoint(space[:1] for space in _SPACES):
+        for space in _SPACES:
+            data = data.replace(space, b" ")
+    return data
+
+
+def without_nuls(data: bytes) -> bytes:
+    """Bytes without the NULs that 11.5.7 prints behind numbers.
+
+    Within a number one stands for what was lost, not for nothing: it becomes a mark that no number has.
+    """
+    while b"\0\0" in data:
+        data = data.replace(b"\0\0", b"\0")
+    array = np.frombuffer(data, dtype=np.uint8)
+    marked = np.array(array)
+    for begin in range(1, len(data), STRETCH_BYTES):
+        before, own, behind = (array[begin + off : begin + off + STRETCH_BYTES] for off in (-1, 0, 1))
+        is_between = (own == 0)[: len(behind)]
+        is_between &= np.isin(before[: len(behind)], _OF_NUMBERS)
+        # what follows a number in JSON is a comma
+        is_between &= np.isin(behind, _OF_NUMBERS[:-1])
+        marked[begin + np.flatnonzero(is_between)] = ord("?")
+    return marked.tobytes().replace(b"\0", b"")
+
+
+_OF_NUMBERS = np.frombuffer(b"0123456789.,", dtype=np.uint8)
+
+
+def _coloured_parts(data: bytes) -> Iterator[bytes]:
+    """Parts of a text that no terminal's sequence reaches over: millions replaced at once take gigabytes."""
+    begin = 0
+    while begin < len(data):
+        end = begin + _COLOURED
+        if end < len(data):
+            # one ends with its line, and none holds the beginning of a colour
+            end = max(data.rfind(b"\n", begin, end) + 1, data.rfind(b"\x1b[", begin + 1, end))
+        yield data[begin:] if end <= begin else data[begin:end]
+        begin = end if end > begin else len(data)
+
+
+def _undressed(raw: list[str]) -> Iterator[Piece]:
+    """The lines without quoting and tags; soft line breaks of quoted-printable joined."""
+    if raw and raw[-1] == "":
+        raw.pop()
+    is_printable = sum(_is_soft_broken(line) or line.endswith("=20") for line in raw) >= 2
+    position = 0
+    while position < len(raw):
+        text, span = raw[position], 1
+        while (
+            is_printable and text.endswith("=") and len(text) < _LONGEST_JOINED and position + span < len(raw)
+        ):
+            text = text[:-1] + raw[position + span]
+            span += 1
+        if is_printable and "=" in text:
+            text = _HEX.sub(_decoded, text)
+        for part in undress(text).split("\n"):
+            yield Piece(part, position + 1, span)
+        position += span
+
+
+def _is_soft_broken(line: str) -> bool:
+    """Whether a line ends in quoted-printable's soft break."""
+    return line.endswith("=") and not line.endswith("==") and len(line) < _LONGEST_JOINED
+
+
+def _decoded(match: re.Match[str]) -> str:
+    """The characters of a run of quoted-printable escapes."""
+    return bytes.fromhex(match[0].replace("=", "")).decode("utf-8", "replace").replace("\n", " ")
+
+
+def undress(text: str) -> str:
+    """One line without quoting, tags and escapes; several lines where a tag breaks it."""
+    if "\x08" in text:
+        text = _OVERSTRUCK.sub("", text).replace("\x08", "")
+    text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
+    bare = text
+    if "<" in bare:
+        bare = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", _BREAK_TAG.sub("\n", bare)))
+    bare = _MARKUP.sub("", bare)
+    # a tag that stands alone ends what is above it: it stays, as a line that says nothing
+    text = bare if bare.strip(" \t") or not text.strip() else text
+    if "&" in text:
+        from html import unescape  # a table of two thousand names
+
+        text = _ENTITY.sub(lambda match: unescape(match[0]), text)
+        text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
+    if "\\" in text:
+        text = _ESCAPE.sub(r"\1", text)
+    return text.translate(_ODD_CHARACTERS)

@@ -1,0 +1,105 @@
+"""Any text: captures of several tools, context and prose in one input, every line accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.errors import UnknownFormat
+from iodiag.formats import clock as _clock
+from iodiag.formats import table_formats
+from iodiag.formats.tables.vmstat_text import memory_unit_kb
+from iodiag.formats.text.account import ledger, sections, unread_notes
+from iodiag.formats.text.clean.lines import clean
+from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
+from iodiag.formats.text.clean.one_line import unflattened
+from iodiag.formats.text.rows.block_rows import rows_of
+from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.structure.blocks import Walk
+from iodiag.formats.text.structure.foreign_tools import refusal
+from iodiag.formats.text.structure.headerless import adopt
+from iodiag.formats.text.structure.walk import walk
+from iodiag.formats.text.tables import tables
+from iodiag.formats.text.times.row_times import timings
+from iodiag.formats.types import Item
+from iodiag.model.capture import ParseNote, Source
+
+_REWRITES = (uncut, unflattened, unquoted, unbordered, unprefixed)
+_MEMORY = ("used_kb", "free_kb", "buffers_kb", "cached_kb")
+_SMALL_HOST_KB = 65_536.0
+_NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
+
+
+def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
+    """Everything that a text holds. `columns` is the header of rows that came without one.
+
+    Raises UnknownFormat where all that it holds is the output of another system's tools.
+    """
+    own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
+    unzoned = Unzoned()
+    text = clean(source.data, [*_REWRITES, unzoned, unbroken, *own], source.line_feeds)
+    found = walk(text, source.name)
+    adopt(found, columns)
+    if found.foreign and not (found.blocks or found.contexts):
+        tool, index = next(iter(found.foreign.items()))
+        raise UnknownFormat(f"{source.name}:{text.numbers[index]}: {refusal(tool)}")
+    order, sentence = _clock.day_order(found.clocks, found.has_half)
+    all_rows = rows_of(found, order)
+    if sentence and all_rows:
+        yield ParseNote(source.name, 0, sentence)
+    if unzoned.is_of_twelve and all_rows:
+        yield ParseNote(source.name, 0, _NO_HALF)
+    all_timings = timings(found, all_rows, order)
+    yield from tables(found, all_rows, all_timings)
+    yield from sections(found, all_rows, all_timings)
+    for context in found.contexts:
+        yield from context.block.devices
+        yield from context.block.facts
+        yield from context.block.tables
+    yield from _remarks(found, all_rows)
+    yield from unread_notes(found)
+    yield ledger(source, text, found.classes)
+
+
+def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
+    """What was read, but not for certain or not whole."""
+    numbers = found.text.numbers
+    for tool, index in found.foreign.items():
+        yield ParseNote(found.name, int(numbers[index]), f"this is {tool}: it is not read")
+    for rows in all_rows:
+        block = found.blocks[int(rows.block[0])]
+        line = int(numbers[block.header])
+        if rows.layout.family.startswith("unknown_"):
+            yield ParseNote(
+                found.name, line, "a section of sar that iodiag does not know; its words name the columns"
+            )
+        elif rows.layout.unknown:
+            words = ", ".join(rows.layout.unknown[:20])
+            yield ParseNote(found.name, line, f"columns that iodiag does not know are left out: {words}")
+        if block.header == block.first:
+            yield ParseNote(
+                found.name,
+                line,
+                f"rows without a header, read as {rows.layout.name}: only its arithmetic fits them",
+            )
+        if rows.layout.format == "vmstat" and _seems_scaled(found, rows):
+            yield ParseNote(
+                found.name,
+                line,
+                "swpd, free, buff and cache make less than 64 MB together; if it was vmstat -S M, give the "
+                "command's line with the capture",
+            )
+
+
+def _seems_scaled(found: Walk, rows: Rows) -> bool:
+    """Whether vmstat's memory is so small that it may stand in another unit than kB."""
+    columns = [column.column for column in rows.layout.columns]
+    places = [columns.index(name) for name in _MEMORY if name in columns]
+    command = found.blocks[int(rows.block[0])].origin.command
+    is_stated = command is not None and memory_unit_kb(command.words) is not None
+    return (
+        len(places) == len(_MEMORY)
+        and not is_stated
+        and bool(np.nanmax(rows.numbers[:, places].sum(axis=1)) < _SMALL_HOST_KB)
+    )

@@ -1,0 +1,225 @@
+"""Blocks into rows: all blocks of a layout at once where lines are whole, the others one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from iodiag.formats.tables.vmstat_text import memory_columns, memory_unit_kb
+from iodiag.formats.text.clean.lines import Ints, Text
+from iodiag.formats.text.rows.irregular import repaired
+from iodiag.formats.text.rows.numbers import Tokens
+from iodiag.formats.text.rows.row_store import Rows, Sheet
+from iodiag.formats.text.rows.runs import together
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
+
+_MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
+# bytes that are parsed together: fewer take more calls, more would leave the cache
+_STRETCH = 1 << 20
+_SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
+_FEWEST_STRETCHES = 4
+_MOST_THREADS = min(os.cpu_count() or 1, 4)
+
+
+def rows_of(found: Walk, order: str) -> list[Rows]:
+    """All rows of a text, a Rows per distinct layout; classes are filled in.
+
+    `order` of day and month is for rows that hold a whole date.
+    """
+    whole: list[Rows] = []
+    halves: list[Rows] = []
+    for sheets in _sheets(found):
+        _fill(found, sheets)
+        for sheet in sheets:
+            rows = _finished(found, sheet, order)
+            if len(rows.lines):
+                (halves if sheet.first.part else whole).append(rows)
+    for rows in halves:
+        _complete(whole, rows, found)
+    for rows in whole:
+        if rows.layout.format == "vmstat":
+            _scale_memory(found, rows)
+    return whole
+
+
+def _sheets(found: Walk) -> Iterator[list[Sheet]]:
+    """A Sheet per kind of block; in one list, unless blocks share lines: then each sees what others left."""
+    kinds: dict[Hashable, int] = {}
+    of_pattern = [kinds.setdefault(_kind(block), len(kinds)) for block in found.blocks.patterns]
+    kind = np.array(of_pattern, dtype=np.int64)[found.blocks.pattern]
+    first, sizes = found.blocks.first, found.blocks.last - found.blocks.first
+    by_kind = np.argsort(kind, kind="stable")
+    # the lines of a kind stand together, in the order of its blocks
+    block = np.repeat(by_kind, sizes[by_kind])
+    begins = np.append(0, np.cumsum(sizes[by_kind]))
+    lines = np.arange(len(block)) + np.repeat(first[by_kind] - begins[:-1], sizes[by_kind])
+    edges = begins[np.append(0, np.cumsum(np.bincount(kind, minlength=len(kinds))))].tolist()
+    places = [slice(*edge) for edge in pairwise(edges) if edge[0] < edge[1]]
+    # in the order of their first blocks
+    places.sort(key=lambda own: int(block[own.start]))
+    for own in places[_MOST_LAYOUTS:]:
+        refused = lines[own]
+        is_open = (found.classes[refused] == UNSEEN) & ~found.text.is_blank[refused]
+        found.classes[refused[is_open]] = CLASS["unread"]
+    groups = [(lines[own], block[own]) for own in places[:_MOST_LAYOUTS]]
+    if (first[1:] < found.blocks.last[:-1]).any():
+        yield from ([_sheet(found, *group)] for group in groups)
+    else:
+        yield [_sheet(found, *group) for group in groups]
+
+
+def _sheet(found: Walk, lines: Ints, block: Ints) -> Sheet:
+    first = found.blocks.like(int(block[0]))
+    own = together(lines)
+    is_open = (found.classes[own] == UNSEEN) & ~found.text.is_blank[own]
+    if not is_open.all():
+        lines, block = lines[is_open], block[is_open]
+    return Sheet(first, lines, block, found.blocks.first)
+
+
+def _kind(block: Block) -> Hashable:
+    """What blocks must have in common to be read as one: their columns' meaning, and what leads them."""
+    layout = block.layout
+    meanings = tuple((c.column, c.factor, c.family, c.is_size, c.is_label) for c in layout.columns)
+    shape = (
+        layout.format,
+        layout.family,
+        layout.key,
+        layout.key_at,
+        layout.clock,
+        layout.note,
+        layout.is_cut,
+    )
+    return shape, layout.finish, meanings, block.clock_tokens, block.is_label, block.part
+
+
+def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
+    """Fill sheets with their plain rows, a stretch of the text at a time.
+
+    Rows that stand in columns are read by one thread: what numpy does with a stretch is so short that
+    threads would wait for each other longer than they work. Tokens take longer, side by side.
+    """
+    text = found.text
+    starts = np.arange(0, len(text.data), _STRETCH)
+    bounds = np.append(np.searchsorted(text.ends, starts), len(text))
+    left: list[list[tuple[Sheet, Ints]]] = [[] for _ in starts]
+    for sheet, places in zip(sheets, _unaligned(text, sheets, bounds), strict=True):
+        edges = np.searchsorted(sheet.lines[places], bounds).tolist()
+        for stretch, edge in enumerate(pairwise(edges)):
+            if edge[0] < edge[1]:
+                left[stretch].append((sheet, places[slice(*edge)]))
+    left = [parts for parts in left if parts]
+
+    def take(number: int) -> None:
+        tokens = Tokens(text, _lines_of(left[number]))
+        for sheet, places in left[number]:
+            sheet.take(text, tokens, places)
+
+    _side_by_side(take, len(left))
+
+
+def _unaligned(text: Text, sheets: Sequence[Sheet], bounds: Ints) -> list[Ints]:
+    """Fill sheets with the rows that stand in columns; the places of the others in each.
+
+    Rows of rarer shapes are taken from many stretches at once.
+    """
+    edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
+    left: list[list[Ints]] = [[] for _ in sheets]
+    for stretch in range(len(bounds) - 1):
+        for sheet, edge, own in zip(sheets, edges, left, strict=True):
+            part = slice(*edge[stretch : stretch + 2])
+            if part.start < part.stop:
+                own.append(sheet.take_aligned(text, part))
+    scattered = []
+    for sheet, own in zip(sheets, left, strict=True):
+        places = np.concatenate(own) if own else np.empty(0, dtype=np.int64)
+        parts = range(0, len(places), _SCATTERED)
+        taken = [sheet.take_scattered(text, places[begin : begin + _SCATTERED]) for begin in parts]
+        scattered.append(np.concatenate(taken) if taken else places)
+    return scattered
+
+
+def _side_by_side(work: Callable[[int], object], count: int) -> None:
+    """Do a work for every number below `count`, few after each other and many on all cores, in any order.
+
+    The caller's thread takes part, so that nobody has to be woken for each number that is done.
+    """
+    numbers = iter(range(count))
+
+    def take() -> None:
+        for number in numbers:
+            work(number)
+
+    if count < _FEWEST_STRETCHES or _MOST_THREADS < 2:
+        take()
+        return
+    # reading a short text needs no threads
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_MOST_THREADS - 1) as pool:
+        others = [pool.submit(take) for _ in range(_MOST_THREADS - 1)]
+        take()
+        for other in others:
+            other.result()
+
+
+def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
+    """The lines at some places of sheets, and those above them where a name may stand there."""
+    lines = [sheet.lines[places] for sheet, places in left]
+    above = [
+        np.maximum(own - 1, 0) for own, (sheet, _) in zip(lines, left, strict=True) if sheet.has_name_above
+    ]
+    wanted = np.concatenate(lines + above)
+    # they lie close together, where marking them is faster than sorting
+    first = int(wanted.min())
+    is_wanted = np.zeros(int(wanted.max()) - first + 1, dtype=np.bool_)
+    is_wanted[wanted - first] = True
+    return np.flatnonzero(is_wanted) + first
+
+
+def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:
+    """The rows of a sheet, those that are no plain ones among them."""
+    found.classes[sheet.settle(found.text)] = CLASS["row"]
+    is_left = found.classes[sheet.lines] == UNSEEN
+    sheet.add(repaired(found, sheet.lines[is_left].tolist(), sheet.block[is_left].tolist(), order))
+    return sheet.rows()
+
+
+def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
+    """Add the rows below the right half of a table to those of its left half, in order.
+
+    The halves belong together when they have the same number of rows; else the right one is unread.
+    """
+    counts = np.bincount(half.block, minlength=len(found.blocks))
+    part_of = found.blocks.each(lambda block: block.part, np.int64)
+    for rows in whole:
+        left = np.bincount(rows.block, minlength=len(found.blocks))
+        has_twin = (counts > 0) & (left[np.arange(len(counts)) - part_of] == counts)
+        if rows.layout.format != half.layout.format or not has_twin.any():
+            continue
+        fits = has_twin[half.block]
+        twins = np.flatnonzero(np.isin(rows.block, np.unique((half.block - part_of[half.block])[fits])))
+        values = np.full((len(rows.lines), len(half.layout.columns)), np.nan)
+        values[twins] = half.numbers[fits]
+        rows.numbers = np.hstack((rows.numbers, values))
+        rows.layout = rows.layout._replace(columns=(*rows.layout.columns, *half.layout.columns))
+        found.classes[half.lines[~fits]] = CLASS["unread"]
+        return
+    found.classes[half.lines] = CLASS["unread"]
+
+
+def _scale_memory(found: Walk, rows: Rows) -> None:
+    """Bring the memory of a vmstat that was started with -S to kB."""
+    factors = found.blocks.each(_memory_factor, np.float64)
+    if (factors != 1.0).any():
+        places = memory_columns(rows.layout)
+        rows.numbers[:, places] = rows.numbers[:, places] * factors[rows.block][:, None]
+
+
+def _memory_factor(block: Block) -> float:
+    command = block.origin.command
+    unit = memory_unit_kb(command.words) if command and command.tool == "vmstat" else None
+    return 1.0 if unit is None else unit

@@ -1,0 +1,204 @@
+"""What the walk over a text finds: segments, blocks of rows, context, and a class for every line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.formats.clock import Clock
+from iodiag.formats.text.clean.lines import Ints, Text
+from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.structure.banners import Banner, Command
+from iodiag.formats.types import ContextBlock, Layout
+from iodiag.model.capture import LINE_CLASSES
+
+CLASS = {name: code for code, name in enumerate(LINE_CLASSES)}
+UNSEEN = 255
+
+Classes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a segment knows of itself: its banner and command, if any, and where it begins.
+
+    `started` is a clock that stood right above the banner or command; `is_elided` tells that somebody
+    left lines out before the first table.
+    """
+
+    index: int
+    line: int
+    banner: Banner | None = None
+    command: Command | None = None
+    is_restart: bool = False
+    is_elided: bool = False
+    started: Clock | None = None
+
+
+class Block(NamedTuple):
+    """A header and a range of lines below it (cleaned line indices, `last` left out).
+
+    `part` is above 0 for the second half of a table that was cut in two by its columns. `clock` is the
+    report's time (iostat) or the start of the first sample (sar). `is_resumed` marks rows that go on
+    below something else, so that nothing is known of the time between.
+    """
+
+    layout: Layout
+    header: int
+    first: int
+    last: int
+    origin: Origin
+    report: int
+    clock: Clock | None
+    clock_tokens: int
+    indent: int
+    part: int = 0
+    is_label: bool = False
+    is_resumed: bool = False
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Blocks that are like `block` but for where they stand, their report and their clock, in order.
+
+    A block's clock is that of `clocks` at its place in `clock_at` (None for -1), `later` seconds later.
+    """
+
+    block: Block
+    header: Ints
+    first: Ints
+    last: Ints
+    report: Ints
+    clocks: Sequence[Clock] = ()
+    clock_at: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    later: Floats = field(default_factory=lambda: np.empty(0))
+
+
+class Blocks(Sequence[Block]):
+    """All blocks of a text in its order, a column for each of what differs: a day of seconds has thousands.
+
+    `pattern` is the place of each block's like in `patterns`, `clock_at` that of its clock in `clocks` (-1:
+    it has none), which it is `later` than by so many seconds.
+    """
+
+    def __init__(self, singles: Sequence[Block], repeats: Sequence[Repeat] = ()) -> None:
+        places: dict[Hashable, int] = {}
+        alike = [places.setdefault(_likeness(block), len(places)) for block in singles]
+        firsts = dict(zip(alike[::-1], singles[::-1], strict=True))
+        self.patterns: list[Block] = [*(firsts[n] for n in range(len(places))), *(r.block for r in repeats)]
+        self.clocks: list[Clock] = [block.clock for block in singles if block.clock]
+        is_clocked = np.array([block.clock is not None for block in singles], dtype=np.bool_)
+        columns = [
+            [np.array(alike, dtype=np.int64)],
+            *(
+                [np.array([getattr(block, name) for block in singles], dtype=np.int64)]
+                for name in ("header", "first", "last", "report")
+            ),
+            [np.where(is_clocked, np.cumsum(is_clocked) - 1, -1)],
+            [np.zeros(len(singles))],
+        ]
+        for number, repeat in enumerate(repeats, len(places)):
+            size = len(repeat.first)
+            clock_at = np.full(size, -1, dtype=np.int64)
+            if len(repeat.clock_at):
+                clock_at = np.where(repeat.clock_at < 0, -1, repeat.clock_at + len(self.clocks))
+            self.clocks += repeat.clocks
+            later = repeat.later if len(repeat.later) else np.zeros(size)
+            own = (
+                np.full(size, number),
+                repeat.header,
+                repeat.first,
+                repeat.last,
+                repeat.report,
+                clock_at,
+                later,
+            )
+            for column, part in zip(columns, own, strict=True):
+                column.append(part)
+        order = np.argsort(np.concatenate(columns[2]), kind="stable")
+        self.pattern: Ints
+        self.header: Ints
+        self.first: Ints
+        self.last: Ints
+        self.report: Ints
+        self.clock_at: Ints
+        self.later: Floats
+        ordered = (np.concatenate(column)[order] for column in columns)
+        self.pattern, self.header, self.first, self.last, self.report, self.clock_at, self.later = ordered
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @overload
+    def __getitem__(self, at: int) -> Block: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Block]: ...
+    def __getitem__(self, at: int | slice) -> Block | Sequence[Block]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(len(self))[at]]
+        return self.like(at)._replace(
+            header=int(self.header[at]),
+            first=int(self.first[at]),
+            last=int(self.last[at]),
+            report=int(self.report[at]),
+            clock=self._clock(at),
+        )
+
+    def _clock(self, at: int) -> Clock | None:
+        if self.clock_at[at] < 0:
+            return None
+        clock: Clock = self.clocks[int(self.clock_at[at])]
+        later = float(self.later[at])
+        return clock._replace(seconds=(clock.seconds or 0.0) + later) if later else clock
+
+    def like(self, at: int) -> Block:
+        """What a block has in common with those like it; where it stands and its clock may be another's."""
+        block: Block = self.patterns[int(self.pattern[at])]
+        return block
+
+    def each(self, tell: Callable[[Block], Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """What holds for every block and is the same for those alike."""
+        told: npt.NDArray[Any] = np.array([tell(block) for block in self.patterns], dtype=dtype)
+        return told[self.pattern]
+
+
+def _likeness(block: Block) -> Hashable:
+    """What blocks alike have in common; a layout is made once per header, so its identity tells."""
+    shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed)
+    return id(block.layout), block.origin.index, id(block.origin), shape
+
+
+class FoundContext(NamedTuple):
+    """A context block and where it stands."""
+
+    format: str
+    first: int
+    origin: Origin
+    block: ContextBlock
+
+
+@dataclass
+class Walk:
+    """What the walk found; `classes` holds a class code per cleaned line, UNSEEN where open.
+
+    `singles` are blocks in the order in which the walk closed them, `repeats` those that it took together,
+    `blocks` all of them.
+    `loose` are lines of numbers without a header; `foreign` tells which other system's tool stands where.
+    """
+
+    text: Text
+    name: str
+    classes: Classes
+    singles: list[Block] = field(default_factory=list)
+    repeats: list[Repeat] = field(default_factory=list)
+    blocks: Blocks = field(default_factory=lambda: Blocks(()))
+    contexts: list[FoundContext] = field(default_factory=list)
+    origins: list[Origin] = field(default_factory=lambda: [Origin(0, 0)])
+    clocks: list[Clock] = field(default_factory=list)
+    loose: list[int] = field(default_factory=list)
+    foreign: dict[str, int] = field(default_factory=dict)
+    has_half: bool = False

@@ -1,0 +1,205 @@
+"""Rows that came without their header: the layout that their count, shape and arithmetic settle.
+
+A guess is accepted only when the numbers themselves prove it (a CPU line adds up to 100, a request size
+times the requests gives the throughput) and no other layout passes the same proof.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.errors import ConfigError
+from iodiag.formats import clock as _clock
+from iodiag.formats.tables.iostat_text import is_part
+from iodiag.formats.text.rows.arithmetic import obeys, proves
+from iodiag.formats.text.rows.numbers import is_value
+from iodiag.formats.text.rows.single_row import is_item
+from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
+from iodiag.formats.text.structure.headers import find_header
+from iodiag.formats.types import Layout
+
+_IOSTAT = (
+    "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util",
+    *(
+        f"Device: rrqm/s wrqm/s r/s w/s r{unit}/s w{unit}/s avgrq-sz avgqu-sz await {waits}svctm %util"
+        for unit in ("sec", "kB", "MB")
+        for waits in ("", "r_await w_await ")
+    ),
+    *(
+        f"Device r/s w/s r{unit}/s w{unit}/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz "
+        "rareq-sz wareq-sz svctm %util"
+        for unit in ("kB", "MB")
+    ),
+    *(
+        f"Device r/s r{unit}/s rrqm/s %rrqm r_await rareq-sz w/s w{unit}/s wrqm/s %wrqm w_await wareq-sz "
+        f"d/s d{unit}/s drqm/s %drqm d_await dareq-sz {flush}aqu-sz %util"
+        for unit in ("kB", "MB")
+        for flush in ("", "f/s f_await ")
+    ),
+)
+_SAR = (
+    "DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util",
+    "DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util",
+    "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util",
+    "CPU %user %nice %system %iowait %steal %idle",
+    "CPU %user %nice %system %iowait %idle",
+)
+_VMSTAT = (
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st gu",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa",
+    "r b w swpd free buff cache si so bi bo in cs us sy id",
+)
+_KERNEL = re.compile(r"(\d{1,3})\.(\d{1,4})")
+_FIRST_KERNEL_OF_NEW_SAR = (4, 13)  # sysstat 11.5.7, which turned sectors into kB, is of July 2017
+_MOST_LINES_APART = 3
+_MOST_LINES_LOOKED_AT = 200
+
+
+class _Run(NamedTuple):
+    """Neighbouring loose lines of one shape: their words without the clock."""
+
+    lines: tuple[int, ...]
+    cells: tuple[tuple[str, ...], ...]
+    clock_tokens: int
+
+
+def adopt(found: Walk, columns: str | None) -> None:
+    """Turn loose rows into blocks where their layout is settled, by `columns` or by proof."""
+    stated = _stated(columns) if columns else None
+    taken: set[int] = set()
+    adopted: list[Block] = []
+    origins = iter(found.origins[1:])
+    origin, coming = found.origins[0], next(origins, None)
+    for run in _runs(found):
+        while coming is not None and coming.line <= run.lines[0]:
+            origin, coming = coming, next(origins, None)
+        layout = stated if stated and _fits(stated, run) else _settled(found, run, origin)
+        if layout is None:
+            continue
+        taken.update(run.lines)
+        found.has_half |= run.clock_tokens == 2
+        first, last = run.lines[0], run.lines[-1] + 1
+        adopted.append(
+            Block(layout, first, first, last, origin, 0, None, run.clock_tokens, 0, is_resumed=True)
+        )
+    if adopted:
+        found.loose = [line for line in found.loose if line not in taken]
+        found.blocks = Blocks(_renumbered(found.blocks, adopted))
+
+
+def _renumbered(blocks: Sequence[Block], adopted: list[Block]) -> list[Block]:
+    """All blocks in the order of the text, each adopted one a report of its own."""
+    result: list[Block] = []
+    number, current, index = -1, -1, -1
+    is_adopted = {block.first for block in adopted}
+    for block in sorted((*blocks, *adopted), key=lambda block: block.first):
+        own = -1 if block.first in is_adopted else block.report
+        if block.origin.index != index:
+            number, index, current = -1, block.origin.index, -2
+        if own < 0 or own != current:
+            number += 1
+        current = own
+        result.append(block._replace(report=number))
+    return result
+
+
+def _stated(columns: str) -> Layout:
+    header = find_header(columns.split())
+    if header is None:
+        raise ConfigError(
+            f"--columns {columns!r}: not a header that iodiag knows; give it as the tool prints it, "
+            'for example --columns "Device: rrqm/s wrqm/s r/s w/s …"'
+        )
+    return header.layout
+
+
+def _runs(found: Walk) -> Iterator[_Run]:
+    """The loose lines in neighbourhoods of one shape."""
+    lines: list[int] = []
+    cells: list[tuple[str, ...]] = []
+    shape = (0, 0)
+    for index in found.loose:
+        words = found.text.words(index)
+        this = (_clock.leading_time(words)[1], len(words))
+        if lines and (this != shape or index - lines[-1] > _MOST_LINES_APART):
+            yield _Run(tuple(lines), tuple(cells), shape[0])
+            lines, cells = [], []
+        shape = this
+        lines.append(index)
+        cells.append(tuple(words[this[0] :]))
+    if lines:
+        yield _Run(tuple(lines), tuple(cells), shape[0])
+
+
+def _fits(layout: Layout, run: _Run) -> bool:
+    """Whether a run has as many words as a layout, and a clock where that has one."""
+    has_clock = layout.clock == "row"
+    size = len(layout.columns) + (layout.key is not None)
+    return len(run.cells[0]) == size and (has_clock or not run.clock_tokens) and layout.clock != "tail"
+
+
+def _settled(found: Walk, run: _Run, origin: Origin) -> Layout | None:
+    """The only layout whose arithmetic all rows obey, or None.
+
+    A table further down that has the same items settles it, too: the head of a log may be cut off.
+    """
+    if below := _below(found, run):
+        return below
+    passed = []
+    for header in _SAR if run.clock_tokens else (*_IOSTAT, *_VMSTAT):
+        found_header = find_header(header.split())
+        if found_header and _fits(found_header.layout, run) and _is_proven(found_header.layout, run):
+            passed.append((header, found_header.layout))
+    if len(passed) == 1:
+        return passed[0][1]
+    if len(passed) == 2 and "rd_sec/s" in passed[0][0] and "svctm" in passed[1][0]:
+        return passed[0][1] if _is_old_kernel(origin) else None
+    return None
+
+
+def _below(found: Walk, run: _Run) -> Layout | None:
+    """The layout of the next table, where it has the items of the run and the run obeys it."""
+    place = int(np.searchsorted(found.blocks.first, run.lines[-1], "right"))
+    if place >= len(found.blocks):
+        return None
+    block = found.blocks[place]
+    # above a part of a report stands another part, of as many columns with the same arithmetic
+    if not _fits(block.layout, run) or block.layout.key is None or is_part(block.layout):
+        return None
+    at = block.clock_tokens if block.layout.key_at == "first" else -1
+    lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))
+    items = {words[at] for line in lines if len(words := found.text.words(line)) > max(at, 0)}
+    keys = {_parts(block.layout, row)[0] for row in run.cells}
+    is_obeyed = all(obeys(_names(block.layout), _parts(block.layout, row)[1]) for row in run.cells)
+    return block.layout if is_obeyed and not keys.isdisjoint(items) else None
+
+
+def _is_proven(layout: Layout, run: _Run) -> bool:
+    """Whether all rows obey a layout and one proves it."""
+    names = _names(layout)
+    parts = [_parts(layout, row) for row in run.cells]
+    if layout.key == "device" and not all(is_item(layout, key) and not is_value(key) for key, _ in parts):
+        return False
+    return all(obeys(names, cells) for _, cells in parts) and any(proves(names, cells) for _, cells in parts)
+
+
+def _names(layout: Layout) -> list[str]:
+    return [column.raw for column in layout.columns]
+
+
+def _parts(layout: Layout, row: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """A row's item and its values."""
+    if layout.key is None:
+        return "", row
+    return (row[-1], row[:-1]) if layout.key_at == "last" else (row[0], row[1:])
+
+
+def _is_old_kernel(origin: Origin) -> bool:
+    """Whether the banner's kernel is older than the first sar that printed kB for sectors."""
+    match = _KERNEL.match(origin.banner.kernel) if origin.banner else None
+    return match is not None and (int(match[1]), int(match[2])) < _FIRST_KERNEL_OF_NEW_SAR

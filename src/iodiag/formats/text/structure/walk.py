@@ -1,0 +1,215 @@
+"""The structure of a text: banners, commands, clocks, headers and context; the rest are rows.
+
+The walk visits only lines that may be structure. In a long regular capture that is a small part: lines
+after a blank one, and lines whose first bytes no row begins with. Every other line is proven to be a row
+later, by its number of tokens. Where no table is open, every line is visited.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats import context_formats
+from iodiag.formats.clock import Clock
+from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
+from iodiag.formats.text.structure import banners as _grammar
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
+from iodiag.formats.text.structure.candidates import candidates
+from iodiag.formats.text.structure.context_window import Window
+from iodiag.formats.text.structure.foreign_tools import foreign_tool
+from iodiag.formats.text.structure.headers import find_header, numeric_share
+from iodiag.formats.text.structure.open_table import (
+    State,
+    begin_report,
+    close,
+    interrupt,
+    is_row_like,
+    next_line,
+    open_header,
+    take_numbers,
+    width_of,
+)
+from iodiag.formats.text.structure.repeats import Repeats
+
+__all__ = ["CLASS", "UNSEEN", "walk"]
+
+_CONTEXT_LINES = 20_000
+_LONGEST_DECORATION = 300
+_CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,30})\s+"
+_RESTART = re.compile(_CLOCK + r"LINUX\s{1,9}RESTART\b")
+_COMMENT = re.compile(_CLOCK + r"COM\s")
+_DECORATION = re.compile(
+    r"(?=.*--|.*procs\b)[\s-]*(?:(?:procs|disk|memory|swap|io|IO|reads|writes|system|cpu|timestamp)(?:[\s-]+|$))+"
+)
+_ELLIPSIS = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\.\s*snip\s*\.\.\.|cut|skipped)[\])>]?", re.I)
+
+
+def walk(text: Text, name: str) -> Walk:
+    """Visit the lines that may be structure, in order, and split the text into blocks."""
+    found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
+    state = State()
+    solid = np.flatnonzero(~text.is_blank)
+    visited = candidates(text)
+    repeats = Repeats.of(text, visited)
+    index = 0
+    while True:
+        upcoming = visited if state.is_open else solid
+        place = int(np.searchsorted(upcoming, index))
+        place = repeats.pass_by(found, state, place) if state.is_open else place
+        if place >= len(upcoming):
+            break
+        index = int(upcoming[place])
+        index += _visit(found, state, index)
+    close(found, state, len(text))
+    found.blocks = Blocks(found.singles, found.repeats)
+    return found
+
+
+def _visit(found: Walk, state: State, index: int) -> int:
+    """Take a line for what it is; the number of lines that this settles."""
+    line = found.text.line(index)
+    if len(line) > LONGEST_LINE:
+        return 1
+    words = tuple(line.split())
+    if not words:
+        return 1
+    share = numeric_share(words)
+    if share < 0.5 or len(words) < 3 or _grammar.names_tool(line):
+        if used := open_header(found, state, index, line, words):
+            return used
+        if _mark(found, state, index, line, words):
+            return 1
+    elif words[0][0].isdigit() and _mark_in_rows(found, state, index, line):
+        return 1
+    if state.is_open and is_row_like(found, state, index, words, share):
+        state.has_rows = True
+        return 1
+    if not any(map(str.isalnum, line)):
+        return 1
+    if used := _context(found, state, index, line):
+        return used
+    if share >= 0.5 or (state.is_suspended and len(words) == width_of(state.table)):
+        take_numbers(found, state, index, line, words)
+    else:
+        interrupt(found, state, index, words)
+    return 1
+
+
+def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ...]) -> bool:
+    """Handle a line that tells of what follows: banner, clock, command, decoration, another system's tool."""
+    is_digit = words[0][0].isdigit()
+    if is_digit and _mark_in_rows(found, state, index, line):
+        return True
+    if len(words) <= 3 and _ELLIPSIS.fullmatch(line.strip()):
+        if state.table is None:
+            found.origins[-1] = replace(found.origins[-1], is_elided=True)
+        return True
+    if not is_digit and (banner := _grammar.banner(line)):
+        rest = found.text.line(index + 1) if index + 1 < len(found.text) else ""
+        if banner.cpus is None and _grammar.is_rest_of_banner(rest):
+            banner = _grammar.banner(f"{line} {rest}") or banner
+            found.classes[index + 1] = CLASS["banner"]
+        close(found, state, index)
+        _begin(found, state, index, Origin(0, 0, banner, started=_unused_clock(state)))
+        found.classes[index] = CLASS["banner"]
+        if parsed := _clock.parse_date(banner.date):
+            found.clocks.append(parsed)
+        return True
+    if (clock := _clock.parse_line(line)) and (not clock.needs_header or _heads_report(found, state, index)):
+        _clock_line(found, state, index, clock)
+        return True
+    if len(line) <= _LONGEST_DECORATION and _DECORATION.fullmatch(line):
+        found.classes[index] = CLASS["header"]
+        return True
+    if command := _grammar.command(line):
+        close(found, state, index)
+        started = _clock.parse_line(command.when) if command.when else _unused_clock(state)
+        _begin(found, state, index, Origin(0, 0, None, command, started=started))
+        found.classes[index] = CLASS["banner"]
+        return True
+    if tool := foreign_tool(line, words):
+        close(found, state, index)
+        state.table, state.is_suspended, state.is_foreign = None, False, True
+        found.foreign.setdefault(tool, index)
+        return True
+    return False
+
+
+def _mark_in_rows(found: Walk, state: State, index: int, line: str) -> bool:
+    """A RESTART or a comment, which stand among rows and begin as they do."""
+    is_restart = bool(_RESTART.match(line))
+    if not is_restart and not _COMMENT.match(line):
+        return False
+    if is_restart:
+        close(found, state, index)
+        last = found.origins[-1]
+        _begin(found, state, index, Origin(0, 0, last.banner, last.command, is_restart=True))
+    found.classes[index] = CLASS["banner"]
+    return True
+
+
+def _unused_clock(state: State) -> Clock | None:
+    """The clock above which no table has used yet: it tells when what follows was started."""
+    return state.clock if state.is_new_report else None
+
+
+def _heads_report(found: Walk, state: State, index: int) -> bool:
+    """Whether a report's header, or a row of an open table without clocks, follows a line."""
+    following = next_line(found.text, index)
+    if following < 0:
+        return False
+    words = found.text.words(following)
+    if find_header(words) is not None:
+        return True
+    has_no_clock = state.is_open and state.table is not None and state.table.layout.clock in ("line", "none")
+    return has_no_clock and len(words) > 2 and numeric_share(words) >= 0.5
+
+
+def _clock_line(found: Walk, state: State, index: int, clock: Clock) -> None:
+    """A clock ends the rows above it; rows below it that have no header of their own are a new report."""
+    close(found, state, index)
+    found.clocks.append(clock)
+    found.classes[index] = CLASS["clock"]
+    state.clock, state.is_new_report, state.seen = clock, True, frozenset()
+    following = next_line(found.text, index)
+    if state.is_open and following >= 0 and numeric_share(found.text.words(following)) >= 0.5:
+        begin_report(state)
+
+
+def _begin(found: Walk, state: State, index: int, origin: Origin) -> None:
+    """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
+    previous = found.origins[-1]
+    has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
+    if has_content:
+        found.origins.append(replace(origin, index=previous.index + 1, line=index))
+    else:
+        command, started = origin.command or previous.command, origin.started or previous.started
+        whole = replace(origin, index=previous.index, line=index, command=command, started=started)
+        found.origins[-1] = replace(whole, banner=origin.banner or previous.banner)
+    state.table, state.is_suspended, state.is_foreign = None, False, False
+    state.report, state.seen, state.clock, state.is_new_report = -1, frozenset(), None, True
+
+
+def _context(found: Walk, state: State, index: int, line: str) -> int:
+    """How many lines a context format takes from here on; 0 when none wants the line."""
+    for fmt in context_formats():
+        if not fmt.starts.search(line):
+            continue
+        lines = Window(found.text.numbered, index, min(index + _CONTEXT_LINES, len(found.text)))
+        block = fmt.read(lines, found.name)
+        if block is None or block.used < 1:
+            continue
+        close(found, state, index)
+        state.table, state.is_suspended, state.is_foreign = None, False, False
+        found.contexts.append(FoundContext(fmt.id, index, found.origins[-1], block))
+        found.classes[index : index + block.used] = CLASS["context"]
+        unread = set(block.unread)
+        for offset in range(min(block.used, len(found.text) - index)):
+            if int(found.text.numbers[index + offset]) in unread:
+                found.classes[index + offset] = CLASS["unread"]
+        return block.used
+    return 0

@@ -1,0 +1,182 @@
+"""Rows and their times into the tables of the contract: one per family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.formats.tables.iostat_text import is_part
+from iodiag.formats.text.clean.lines import Bools, Ints
+from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.rows.runs import together
+from iodiag.formats.text.rows.single_row import is_kernel_name
+from iodiag.formats.text.structure.blocks import Walk
+from iodiag.formats.text.times.row_times import Timing
+from iodiag.model.capture import SampleTable
+from iodiag.table.samples import Column, Samples, below_each_other, in_order_of_lines
+from iodiag.table.times import Times
+from iodiag.table.words import Words
+
+
+class _Front(NamedTuple):
+    """What the columns in front of all tables need: the input and its lines; hosts, indents by block.
+
+    `times` are the columns of times so far, by the clocks that they are of, and whether they are moments:
+    all sections of one sar have the same.
+    """
+
+    name: str
+    numbers: Ints
+    hosts: Sequence[str]
+    host_of: Ints
+    indents: Ints
+    times: dict[tuple[int, bool], Times]
+
+
+class _Frame(NamedTuple):
+    """The rows of one Rows in one table."""
+
+    family: str
+    samples: Samples
+    is_part: bool
+
+
+def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[SampleTable]:
+    """The tables of a text, samples and averages apart."""
+    banners = [block.origin.banner for block in found.blocks.patterns]
+    hosts = [banner.host if banner else "" for banner in banners]
+    names = list(dict.fromkeys(hosts))
+    front = _Front(
+        name=found.name,
+        numbers=found.text.numbers,
+        hosts=names,
+        host_of=np.array([names.index(host) for host in hosts], dtype=np.int64)[found.blocks.pattern],
+        indents=found.blocks.each(lambda block: block.indent, np.int64),
+        times={},
+    )
+    for is_average in (False, True):
+        front.times.clear()
+        pairs = [
+            (r, t) for r, t in zip(all_rows, all_timings, strict=True) if (r.is_average == is_average).any()
+        ]
+        aware = _aware_families(pairs)
+        frames = [
+            frame
+            for rows, timing in pairs
+            for frame in _frames(front, rows, timing, _places(rows, is_average), aware)
+        ]
+        for family in dict.fromkeys(frame.family for frame in frames):
+            mine = [frame for frame in frames if frame.family == family]
+            whole = [frame.samples for frame in mine if not frame.is_part]
+            if parts := [frame.samples for frame in mine if frame.is_part]:
+                whole.append(_joined(parts))
+            yield SampleTable(family, in_order_of_lines(below_each_other(whole)), is_average)
+
+
+def _aware_families(pairs: Sequence[tuple[Rows, Timing]]) -> frozenset[str]:
+    """The tables whose times are absolute: a table with rows of an unknown zone has all in local time."""
+    alike = {timing.clocks: timing for _, timing in pairs}
+    is_aware = {number: timing.is_aware for number, timing in alike.items()}
+    dated = {number for number, timing in alike.items() if timing.is_dated.any()}
+    naive = dated - {number for number, known in is_aware.items() if known}
+    families = [(timing.clocks, family) for rows, timing in pairs for family in _families(rows)]
+    aware = {family for number, family in families if is_aware[number]}
+    return frozenset(aware - {family for number, family in families if number in naive})
+
+
+def _families(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(column.family or rows.layout.family for column in rows.layout.columns))
+
+
+def _places(rows: Rows, is_average: bool) -> Ints | slice:
+    """Which rows are samples, or averages; as a slice where they stand together: that copies nothing."""
+    return together(np.flatnonzero(rows.is_average == is_average))
+
+
+def _frames(
+    front: _Front, rows: Rows, timing: Timing, places: Ints | slice, aware: frozenset[str]
+) -> Iterator[_Frame]:
+    """One frame per family that the layout's columns belong to."""
+    layout = rows.layout
+    size = len(rows.lines[places])
+    tables: dict[str, Samples] = {}
+    for family in _families(rows):
+        data: dict[str, Column] = {
+            "source": Words.same(front.name, size),
+            "line": front.numbers[rows.lines[places]],
+            "host": _hosts(front, rows.block[places]),
+            "time": _time(front, timing, places, family in aware),
+            "interval_s": timing.interval[places],
+            "segment": timing.segment[places],
+            "report": timing.report[places],
+            "since_boot": timing.since_boot[places],
+        }
+        if family == layout.family and layout.key is not None:
+            data[layout.key] = Words.coded(rows.key[places], rows.names)
+        elif family == "cpu":
+            data["cpu"] = Words.same("all", size)
+        if family == "disk" and layout.format == "iostat":
+            data["is_group"] = _is_group(front.indents, rows)[places]
+        if family == layout.family:
+            data |= {name: Words.of(cells[places]) for name, cells in rows.labels.items()}
+        for number, column in enumerate(layout.columns):
+            own = (column.family or layout.family) == family and not column.is_label
+            if own and column.column is not None:
+                data[column.column] = rows.numbers[places, number]
+        tables[family] = Samples.of_columns(data, size)
+    finished = layout.finish(tables) if layout.finish else tables
+    yield from (_Frame(family, samples, is_part(layout)) for family, samples in finished.items())
+
+
+def _hosts(front: _Front, blocks: Ints) -> Words:
+    """The host of each row, by its block."""
+    if len(front.hosts) == 1:
+        return Words.same(front.hosts[0], len(blocks))
+    return Words.coded(front.host_of[blocks], front.hosts)
+
+
+def _time(front: _Front, timing: Timing, places: Ints | slice, is_aware: bool) -> Times:
+    """The column of times: absolute, or as the host's clock showed them."""
+    key = timing.clocks, is_aware
+    if key not in front.times:
+        seconds = (timing.absolute if is_aware else timing.local)[places]
+        times = Times.of(np.where(timing.is_dated[places], seconds, np.nan), is_moment=is_aware)
+        times.stamps.flags.writeable = False
+        front.times[key] = times
+    return front.times[key]
+
+
+def _is_group(indents: Ints, rows: Rows) -> Bools:
+    """The group lines of iostat -g: their names begin with a blank.
+
+    In a paste whose rows stand one blank further in than the header, the disks do so as well: then the
+    blank says nothing.
+    """
+    if rows.layout.key_at == "last":
+        is_inset = (rows.gaps == 2) & bool((rows.gaps == 1).any())
+    else:
+        is_inset = rows.gaps == indents[rows.block] + 1
+    inset_names = [rows.names[place] for place in set(rows.key[is_inset].tolist())]
+    result: Bools = is_inset & (not any(map(is_kernel_name, inset_names)))
+    return result
+
+
+def _joined(parts: Sequence[Samples]) -> Samples:
+    """One row per device and report, where `-h -x` spread it over several tables.
+
+    The n-th row of a device in each of a report's tables is one row; it stands where the first of them
+    stands.
+    """
+    import pandas as pd
+
+    frames = [part.frame for part in parts]
+    columns = list(dict.fromkeys(name for frame in frames for name in frame.columns))
+    keys = ["segment", "report", "device"]
+    numbered = [
+        frame.assign(_nth=frame.groupby(keys, observed=True, sort=False).cumcount()) for frame in frames
+    ]
+    stacked = pd.concat(numbered, ignore_index=True).sort_values("line", kind="stable")
+    joined = stacked.groupby([*keys, "_nth"], observed=True, sort=False).first().reset_index()
+    return Samples.of(joined[columns])

@@ -1,0 +1,1 @@
+"""When each row was measured, over which interval, in which report."""

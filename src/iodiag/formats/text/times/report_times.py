@@ -1,0 +1,187 @@
+"""Times of reports that come one after the other: their ends, their lengths, and whether one is since boot.
+
+For formats that hold a clock per report or none, as iostat prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import Clock, Floats
+from iodiag.model.units import KB_PER_SECTOR
+
+Ints = npt.NDArray[np.int64]
+
+_FEWEST_LATER = 3
+_MOST_LATER = 100
+_FEWEST_CELLS = 6
+_ALIKE = 0.25
+_SHARE_ALIKE = 0.8
+_RARELY = 0.01
+
+
+class Rows(NamedTuple):
+    """Rows with the same columns. `rates_at` are the places of those that count events per second.
+
+    `sectors_at` are the places of those, in kB, that the source prints as sectors per second.
+    """
+
+    report: Ints
+    items: npt.NDArray[np.generic]
+    numbers: Floats
+    rates_at: tuple[int, ...]
+    sectors_at: tuple[int, ...] = ()
+
+
+class Ends(NamedTuple):
+    """The end of every report in seconds, NaN without a clock; since 1970 where `is_dated`.
+
+    `is_aware` says that they are absolute, whatever zone they were printed in.
+    """
+
+    seconds: Floats
+    is_dated: bool
+    is_aware: bool
+
+
+class Shown(NamedTuple):
+    """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
+
+    clocks: Sequence[Clock]
+    at: Ints
+    later: Floats
+
+    @classmethod
+    def of(cls, clocks: Sequence[Clock | None]) -> Shown:
+        """Clocks as they stand."""
+        is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
+        known = [clock for clock in clocks if clock is not None]
+        return cls(known, np.where(is_known, np.cumsum(is_known) - 1, -1), np.zeros(len(clocks)))
+
+
+class Seconds(NamedTuple):
+    """Times of a sequence of clocks: as shown, the zone's offset (NaN unknown), whether the day is known."""
+
+    local: Floats
+    offset: Floats
+    is_dated: npt.NDArray[np.bool_]
+
+
+def seconds_of(shown: Shown, segment: Ints, midnight: Floats, order: str) -> Seconds:
+    """Clocks in their order as seconds since 1970; one without a date continues its segment's over midnights.
+
+    `midnight` is that of the day on which the segment of each begins, NaN where it is not known.
+    """
+    table = np.array([*(_fields(clock, order) for clock in shown.clocks), (np.nan,) * 4])
+    epoch, day, seconds, offset = table[shown.at].T
+    seconds = seconds + shown.later
+    local = np.where(np.isnan(epoch), day + seconds, epoch)
+    is_dated = ~np.isnan(local)
+    undated = np.flatnonzero(~is_dated & (shown.at >= 0))
+    for run in runs(segment[undated]):
+        here = undated[run]
+        base = midnight[here[0]]
+        local[here] = _clock.unroll_midnight(seconds[here]) + (0.0 if np.isnan(base) else base)
+        is_dated[here] = not np.isnan(base)
+    return Seconds(local, offset, is_dated)
+
+
+def _fields(clock: Clock, order: str) -> tuple[float, float, float, float]:
+    """A clock's epoch, midnight, seconds of the day, and seconds east of Greenwich; NaN where not told."""
+    day = _clock.to_day(clock, order)
+    epoch = np.nan if clock.epoch is None else clock.epoch
+    offset = 0.0 if clock.epoch is not None else np.nan if clock.offset_s is None else clock.offset_s
+    return epoch, np.nan if day is None else _clock.epoch_of(day, 0.0), clock.seconds or 0.0, offset
+
+
+def runs(numbers: Ints) -> Iterator[slice]:
+    """The stretches of equal numbers in an array that never falls."""
+    if not len(numbers):
+        return
+    if numbers[0] == numbers[-1]:
+        yield slice(0, len(numbers))
+        return
+    edges = np.flatnonzero(np.diff(numbers)) + 1
+    for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(numbers)], strict=True):
+        yield slice(first, last)
+
+
+def ends_of(clocks: Sequence[Clock | None], day: date | None, order: str) -> Ends:
+    """The ends of reports from their clocks; where these have no date, `day` is that of the first."""
+    told = [c if c and (c.seconds is not None or c.epoch is not None) else None for c in clocks]
+    midnight = np.full(len(told), _clock.epoch_of(day, 0.0) if day else np.nan)
+    found = seconds_of(Shown.of(told), np.zeros(len(told), dtype=np.int64), midnight, order)
+    is_told = np.array([clock is not None for clock in told], dtype=np.bool_)
+    is_aware = ~np.isnan(found.offset)
+    return Ends(
+        seconds=found.local - np.where(is_aware, found.offset, 0.0),
+        is_dated=bool(is_told.any() and found.is_dated[is_told].all()),
+        is_aware=bool(is_told.any() and is_aware[is_told].all()),
+    )
+
+
+def lengths_of(ends: Floats, stated: float | None, groups: Sequence[Rows]) -> Floats:
+    """The length of every report: from the clocks, else as stated, else from the grid of the rates."""
+    if len(ends) > 1 and not np.isnan(ends).any():
+        lengths = _clock.interval_lengths(ends, None)
+        known = lengths[~np.isnan(lengths)]
+        lengths[0] = np.median(known) if len(known) else np.nan
+        return lengths
+    length = stated
+    if length is None:
+        length = _clock.grid_interval(_rates(groups, is_first=False))
+        if np.isnan(length):
+            length = _clock.grid_interval(np.concatenate((_rates(groups, True), _rates(groups, False))))
+    return np.full(len(ends), length)
+
+
+def may_be_since_boot(groups: Sequence[Rows], stated: float | None = None) -> bool:
+    """Whether the first report can be an average since boot.
+
+    It cannot when its event rates all lie on the grid of a short interval, and it need not when its
+    numbers are like those of all others: within a quarter of their median in four cells of five. Of a
+    report that stands alone the `stated` interval is believed sooner than one that nobody speaks of: it
+    may be any of those that a command printed.
+    """
+    first = _rates(groups, is_first=True)
+    if not np.isnan(_clock.grid_interval(first)):
+        return False
+    if stated and all((rows.report == 0).all() for rows in groups):
+        sectors = [rows.numbers[:, list(rows.sectors_at)].ravel() / KB_PER_SECTOR for rows in groups]
+        counted = np.concatenate([first, *sectors])
+        if not np.isnan(_clock.grid_interval(counted, (stated,), by_chance=_RARELY)):
+            return False
+    alike = total = 0
+    for rows in groups:
+        items = rows.items
+        later = np.flatnonzero((rows.report > 0) & (rows.report <= _MOST_LATER))
+        if len(np.unique(rows.report[later])) < _FEWEST_LATER:
+            continue
+        for place in np.flatnonzero(rows.report == 0).tolist():
+            same = rows.numbers[later[items[later] == items[place]]]
+            known = ~np.isnan(same).all(axis=0) & ~np.isnan(rows.numbers[place])
+            number, usual = rows.numbers[place][known], _medians(same[:, known])
+            counts = (np.abs(number) > 0.5) | (np.abs(usual) > 0.5)
+            alike += int((np.abs(number - usual) <= _ALIKE * np.abs(usual))[counts].sum())
+            total += int(counts.sum())
+    return not (total >= _FEWEST_CELLS and alike >= _SHARE_ALIKE * total)
+
+
+def _medians(cells: Floats) -> Floats:
+    """The median of what is known in each column."""
+    # which takes a tenth of the time, but warns of no columns
+    is_whole = cells.size and not np.isnan(cells).any()
+    result: Floats = (np.median if is_whole else np.nanmedian)(cells, axis=0)
+    return result
+
+
+def _rates(groups: Sequence[Rows], is_first: bool) -> Floats:
+    """The event rates of the first report, or of all others: whole numbers divided by the interval."""
+    parts = [rows.numbers[(rows.report == 0) == is_first][:, list(rows.rates_at)].ravel() for rows in groups]
+    return np.concatenate([np.empty(0), *parts])

@@ -1,0 +1,393 @@
+"""Times of rows and reports: which day, which report, how long a sample, and what is since boot."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.formats import clock as _clock
+from iodiag.formats.clock import DAY_S
+from iodiag.formats.text.clean.lines import Bools, Ints
+from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.rows.runs import together
+from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
+from iodiag.formats.text.times import report_times as _report_times
+from iodiag.formats.text.times.report_numbers import report_numbers
+from iodiag.formats.text.times.report_times import Seconds, Shown, runs, seconds_of
+from iodiag.table.samples import repeated
+
+_COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
+COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
+_SECTORS = ("rsec/s", "wsec/s")
+
+
+@dataclass
+class Timing:
+    """Per row of one Rows: its time, the length of its sample, its report and whether that is since boot.
+
+    `local` are seconds since 1970 as the host's clock showed them (NaN unknown), `offset` the seconds east
+    of Greenwich (NaN where no zone is told). Where not `is_dated`, only differences mean anything. Rows of
+    one text whose `clocks` have the same number have the same clocks, and so all of this.
+    """
+
+    local: Floats
+    offset: Floats
+    interval: Floats
+    report: Ints
+    segment: Ints
+    since_boot: Bools
+    is_dated: Bools
+    clocks: int
+
+    @property
+    def absolute(self) -> Floats:
+        """Seconds since 1970; as if it were UTC where the zone is not known."""
+        return self.absolute_in(slice(None))
+
+    def absolute_in(self, where: slice) -> Floats:
+        """The same for some of the rows."""
+        offset = self.offset[where]
+        return self.local[where] - np.where(np.isnan(offset), 0.0, offset)
+
+    @property
+    def is_aware(self) -> bool:
+        """Whether the zone of all dated rows is known."""
+        return bool(self.is_dated.any() and not (np.isnan(self.offset) & self.is_dated).any())
+
+
+def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
+    """One Timing per Rows, reports counted the same way across all tables of a segment."""
+    segment_of = found.blocks.each(lambda block: block.origin.index, np.int64)
+    calendar_of = _calendars(found.blocks, segment_of)
+    gap_of = np.cumsum(found.blocks.each(lambda block: block.is_resumed, np.bool_))
+    result: list[Timing] = []
+    first_like = _first_like(found.blocks, all_rows)
+    for number, rows in enumerate(all_rows):
+        timing = _empty(segment_of[rows.block], first_like[number])
+        if first_like[number] < number:
+            other = result[first_like[number]]
+            timing.local, timing.interval = other.local.copy(), other.interval.copy()
+            timing.is_dated = other.is_dated.copy()
+        elif rows.layout.clock == "row":
+            # rows below something else begin a new stretch: nothing is known of the time between
+            stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
+            _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
+        elif rows.layout.clock == "tail":
+            _by_tail(rows, timing)
+        else:
+            _by_report(found, rows, timing, order)
+            if found.text.stamps:
+                _by_stamp(found, rows, timing, order)
+        result.append(timing)
+    firsts = [n for n, first in enumerate(first_like) if first == n]
+    clocks = [(result[n].segment, result[n].local) for n in firsts]
+    reports = dict(
+        zip(firsts, report_numbers(found.blocks, [all_rows[n] for n in firsts], clocks), strict=True)
+    )
+    for number, (timing, first) in enumerate(zip(result, first_like, strict=True)):
+        timing.report = reports[first] if first == number else reports[first].copy()
+    origins = {origin.index: origin for origin in found.origins}
+    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
+        group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
+        for number in sorted({number for _, t in group for number in levels(t.segment)}):
+            parts = [_Part.of(rows, timing, number) for rows, timing in group]
+            _finish(found, origins[number], [part for part in parts if part.size], order)
+    return result
+
+
+def _first_like(blocks: Blocks, all_rows: Sequence[Rows]) -> list[int]:
+    """The number of the first Rows with the clocks of each: one section of sar tells the times of all."""
+    found: list[int] = []
+    alike: dict[Hashable, list[int]] = {}
+    for number, rows in enumerate(all_rows):
+        key = _header_of(blocks, rows)
+        others = alike.setdefault(key, []) if key is not None else []
+        first = next((other for other in others if _show_the_same(all_rows[other], rows)), number)
+        if first == number:
+            others.append(number)
+        found.append(first)
+    return found
+
+
+def _show_the_same(one: Rows, other: Rows) -> bool:
+    """Whether rows show the same clocks; unknown ones are alike."""
+    has_same_clocks = np.array_equal(one.seconds.view(np.int64), other.seconds.view(np.int64))
+    return has_same_clocks and np.array_equal(one.is_average, other.is_average)
+
+
+def _header_of(blocks: Blocks, rows: Rows) -> Hashable:
+    """All but their clocks that times and reports of rows with clocks below one header follow from.
+
+    None for rows without clocks or below several headers.
+    """
+    if rows.layout.clock != "row" or not (rows.block == rows.block[:1]).all():
+        return None
+    if (np.isnan(rows.seconds) & ~rows.is_average).any():  # their items tell the reports apart
+        return None
+    block = blocks[rows.block[0]]
+    return rows.layout.format, block.origin.index, block.clock, block.is_resumed, len(rows.lines)
+
+
+def _empty(segment: Ints, clocks: int) -> Timing:
+    size = len(segment)
+    # what is put in their place as a whole need not be made here
+    unknown = repeated(np.nan, size)
+    no = np.zeros(size, dtype=np.bool_)
+    return Timing(
+        local=unknown,
+        offset=unknown,
+        interval=unknown.copy(),
+        report=repeated(np.int64(0), size),
+        segment=segment,
+        since_boot=no,
+        is_dated=no.copy(),
+        clocks=clocks,
+    )
+
+
+def _base_day(origin: Origin, order: str) -> float:
+    """Midnight of the banner's date, in seconds since 1970; NaN without one."""
+    clock = _clock.parse_date(origin.banner.date) if origin.banner else None
+    day = _clock.to_day(clock, order) if clock else None
+    return _clock.epoch_of(day, 0.0) if day else float("nan")
+
+
+def levels(numbers: Ints) -> list[int]:
+    """The distinct numbers of an array that never falls."""
+    return [int(numbers[run.start]) for run in runs(numbers)]
+
+
+def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: Ints, stretch: Ints) -> None:
+    """sar: the clock stands in every row; the day comes from the banner and the midnights passed."""
+    places = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
+    if not len(places):
+        return
+    samples = together(places)
+    # the rows of a sample stand together, and one of them tells the time of all
+    block, shown = rows.block[samples], rows.seconds[samples]
+    is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
+    firsts = np.flatnonzero(is_first)
+    at, block, shown = places[firsts], block[firsts], shown[firsts]
+    local, is_dated = np.empty(len(at)), np.zeros(len(at), dtype=np.bool_)
+    for run in runs(calendar[at]):
+        first = blocks[block[run.start]]
+        base = _base_day(first.origin, order)
+        began = first.clock.seconds if first.clock else None
+        seconds = np.empty(run.stop - run.start)
+        for once in runs(_passes(blocks, block[run], shown[run])):
+            seconds[once] = _clock.unroll_midnight(shown[run][once])
+            if began is not None and began - seconds[once][0] > DAY_S / 2:
+                seconds[once] += DAY_S  # the header's clock is still the day before
+        local[run] = seconds + (0.0 if np.isnan(base) else base)
+        is_dated[run] = not np.isnan(base)
+    interval = np.empty(len(at))
+    for run in runs(stretch[at]):
+        interval[run] = _row_intervals(blocks[block[run.start]], local[run])
+    own = np.cumsum(is_first) - 1
+    timing.local = timing.local.copy()
+    timing.local[samples], timing.interval[samples] = local[own], interval[own]
+    timing.is_dated[samples] = is_dated[own]
+
+
+def _passes(blocks: Blocks, block: Ints, seconds: Floats) -> Ints:
+    """How often each row's section has begun anew, so that its days count from the first again.
+
+    A new pass stands under the clock of the first header, and not where the row above ended: there live
+    sar repeats its header.
+    """
+    edges = np.flatnonzero(np.diff(block)) + 1
+    first = blocks[block[0]].clock
+    begins = np.zeros(len(block), dtype=np.int64)
+    if first is not None and first.seconds is not None:
+        shown = _shown_seconds(blocks)[block[edges]]
+        begins[edges] = (shown == first.seconds) & (seconds[edges - 1] != shown)
+    result: Ints = np.cumsum(begins)
+    return result
+
+
+def _shown_seconds(blocks: Blocks) -> Floats:
+    """The time of day of every block's clock; NaN where it shows none."""
+    known = [np.nan if clock.seconds is None else clock.seconds for clock in blocks.clocks]
+    result: Floats = np.array([*known, np.nan])[blocks.clock_at] + blocks.later
+    return result
+
+
+def _calendars(blocks: Blocks, segment: Ints) -> Ints:
+    """Number of the banner that each block stands under: a RESTART does not turn the calendar back."""
+    is_restart = blocks.each(lambda block: block.origin.is_restart, np.bool_)
+    result: Ints = np.cumsum((np.diff(segment, prepend=0) != 0) & ~is_restart)
+    return result
+
+
+def _row_intervals(first: Block, ends: Floats) -> Floats:
+    """Lengths of samples: from the ends of the ones before, the header's clock, or the command."""
+    times, inverse = np.unique(ends, return_inverse=True)
+    start = None
+    if first.clock is not None and first.clock.seconds is not None and not first.is_resumed:
+        start = np.floor(times[0] / DAY_S) * DAY_S + first.clock.seconds
+        start -= DAY_S if start - times[0] > DAY_S / 2 else 0.0
+        start = start if times[0] - start <= DAY_S / 2 else None
+    lengths = _clock.interval_lengths(times, start)
+    command = first.origin.command
+    if command and command.interval_s and command.tool == first.layout.format:
+        lengths[np.isnan(lengths)] = command.interval_s
+    result: Floats = lengths[inverse]
+    return result
+
+
+def _by_tail(rows: Rows, timing: Timing) -> None:
+    """vmstat -t: date and time behind every row, the zone in the header."""
+    offset = _clock.zone_offset(rows.layout.note)
+    timing.local = rows.epoch.copy()
+    timing.offset = np.full(len(rows.epoch), np.nan if offset is None else offset)
+    timing.is_dated = ~np.isnan(rows.epoch)
+
+
+def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
+    """iostat and vmstat: one clock per report, or none; a row may hold a time of its own."""
+    blocks = found.blocks
+    used = np.flatnonzero(np.bincount(rows.block, minlength=len(blocks)))
+    place = np.cumsum(np.bincount(used, minlength=len(blocks)))[rows.block] - 1
+    shown = Shown(blocks.clocks, blocks.clock_at[used], blocks.later[used])
+    _set(timing, place, _seconds_of(found, shown, used, order))
+    own = ~np.isnan(rows.epoch)
+    timing.local[own] = rows.epoch[own]
+    timing.is_dated |= own
+
+
+def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
+    """Lines that a log collector put a time in front of, where the tool itself printed none."""
+    if not np.isnan(timing.local).all():
+        return
+    stamps = dict(found.text.stamps)
+    clocks = [stamps.get(line) for line in rows.lines.tolist()]
+    _set(timing, np.arange(len(rows.lines)), _seconds_of(found, Shown.of(clocks), rows.block, order))
+
+
+def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
+    """Give rows the time of their clock; a zone that one clock names holds for those that name none."""
+    offset = seconds.offset.copy()
+    named = np.flatnonzero(~np.isnan(offset))
+    if len(named):
+        offset = offset[named[np.maximum(np.searchsorted(named, np.arange(len(offset)), "right") - 1, 0)]]
+    timing.local = seconds.local[place]
+    timing.offset = offset[place]
+    timing.is_dated = seconds.is_dated[place]
+
+
+def _seconds_of(found: Walk, shown: Shown, block: Ints, order: str) -> Seconds:
+    """The times of clocks in the order of their blocks; one without a date goes by the banner's."""
+    segment = found.blocks.each(lambda block: block.origin.index, np.int64)[block]
+    midnight = found.blocks.each(lambda block: _base_day(block.origin, order), np.float64)[block]
+    return seconds_of(shown, segment, midnight, order)
+
+
+class _Part(NamedTuple):
+    """The rows of one Rows in one segment: a slice, as both are in the order of the text."""
+
+    rows: Rows
+    timing: Timing
+    where: slice
+
+    @classmethod
+    def of(cls, rows: Rows, timing: Timing, segment: int) -> _Part:
+        first, last = np.searchsorted(timing.segment, (segment, segment + 1)).tolist()
+        return cls(rows, timing, slice(first, last))
+
+    @property
+    def size(self) -> int:
+        return int(self.where.stop) - int(self.where.start)
+
+    def numbers(self) -> _report_times.Rows:
+        """What tells the length of a sample and an average since boot."""
+        columns = self.rows.layout.columns
+        rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
+        sectors = tuple(place for place, column in enumerate(columns) if column.raw in _SECTORS)
+        is_fine = bool(self.rows.is_fine[self.where].all())
+        return _report_times.Rows(
+            report=self.timing.report[self.where],
+            items=self.rows.key[self.where],
+            numbers=self.rows.numbers[self.where],
+            rates_at=rates if is_fine else (),
+            sectors_at=sectors if is_fine else (),
+        )
+
+
+def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> None:
+    """Sample lengths, the times that follow from the start, and the since-boot flag, for one segment."""
+    format_id = parts[0].rows.layout.format
+    if format_id == "sar":
+        return
+    groups = [part.numbers() for part in parts]
+    if format_id != "mpstat":
+        _set_lengths(origin, parts, groups)
+        _set_times_from_start(origin, parts, order)
+    stated = _stated(origin, parts)
+    if _can_begin_at_boot(found, origin, parts) and _report_times.may_be_since_boot(groups, stated):
+        for part in parts:
+            first = part.timing.report[part.where] == 0
+            part.timing.since_boot[part.where] |= first
+            part.timing.interval[part.where][first] = np.nan
+
+
+def _stated(origin: Origin, parts: Sequence[_Part]) -> float | None:
+    """The interval that the command asked for, if it is the one that printed these reports."""
+    return origin.command.interval_s if origin.command and _is_of(origin, parts) else None
+
+
+def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.Rows]) -> None:
+    """One length per report, and one time where a log collector stamped its lines seconds apart."""
+    size = 1 + max(int(group.report.max()) for group in groups)
+    times, is_used = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
+    absolute = [part.timing.absolute_in(part.where) for part in parts]
+    for own, group in zip(absolute, groups, strict=True):
+        first = np.full(size, -1, dtype=np.int64)
+        first[group.report[::-1]] = np.arange(len(own))[::-1]
+        times = np.where(np.isnan(times) & (first >= 0), own[first], times)
+        is_used |= first >= 0
+    stated = _stated(origin, parts)
+    lengths = np.full(size, np.nan)
+    lengths[is_used] = _report_times.lengths_of(times[is_used], stated, groups)
+    for part, own, group in zip(parts, absolute, groups, strict=True):
+        part.timing.interval[part.where] = lengths[group.report]
+        part.timing.local[part.where] += times[group.report] - own
+
+
+def _is_of(origin: Origin, parts: Sequence[_Part]) -> bool:
+    """Whether the visible command is the one that printed these rows."""
+    return origin.command is not None and origin.command.tool == parts[0].rows.layout.format
+
+
+def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) -> None:
+    """Reports without a clock, below a command that one stands above: they follow its start."""
+    shown = [part.timing.local[part.where] for part in parts]
+    start = origin.started
+    if start is None or not all(np.isnan(times).all() for times in shown):
+        return
+    base = np.array([_base_day(origin, order)])
+    seconds = seconds_of(Shown.of([start]), np.zeros(1, dtype=np.int64), base, order)
+    delay = 1 if origin.command and origin.command.has_flag("y") else 0
+    for part in parts:
+        here, length = part.where, part.timing.interval[part.where]
+        step = part.timing.report[here] + delay
+        local = seconds.local[0] + np.where(step > 0, step * length, 0.0)
+        part.timing.local[here], part.timing.offset[here] = local, seconds.offset[0]
+        part.timing.is_dated[here] = seconds.is_dated[0] & ~np.isnan(local)
+
+
+def _can_begin_at_boot(found: Walk, origin: Origin, parts: Sequence[_Part]) -> bool:
+    """Whether the first report of a segment is one that its tool averages since boot."""
+    format_id = parts[0].rows.layout.format
+    is_own_command = _is_of(origin, parts)
+    if origin.is_elided or (is_own_command and origin.command and origin.command.has_flag("y")):
+        return False
+    if format_id == "mpstat":
+        # with an interval, the first report is its first interval; without, its clock is the header's
+        first = found.blocks[parts[0].rows.block[parts[0].where.start]]
+        seconds = parts[0].rows.seconds[parts[0].where.start]
+        return origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
+    return format_id == "vmstat" or origin.banner is not None or is_own_command

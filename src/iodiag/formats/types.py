@@ -1,0 +1,149 @@
+"""The shapes that a format can have: blocks of samples, context blocks, whole files.
+
+Every format says which `releases` of its tool it reads and what is `not_read`, and why; the
+documentation's table of formats is made from that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
+from iodiag.model.topology import Device
+from iodiag.table.samples import Samples
+
+if TYPE_CHECKING:
+    from iodiag.formats.text.clean.lines import Piece
+
+Item = SampleTable | Device | Fact | ParseNote | Section | Ledger
+"""What reading an input yields."""
+
+
+Finish = Callable[[dict[str, Samples]], dict[str, Samples]]
+"""What is left to do with the rows of a layout, by table."""
+
+
+class Line(NamedTuple):
+    """A line of a text input after cleaning (quoting, colour and such taken off).
+
+    `number` is where it stands in the original input; several cleaned lines may share one.
+    """
+
+    text: str
+    number: int
+
+
+class LayoutColumn(NamedTuple):
+    """One column of a header. `column` None means: known, and not kept.
+
+    raw value × `factor` = value in the canonical unit. `is_size` marks a column that
+    `--human` prints with a suffix: such a value is in bytes, whatever the header's unit. The cells
+    of an `is_label` column are words, kept as they are.
+    """
+
+    raw: str
+    column: str | None
+    factor: float = 1.0
+    family: str = ""
+    is_size: bool = False
+    is_label: bool = False
+
+
+class Layout(NamedTuple):
+    """The meaning of one distinct header.
+
+    `family` is the table of columns that name none. `key` is the column for the item of a row
+    (device, cpu, …) and `key_at` where it stands among the tokens. `clock` tells where the time
+    is: `line` (a line of its own before the report), `row` (in front of every row, as sar has
+    it), `tail` (behind the values, as vmstat -t has it) or `none`. `name` says in a few words
+    what was recognised (X5, narrow, sar -d, …). `unknown` are the header's words that nobody knows;
+    `is_cut` tells that its last word is cut off and left out, so that rows may have a number more;
+    `has_spaced_key` allows blanks in the item's name (a mount point).
+    """
+
+    format: str
+    name: str
+    family: str
+    columns: tuple[LayoutColumn, ...]
+    key: str | None = None
+    key_at: Literal["first", "last"] = "first"
+    clock: Literal["line", "row", "tail", "none"] = "none"
+    finish: Finish | None = None
+    note: str = ""
+    unknown: tuple[str, ...] = ()
+    is_cut: bool = False
+    has_spaced_key: bool = False
+
+
+class TableFormat(NamedTuple):
+    """Sample blocks inside any text: a header line, then rows.
+
+    `layout` turns the words of a header line (clock and colon taken off) into a Layout, or
+    returns None when the header is not this format's. It is called once per distinct header.
+    `rewrite` lays the lines of a text out so that this holds, where the tool prints them otherwise; it
+    returns the very sequence that it got when it finds nothing to do.
+    """
+
+    id: str
+    title: str
+    example: str
+    layout: Callable[[tuple[str, ...]], Layout | None]
+    releases: str = ""
+    not_read: str = ""
+    rewrite: Callable[[Sequence[Piece]], Sequence[Piece]] | None = None
+
+
+class ContextBlock(NamedTuple):
+    """What a context format read: how many lines from its start it took, and what it found.
+
+    `unread` are the numbers of lines inside the block that were not understood.
+    """
+
+    used: int
+    devices: tuple[Device, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    tables: tuple[SampleTable, ...] = ()
+    unread: tuple[int, ...] = ()
+    layout: str = ""
+
+
+class ContextFormat(NamedTuple):
+    """Context inside any text (lsblk, mdstat, a process list, …): starts, then a grammar.
+
+    `starts` is searched in single lines and should match only where a block can begin;
+    `read` gets all lines from there on and the input's name, and returns None when the start
+    was a false one.
+    """
+
+    id: str
+    title: str
+    example: str
+    starts: re.Pattern[str]
+    read: Callable[[Sequence[Line], str], ContextBlock | None]
+    releases: str = ""
+    not_read: str = ""
+
+
+class FileFormat(NamedTuple):
+    """A format that owns its whole input: JSON, XML, CSV, binary.
+
+    `recognise` looks at the first 4 KiB, is cheap and never raises. `read` yields items, at
+    least one Section among them, and raises FormatError when nothing can be read. `pos_unit` is
+    what the `line` column counts. `read_some` reads the named tables alone (None: all), where that
+    saves work.
+    """
+
+    id: str
+    title: str
+    example: str | bytes
+    recognise: Callable[[bytes], bool]
+    read: Callable[[Source], Iterator[Item]]
+    read_some: Callable[[Source, Collection[str] | None], Iterator[Item]] | None = None
+    pos_unit: Literal["line", "byte"] = "line"
+    releases: str = ""
+    not_read: str = ""
+
+
+Format = TableFormat | ContextFormat | FileFormat

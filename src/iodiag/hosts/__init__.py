@@ -1,0 +1,1 @@
+"""Whose a capture is: its host, its clock's zone, counters paired into rates."""

@@ -1,0 +1,50 @@
+"""Tables whose clocks have a zone beside tables whose clocks have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iodiag.table import samples
+from iodiag.table.samples import Samples
+from iodiag.table.times import Times
+from iodiag.table.words import Words
+
+
+def below_each_other(tables: Sequence[Samples]) -> Samples:
+    """Tables of one family below each other; a column that some lack is unknown there.
+
+    Where some have clocks with a zone and some without, a column `clock` keeps them apart.
+    """
+    return samples.below_each_other([unzoned(table) for table in tables] if is_mixed(tables) else tables)
+
+
+def in_zone(table: Samples, tz: str | None) -> Samples:
+    """Rows with their times in a zone, which clocks that state none are taken to be in."""
+    if tz is None:
+        return table
+    times = table["time"].in_pandas()
+    if times.tz is not None:
+        zoned = times.tz_convert(tz)
+    else:
+        zoned = times.tz_localize(tz, ambiguous="NaT", nonexistent="shift_forward")
+        if "clock" in table:
+            is_moment = table["clock"] == "UTC"
+            zoned = zoned.where(~is_moment, times.tz_localize("UTC").tz_convert(tz))
+    moved = table.with_columns(time=Times.of_pandas(zoned.to_series()))
+    return moved.only(name for name in moved.names if name != "clock")
+
+
+def is_mixed(tables: Sequence[Samples]) -> bool:
+    """Whether some clocks have a zone and some have none."""
+    is_kept_apart = any("clock" in table for table in tables)
+    return is_kept_apart or len({table["time"].zone is None for table in tables}) > 1
+
+
+def unzoned(table: Samples) -> Samples:
+    """Rows with times of no zone, and a column `clock` that says whose they are: the host's, or UTC."""
+    if "clock" in table:
+        return table
+    times = table["time"]
+    if times.zone is None:
+        return table.with_columns(clock=Words.same("local", len(table)))
+    return table.with_columns(time=Times(times.stamps), clock=Words.same("UTC", len(table)))

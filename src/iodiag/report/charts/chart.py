@@ -1,0 +1,208 @@
+"""Charts as plain data: what stands in them, in words too; figures draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from itertools import pairwise
+
+from iodiag.report import text as _text
+
+LINES_IN_PANEL = 6
+POINTS_PER_LINE = 800
+POINTS_IN_LADDER = 600
+LABEL_LIMIT = 28
+# past these a number is a broken counter, and no axis can show it
+LARGEST = 1e15
+# and below this it is nothing: captures print two digits
+LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a panel; `colour` counts from 0. NaN breaks the line."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    colour: int
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines that share a y axis, with the axis' title and unit. `top` is the least upper end.
+
+    Where `is_stacked`, each line is drawn as an area on top of the one before.
+    """
+
+    title: str
+    lines: tuple[Line, ...]
+    top: float = 0.0
+    is_stacked: bool = False
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Panels over one x axis: epoch seconds in `zone`, or sample numbers where `zone` is None."""
+
+    caption: str
+    description: str
+    panels: tuple[Panel, ...]
+    window: tuple[float, float] | None
+    zone: tzinfo | None
+    x_label: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One row of bars per label, in panels side by side that share the rows; `marked` rows stand out."""
+
+    caption: str
+    description: str
+    labels: tuple[str, ...]
+    panels: tuple[BarPanel, ...]
+    marked: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class BarPanel:
+    """`groups` are the legend's entries with a value per label of the chart; NaN is no bar."""
+
+    title: str
+    groups: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Requests per second against requests in flight; points inside the window are filled.
+
+    `alone_ms` is what a request takes without a queue, `servers` how many are served at once: both bound
+    the rate, and the bounds meet at the knee. NaN where the capture does not tell.
+    """
+
+    caption: str
+    description: str
+    inside: tuple[Line, ...]
+    outside: tuple[Line, ...]
+    alone_ms: float = math.nan
+    servers: float = math.nan
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Ratios with their intervals, one below the other; NaN where there is no interval.
+
+    `band` is the range of ratios that count as no change.
+    """
+
+    caption: str
+    description: str
+    labels: tuple[str, ...]
+    ratios: tuple[float, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+    band: tuple[float, float] | None
+    x_label: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A device of a stack: its layer from the top, its place within, and what it is."""
+
+    label: str
+    remark: str
+    layer: int
+    place: float
+
+
+@dataclass(frozen=True)
+class Link:
+    """Traffic down to the node number `lower` from `upper` (None: from above); `share` is of the largest."""
+
+    upper: int | None
+    lower: int
+    load: str
+    requests: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Devices by layer, the traffic between them, and for each layer what it moves for the one above."""
+
+    caption: str
+    description: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    gaps: tuple[tuple[str, ...], ...]
+
+
+Picture = Timeline | Bars | Ladder | Intervals | Stack
+
+
+def is_drawable(value: float) -> bool:
+    """Whether a number is known and no broken counter."""
+    return abs(value) < LARGEST  # false for NaN too
+
+
+def panel(title: str, lines: Iterable[Line]) -> Panel:
+    """A panel of the lines that hold a number; kB/s become MB/s where they are many."""
+    drawn = [line for line in lines if any(map(is_drawable, line.y))]
+    top = max((value for line in drawn for value in line.y if is_drawable(value)), default=0.0)
+    if title.endswith("kB/s") and top >= 10 * 1024:
+        drawn = [Line(o.label, o.x, tuple(v / 1024 for v in o.y), o.colour) for o in drawn]
+        title = title.replace("kB/s", "MB/s (1 MB = 1,024 kB)")
+        top /= 1024
+    return Panel(title, tuple(drawn), 100.0 if title.endswith("%") and len(drawn) and top > 50 else 0.0)
+
+
+def line(
+    label: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    colour: int,
+    room: int,
+    telling: Sequence[float] | None = None,
+) -> Line:
+    """A line of at most about `room` points, broken where samples are missing.
+
+    The extremes of `telling`, else of `y`, say which samples are kept where there are more.
+    """
+    count = min(len(x), len(y))
+    kept = _thinned((y if telling is None else telling)[:count], room)
+    steps = sorted(later - earlier for earlier, later in pairwise(x))
+    longest = 5 * steps[len(steps) // 2] if steps else math.inf
+    xs: list[float] = []
+    ys: list[float] = []
+    stretch = max(1, count // max(1, len(kept)))
+    for at in kept:
+        if xs and x[at] - xs[-1] > longest * stretch:
+            xs.append(xs[-1])
+            ys.append(math.nan)
+        xs.append(x[at])
+        ys.append(y[at] if is_drawable(y[at]) else math.nan)
+    return Line(label, tuple(xs), tuple(ys), colour)
+
+
+def _thinned(values: Sequence[float], room: int) -> list[int]:
+    """Indices of at most `room` values: the least and the greatest of each stretch."""
+    if len(values) <= room:
+        return list(range(len(values)))
+    size = math.ceil(2 * len(values) / room)
+    kept: list[int] = []
+    for start in range(0, len(values), size):
+        stretch = [at for at in range(start, min(start + size, len(values))) if is_drawable(values[at])]
+        if stretch:
+            ends = {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
+            kept.extend(sorted(ends))
+        else:
+            kept.append(start)
+    return kept
+
+
+def label_of(name: str) -> str:
+    """A name as text of a chart: characters that the chart's font may lack are spelled out."""
+    shown = "".join(char if char < "\u0250" else f"‹U+{ord(char):04X}›" for char in name[:LABEL_LIMIT])
+    return _text.visible(shown) + ("…" if len(name) > LABEL_LIMIT else "") or "(empty)"

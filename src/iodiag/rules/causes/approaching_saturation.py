@@ -1,0 +1,95 @@
+"""A device nears its knee: latency has grown two- to threefold, some throughput is left.
+
+What it detects: requests that take two to three times as long as one alone, or longer while
+throughput still grows with the queue; or two to three requests for every disk of an array.
+
+Why it matters: this is the trade between latency and throughput. A little more load turns it into a
+queue; the ceiling can be told from the latency alone: 1/(I - 1) more throughput at the most.
+
+When it is wrong: service times with a heavy tail break that bound by up to a third, disks that reorder
+their queue by a quarter. What is wrong of true-saturation holds here as well.
+
+References: as true-saturation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
+from iodiag.analysis.measure.changepoints import onset
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device that nears its limit and never passes it in the capture."""
+    found: dict[str, list[Load]] = {}
+    for series in view.devices:
+        loads = classify(view, series, limits)
+        near = [load for load in loads if load.verdict == "approaching"]
+        if any(load.verdict == "saturated" for load in loads):
+            yield Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
+        elif near:
+            found[series.name] = near
+        elif any(load.verdict == "indeterminate" for load in loads):
+            reason = next(load.reason for load in loads if load.verdict == "indeterminate")
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        else:
+            reason = "busy, but far from its limit" if loads else unbusy(series, limits)
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
+    for name, below in topmost(view, found).items():
+        if (top := view.series(name)) is not None:
+            yield _finding(top, found[name], below, limits)
+
+
+def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
+    lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
+    rows = in_order(loads)
+    points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
+    is_compared = lead.basis == "measured" and lead.lower is not None
+    longest: Confidence = (
+        "high" if is_sustained(together(series, rows)) else "medium" if is_compared else "low"
+    )
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence=confidence(points, at_most=longest),
+        devices=(series.name, *below),
+        **when(rows),
+        summary=say(_SUMMARY, numbers(series, lead)),
+        evidence=(
+            state(series, lead),
+            *inflation(series, lead),
+            *parallelism(series, lead),
+            *disks_below(lead),
+            *onset(series, int(rows["sample"].min())),
+        ),
+        refutes=("throughput that at a deeper queue grows beyond the stated ceiling",),
+        cannot_know=("percentiles: counters hold means only",),
+    )
+
+
+_SUMMARY = (
+    "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f}x as long "
+    "as alone; about {gain:.0f} % more throughput is left at the most."
+)
+
+RULE = Rule(
+    id="approaching-saturation",
+    title="The device nears its limit",
+    why="Latency has grown more than throughput can still grow.",
+    remedy=("Plan capacity now; keep the queue near the number of requests that the device serves at once.",),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds=THRESHOLDS,
+    confirm=("iostat -xy -t 1", "biolatency -D 1"),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("ladder",),
+    detect=detect,
+)

@@ -1,0 +1,158 @@
+"""A device became slower while asking no more of it.
+
+What it detects: a lasting step in latency to twice and more, with the same kind of requests, no higher rate
+and no more of them at a time, and without steal: something behind the device changed.
+
+Why it matters: on shared storage it is the first sign of a neighbour, a failed path or a rebuild out of
+sight; on a disk of one's own, of ageing.
+
+When it is wrong: locality is not recorded, so that a scan that turned into seeks looks the same. An
+emptied burst bucket and a rebuild have rules of their own. One capture cannot tell a step from the
+daily rhythm of the others who share the storage; the confidence is therefore always low.
+
+References: Perseus (FAST 2023) on fail-slow devices; E. S. Page 1954 on cumulative sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.load.queueing import Level, level_of, levels, prepared
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.changepoints import split
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import stacked
+
+
+class Step(NamedTuple):
+    """The load before and after the step, and the samples on either side."""
+
+    before: Level
+    after: Level
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device whose latency stepped up."""
+    clear: list[str] = []
+    for series in view.devices:
+        step = _step(series, limits)
+        if step is None or _is_withheld(view, step, limits):
+            clear.append(series.name)
+        else:
+            yield _finding(series, step, limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "no lasting step in latency at the same load")
+
+
+def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+    frame = prepared(series)
+    if not len(frame):
+        return None
+    counts = {kind[0].kind: sum(len(level.places) for level in kind) for kind in levels(series)}
+    commonest = max(counts, key=lambda kind: (counts[kind], -kind))
+    rows = frame[frame.floats("kind") == commonest]
+    length = median(weighted.lengths(rows))
+    least = max(int(limits.samples), math.ceil(limits.seconds / length))
+    if len(rows) < 2 * least:
+        return None
+    costs = np.log(weighted.values(rows, "cost_ms"))
+    at = split(costs, least)
+    earlier, later = costs[:at], costs[at:]
+    before, after = median(earlier), median(later)
+    rise = after - before
+    if rise < math.log(limits.ratio):
+        return None
+    spread = 1.4826 * median(np.abs(np.concatenate([earlier - before, later - after])))
+    if rise < 3 * spread:
+        return None
+    step = Step(level_of(rows[:at]), level_of(rows[at:]))
+    is_no_more = step.after.rate <= limits.growth * step.before.rate
+    is_no_deeper = step.after.busy_depth <= limits.depth * step.before.busy_depth
+    return step if is_no_more and is_no_deeper else None
+
+
+def _is_withheld(view: View, step: Step, limits: Limits) -> bool:
+    cpu = cpu_shares(view.cpu_at(step.after.rows))
+    return cpu is not None and cpu.steal >= limits.steal
+
+
+def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
+    before, after = step
+    began = after.rows["time"].first()
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "before": before.latency_ms,
+        "after": after.latency_ms,
+        "ratio": after.latency_ms / before.latency_ms,
+        "rate_before": before.rate,
+        "rate_after": after.rate,
+        "depth_before": before.busy_depth,
+        "depth_after": after.busy_depth,
+        "when": f" at {began:%H:%M:%S}" if began else "",
+    }
+    rows = stacked([before.rows[-1:], after.rows])
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="low",
+        devices=(series.name,),
+        **when(after.rows),
+        summary=say(
+            "{device} became slower{when}: {before} ms before, {after} ms after, at no higher load.", values
+        ),
+        evidence=(
+            cite(
+                rows,
+                "latency steps up {ratio:.1f} times, from {before} to {after} ms",
+                values,
+                worst="await_ms",
+            ),
+            cite(
+                rows,
+                "at {rate_before} and {rate_after} requests/s, {depth_before} and {depth_after} at once",
+                values,
+            ),
+            cite(None, "one capture cannot tell a step from others' daily rhythm", weighs="against"),
+        ),
+        refutes=("requests that turned from sequential to random at that time",),
+        cannot_know=("what stands behind the device: a neighbour, a path, a rebuild or wear",),
+    )
+
+
+RULE = Rule(
+    id="backend-latency-shift",
+    title="The storage behind a device became slower",
+    why="Latency doubled though this host asks for no more than before.",
+    remedy=(
+        "Ask the storage's or cloud's side what changed at that time: neighbours, failed paths, rebuilds.",
+        "On disks of your own look at SMART data and the kernel's log.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "ratio": Threshold(2, "x", "latency after over before", "judgement: a doubling is no noise"),
+        "growth": Threshold(
+            1.1, "x", "most that the rate may have grown", "judgement: more load is a cause of its own"
+        ),
+        "depth": Threshold(
+            1.3, "x", "most that the requests at a time may have grown", "judgement: as for the rate"
+        ),
+        "samples": Threshold(5, "samples", "on either side", "judgement: a level, not a spike"),
+        "seconds": Threshold(30, "s", "on either side", "judgement: a level, not a spike"),
+        "steal": Threshold(
+            2, "%", "steal that explains it instead", "judgement: any steal reaches latencies"
+        ),
+    },
+    confirm=("dmesg -T", "multipath -ll", "smartctl -x /dev/DEVICE"),
+    references=("https://www.usenix.org/conference/fast23/presentation/lu",),
+    detect=detect,
+)

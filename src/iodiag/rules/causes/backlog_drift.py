@@ -1,0 +1,113 @@
+"""More requests arrive than complete: the queue grows from sample to sample.
+
+What it detects: on kernels before 5.0, samples whose depth exceeds rate times latency by a tenth, three
+in a row: the requests that make up the difference have arrived and not completed.
+
+Why it matters: the means still look bounded while the backlog grows.
+
+When it is wrong: a load that starts makes one or two such samples. Kernels from 5.0 on derive the depth
+from completed requests, so that nothing of the kind can show; there the rule does not apply.
+
+References: block/genhd.c (time_in_queue); Little's law.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device whose queue outgrows what completes."""
+    match = re.match(r"(\d+)\.", view.kernel or "")
+    if match is None or int(match[1]) >= 5:
+        reason = (
+            "the kernel derives the depth from completed requests"
+            if match
+            else "the kernel's version is unknown"
+        )
+        missing = () if match else ("banner with the kernel's version",)
+        yield Outcome(RULE.id, "not_applicable", tuple(s.name for s in view.devices), reason, missing)
+        return
+    clear: list[str] = []
+    for series in view.devices:
+        rows = _growing(series, limits)
+        if rows is None:
+            clear.append(series.name)
+        else:
+            yield _finding(series, rows, limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "what is in flight is what completes")
+
+
+def _growing(series: DeviceSeries, limits: Limits) -> Samples | None:
+    samples = series.samples
+    depth, booked = weighted.values(samples, "depth"), _booked(samples)
+    slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + weighted.values(samples, "ios_per_s") / 1000)
+    mask = (depth - booked > slack) & ~samples["is_idle"]
+    rows = longest(samples, mask, gap=0)
+    return rows if rows is not None and len(rows) >= limits.least_samples else None
+
+
+def _booked(samples: Samples) -> np.ndarray:
+    return np.asarray(weighted.values(samples, "ios_per_s") * weighted.values(samples, "await_ms") / 1000)
+
+
+def _finding(series: DeviceSeries, rows: Samples, limits: Limits) -> Finding:
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "depth": weighted.mean(rows, "queue_depth"),
+        "booked": float(np.mean(_booked(rows))),
+        "count": len(rows),
+    }
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence=confidence(
+            2 + (len(rows) >= 2 * limits.least_samples), at_most="medium" if is_sustained(rows) else "low"
+        ),
+        devices=(series.name,),
+        **when(rows),
+        summary=say(
+            "The queue of {device} grows: {depth} in flight, of which {booked} complete in time.", values
+        ),
+        evidence=(
+            cite(
+                rows,
+                "{count} samples in a row hold {depth} in flight where completed requests make {booked}",
+                values,
+                worst="queue_depth",
+            ),
+        ),
+        refutes=("a depth that falls again by as much",),
+    )
+
+
+RULE = Rule(
+    id="backlog-drift",
+    title="More requests arrive than complete",
+    why="The queue, and with it every wait, keeps growing.",
+    remedy=("Limit what sends the requests; see what saturates the device.",),
+    needs=Needs(one_of=({"disk": ("await_ms", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "residual": Threshold(
+            10, "%", "share of the depth that does not complete", "sound captures have 0.1 to 2 %"
+        ),
+        "least_samples": Threshold(3, "samples", "samples in a row", "a load that starts makes one or two"),
+    },
+    confirm=("cat /proc/diskstats (9th field: in flight)", "pt-diskstats (in_prg)"),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)

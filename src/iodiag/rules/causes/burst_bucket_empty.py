@@ -1,0 +1,198 @@
+"""Performance stepped down to a flat baseline: burst credits ran out.
+
+What it detects: a busy device whose IOPS or throughput drop at once to a flat lower rate, while the
+queue does not shrink, requests keep their size and mix, and each takes at least twice as long.
+
+Why it matters: the fast half of a test (or of the morning) is not what the volume sustains.
+
+When it is wrong: a solid-state disk whose write cache is full, one that throttles for heat, or a noisy
+neighbour step down as well; they seldom are as flat. A spinning disk that goes from one region of
+work to another does the same and is left out.
+
+References: Amazon EBS on gp2 credits (5.4 million; 3000 IOPS) and st1; Azure disk bursting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.load import caps
+from iodiag.analysis.load.caps import QUANTITIES, Quantity
+from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.plateaus import Step, step_of
+from iodiag.analysis.load.queueing import level_of, prepared
+from iodiag.analysis.measure.episodes import by_stream, is_sustained, seconds
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_MB
+from iodiag.table.samples import Samples, stacked
+
+GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0
+"""I/O credits of a full gp2 bucket, and the rate at which it is drained; refilled at the baseline's rate."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device that stepped down under the same demand."""
+    found: dict[str, Step] = {}
+    for series in view.devices:
+        step = None if is_spinning(series) else _step(series, limits)
+        if step is None:
+            yield Outcome(RULE.id, "clear", (series.name,), "no step down under an unchanged demand")
+        else:
+            found[series.name] = step
+    for name, below in topmost(view, found).items():
+        if (top := view.series(name)) is not None:
+            yield _finding(top, found[name], below, limits)
+
+
+def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+    samples = prepared(series)
+    samples = samples[samples.floats("util") >= limits.least_util / 100]
+    for part in by_stream(samples):
+        for quantity in QUANTITIES:
+            step = step_of(part, quantity, int(limits.least_samples))
+            if step is not None and _is_step(step, limits):
+                return step
+    return None
+
+
+def _is_step(step: Step, limits: Limits) -> bool:
+    """Whether the rate fell to a flat level while demand, size and mix stayed and latency rose."""
+    return (
+        step.ratio(step.quantity) <= 1 / limits.falls
+        and step.drop >= 3 * max(step.noise_before, step.noise_after)
+        and step.noise_after <= limits.flat / 100 * step.after_rate
+        and step.ratio("at_once") >= limits.demand / 100
+        and step.ratio("cost_ms") >= limits.slower
+        and 1 / limits.same_size <= step.ratio("size_kb") <= limits.same_size
+        and step.keeps_mix
+        and is_sustained(step.before)
+        and is_sustained(step.after)
+    )
+
+
+def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: Limits) -> Finding:
+    evidence = tuple(_evidence(step, limits))
+    points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
+    sure = confidence(points, at_most="medium")
+    unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "high": step.before_rate / unit,
+        "low": step.after_rate / unit,
+        "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
+    }
+    return RULE.finding(
+        limits,
+        severity="warning" if sure != "low" else "notice",
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(step.after),
+        summary=say(
+            "{device} stepped down from {high} to {low} {unit} under the same demand: burst credits seem "
+            "used up.",
+            values,
+        ),
+        evidence=evidence,
+        refutes=("a credit balance (BurstBalance) above nought at that time",),
+        cannot_know=(
+            "a full write cache of a solid-state disk, heat or a neighbour from a bucket that is empty",
+        ),
+    )
+
+
+def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
+    before, after = level_of(step.before), level_of(step.after)
+    unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
+    high, low = step.before_rate, step.after_rate
+    values: dict[str, float | str] = {
+        "high": high / unit,
+        "low": low / unit,
+        "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
+        "depth_before": before.depth,
+        "depth_after": after.depth,
+        "fast": before.latency_ms,
+        "slow": after.latency_ms,
+        "size": after.size_kb,
+    }
+    text = (
+        "from {high} to {low} {unit} with {depth_before} and then {depth_after} in flight, {fast} and then "
+        "{slow} ms each, {size:.1f} kB per request"
+    )
+    yield cite(stacked([step.before, step.after]), text, values, worst="await_ms")
+    variation = 100 * step.noise_after / low
+    yield cite(step.after, "the low rate is flat: give or take {variation:.1f} %", {"variation": variation})
+    steady = 100 * step.noise_before / high
+    if steady <= limits.flat:
+        yield cite(step.before, "so was the high one: {variation:.1f} %", {"variation": steady})
+    for rows, rate in ((step.before, high), (step.after, low)):
+        yield from _known(rows, rate, step.quantity, unit)
+    yield from _gp2(step, low)
+
+
+def _known(rows: Samples, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
+    cap, number = caps.near(rate, quantity), caps.round_number(rate, quantity)
+    values: dict[str, float | str] = {"rate": rate / unit}
+    if cap is not None:
+        values |= {"listed": cap.value / unit, "name": cap.name, "date": caps.published()[0]}
+        yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
+    elif number is not None:
+        yield cite(
+            rows,
+            "the low rate is {round:g} or nearly so, a round number as settings are",
+            values | {"round": number / unit},
+        )
+
+
+def _gp2(step: Step, low: float) -> Iterator[Evidence]:
+    """Whether the high phase lasted as long as a full gp2 bucket of that baseline does."""
+    lasted = seconds(step.before)
+    if step.quantity != "ios_per_s" or low >= GP2_BURST or np.isnan(lasted):
+        return
+    full = GP2_CREDITS / (GP2_BURST - low)
+    if abs(lasted / full - 1) <= 0.15:
+        values: dict[str, float | str] = {"lasted": lasted, "full": full, "size": low / 3}
+        text = (
+            "it lasted {lasted:.0f} s; a full bucket of an Amazon gp2 volume of {size:.0f} GiB lasts "
+            "{full:.0f} s"
+        )
+        yield cite(step.before, text, values)
+
+
+RULE = Rule(
+    id="burst-bucket-empty",
+    title="Burst credits ran out",
+    why="The volume delivers its baseline from here on, whatever it did before.",
+    remedy=(
+        "Provision for the sustained load: a larger volume, or a type without credits (gp3, Premium SSD v2).",
+        "Spread the load over time, so that credits can come back.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "least_util": Threshold(70, "%", "util while demand is there", "judgement"),
+        "least_samples": Threshold(3, "samples", "samples to each side of the step", "two are no level"),
+        "falls": Threshold(
+            1.5, "x", "fall of the rate", "vendors' bursts are 1.5 to 30 times their baseline"
+        ),
+        "slower": Threshold(
+            2, "x", "rise of latency", "judgement: with an unchanged queue it follows from the fall"
+        ),
+        "demand": Threshold(80, "%", "queue that is left after the step", "a closed load keeps its queue"),
+        "same_size": Threshold(1.25, "x", "change of the size of requests", "judgement"),
+        "flat": Threshold(
+            3, "%", "robust deviation of a flat rate", "token buckets are exact; sampling edges make 1 %"
+        ),
+    },
+    confirm=(
+        "the volume's BurstBalance, or burst credits used, at the vendor",
+        "nvme smart-log /dev/DEVICE (temperature)",
+    ),
+    references=("https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",),
+    detect=detect,
+)

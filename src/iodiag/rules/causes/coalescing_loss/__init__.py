@@ -1,0 +1,159 @@
+"""Adjacent small requests no longer merge, which multiplies the requests that the disk serves.
+
+What it detects: a disk on which, within the capture, the share of requests that merge drops by 30
+points and more, while as many bytes arrive in requests of the same small size: so the disk serves
+more and smaller requests for the same work.
+
+Why it matters: a spinning disk that served 114 merged requests a second cannot serve the nine
+thousand that arrived; a capped volume counts each.
+
+When it is wrong: the work may have changed from sequential to random at equal size and rate, which
+no counter tells from a lost elevator. NVMe and mapped devices hardly merge by design, and are left out.
+
+References: Linux Documentation/block (queue/nomerges, queue/scheduler); iostat(1), rrqm/s and wrqm/s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import is_physical
+from iodiag.analysis.measure import grading, weighted
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.coalescing_loss.merging import Merging, parts
+from iodiag.table.samples import stacked
+
+Values = dict[str, float | str]
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per disk and direction that lost its merging; the others with how they merge."""
+    for series in view.devices:
+        if not is_physical(series.name) or series.name.startswith("nvme"):
+            continue
+        lost = [pair for d in ("read", "write") if (pair := parts(series, d)) and _is_lost(*pair, limits)]
+        for before, after in lost:
+            yield _finding(series, before, after, limits)
+        if not lost:
+            yield _clear(series, limits)
+
+
+def _is_lost(before: Merging, after: Merging, limits: Limits) -> bool:
+    return bool(
+        100 * (before.share - after.share) >= limits.least_drop
+        and max(before.arriving_kb, after.arriving_kb) <= limits.most_kb
+        and _within(before.arriving_kb, after.arriving_kb, limits.same_size)
+        and _within(before.kb, after.kb, limits.same_work)
+        and before.size_kb >= limits.least_fall * after.size_kb
+        and after.requests >= limits.least_rise * before.requests
+    )
+
+
+def _within(first: float, second: float, per_cent: float) -> bool:
+    return bool(max(first, second) <= (1 + per_cent / 100) * min(first, second))
+
+
+def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
+    """How the disk merges, so that nobody takes its few requests for little work."""
+    both = [Merging(series.samples, direction) for direction in ("read", "write")]
+    most = max(both, key=lambda one: weighted.or_zero(one.merges))
+    if np.isnan(most.merges):
+        reason = "the source does not count merges; iostat -x does"
+        return Outcome(RULE.id, "not_applicable", (series.name,), reason, ("disk.write_merges_per_s",))
+    if 100 * weighted.or_zero(most.share) < limits.least_drop:
+        return Outcome(RULE.id, "clear", (series.name,), "hardly anything merges, and nothing changed")
+    values: Values = {
+        "share": 100 * most.share,
+        "arriving": most.arriving,
+        "requests": most.requests,
+        "direction": most.direction,
+    }
+    reason = "{share:.1f} % of {arriving} {direction}s/s merge, into {requests}/s: nothing was lost"
+    return Outcome(RULE.id, "clear", (series.name,), say(reason, values))
+
+
+def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limits) -> Finding:
+    values: Values = {
+        "device": series.name,
+        "direction": before.direction,
+        "before": 100 * before.share,
+        "after": 100 * after.share,
+        "size_before": before.size_kb,
+        "size_after": after.size_kb,
+        "arriving_before": before.arriving_kb,
+        "arriving_after": after.arriving_kb,
+        "requests_before": before.requests,
+        "requests_after": after.requests,
+        "kb_before": before.kb,
+        "kb_after": after.kb,
+        "times": after.requests / before.requests,
+    }
+    points = 2 + (is_sustained(before.rows) and is_sustained(after.rows)) + bool(series.rotational)
+    sure = grading.confidence(points, at_most="medium")
+    settings: tuple[Evidence, ...] = ()
+    if series.device is not None and series.device.scheduler:
+        origin = series.device.provenance.get("scheduler", "")
+        told: Values = {"origin": origin, "scheduler": series.device.scheduler}
+        settings = (cite(None, "{origin} says that the scheduler is {scheduler}", told, weighs="context"),)
+    rows = stacked([before.rows, after.rows])
+    return RULE.finding(
+        limits,
+        severity="warning" if sure != "low" and series.rotational else "notice",
+        confidence=sure,
+        devices=(series.name,),
+        **grading.when(after.rows),
+        summary=say(_SUMMARY, values),
+        evidence=(
+            cite(rows, _MERGES, values),
+            cite(rows, _SAME, values),
+            *settings,
+        ),
+        refutes=("a change of the work from sequential to random at that time",),
+        cannot_know=("where on the disk the requests lie: whether they were neighbours is not recorded",),
+    )
+
+
+_SUMMARY = (
+    "On {device} {before:.0f} % of the {direction}s merged, later {after:.0f} %: the same work now takes "
+    "{times} times as many requests."
+)
+_MERGES = (
+    "{before:.1f} % of the {direction}s merged, into {requests_before}/s of {size_before} kB; later "
+    "{after:.1f} %, into {requests_after}/s of {size_after} kB"
+)
+_SAME = (
+    "the work is the same: {kb_before} and {kb_after} kB/s arrive in requests of {arriving_before} and "
+    "{arriving_after} kB"
+)
+
+RULE = Rule(
+    id="coalescing-loss",
+    title="Adjacent small requests no longer merge",
+    why="The disk serves many small requests for the work of a few large ones.",
+    remedy=(
+        "Look at what changed then: scheduler, nomerges, max_sectors_kb; O_DIRECT or O_SYNC in the writer.",
+        "Let the writer batch: larger writes, fewer fsync, one stream at a time.",
+        "Use mq-deadline or bfq on spinning disks, which wait for neighbours.",
+    ),
+    needs=Needs(
+        one_of=({"disk": ("read_merges_per_s|read_merges_pct|write_merges_per_s|write_merges_pct",)},)
+    ),
+    thresholds={
+        "least_drop": Threshold(30, "% points", "of requests that merge", "judgement: no noise"),
+        "most_kb": Threshold(16, "kB", "size before merging", "larger requests merge little"),
+        "same_size": Threshold(20, "%", "apart, sizes before merging", "judgement: the same work"),
+        "same_work": Threshold(25, "%", "apart, the bytes", "judgement: the same work"),
+        "least_fall": Threshold(2, "times", "smaller after merging", "judgement: twice the requests"),
+        "least_rise": Threshold(1.5, "times", "more requests", "judgement: half as many again"),
+    },
+    confirm=("grep . /sys/block/sdX/queue/{scheduler,nomerges,max_sectors_kb}",),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("stack",),
+    detect=detect,
+)

@@ -1,0 +1,172 @@
+"""Discards (TRIM) hold up other requests.
+
+What it detects: reads or writes that take twice as long in samples with discards as in samples
+without, by more than chance; or discards that themselves take 50 ms and more.
+
+Why it matters: many drives serve discards one at a time and let everything else wait.
+
+When it is wrong: files are deleted while other work goes on, and that work may be the cause. A
+thin volume answers discards at once, and its cost comes later. Before Linux 4.18 discards are not
+counted apart.
+
+References: fstrim(8); Documentation/ABI/stable/sysfs-block, discard_max_bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import Mask
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+DRAWS = 2000
+SEED = 0
+
+
+class Contrast(NamedTuple):
+    """Latency of one direction with discards and without, and the chance of so large a ratio."""
+
+    direction: str
+    within: float
+    without: float
+    chance: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long it takes beside discards."""
+        return self.within / self.without if self.without > 0 else 0.0
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device whose discards hold others up, or are slow themselves."""
+    clear: list[str] = []
+    for series in view.devices:
+        discards = _discarding(series.samples)
+        if discards.any():
+            yield _judge(series, discards, limits)
+        else:
+            clear.append(series.name)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "nothing was discarded")
+
+
+def _discarding(samples: Samples) -> Mask:
+    amount = np.fmax(weighted.values(samples, "discards_per_s"), weighted.values(samples, "discard_kb_per_s"))
+    return np.asarray(amount > 0)
+
+
+def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Outcome:
+    rows, others = series.samples[discards], series.samples[~discards]
+    contrasts = [c for direction in ("read", "write") if (c := _contrast(rows, others, direction, limits))]
+    worst = max(contrasts, key=lambda contrast: contrast.ratio, default=None)
+    held_up = worst is not None and worst.ratio >= limits.ratio and worst.chance < limits.chance
+    wait = weighted.mean(rows, "discard_await_ms")
+    total = float((weighted.values(rows, "discards_per_s") * weighted.lengths(rows)).sum())
+    is_slow = wait >= limits.discard_ms and total >= limits.discards
+    if not held_up and not is_slow:
+        if contrasts:
+            reason = "reads and writes take as long beside discards as without them"
+            return Outcome(RULE.id, "clear", (series.name,), reason)
+        reason = "too few samples with and without discards to compare; a longer capture would settle it"
+        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+    return _finding(series, rows, worst if held_up else None, wait, limits)
+
+
+def _contrast(rows: Samples, others: Samples, direction: str, limits: Limits) -> Contrast | None:
+    """The latencies of one direction, and the share of random splits of the samples that do as well."""
+    rate, wait = f"{direction}s_per_s", f"{direction}_await_ms"
+    sides = [
+        side[(weighted.values(side, rate) > 0) & (weighted.values(side, wait) >= 0)]
+        for side in (rows, others)
+    ]
+    if any(len(side) < limits.samples for side in sides):
+        return None
+    within, without = (weighted.mean(side, wait) for side in sides)
+    pooled = np.log(np.maximum(np.concatenate([weighted.values(side, wait) for side in sides]), 0.01))
+    first = len(sides[0])
+    seen = pooled[:first].mean() - pooled[first:].mean()
+    random = np.random.default_rng(SEED)
+    shuffled = (random.permutation(pooled) for _ in range(DRAWS))
+    as_large = sum(draw[:first].mean() - draw[first:].mean() >= seen for draw in shuffled)
+    return Contrast(direction, within, without, (as_large + 1) / (DRAWS + 1))
+
+
+def _finding(
+    series: DeviceSeries, rows: Samples, contrast: Contrast | None, wait: float, limits: Limits
+) -> Finding:
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "rate": weighted.mean(rows, "discards_per_s"),
+        "amount": weighted.mean(rows, "discard_kb_per_s") / 1024,
+        "await": wait,
+        "count": len(rows),
+    }
+    text = "{amount} MB/s are discarded (samples: {count})"
+    if wait >= 0:
+        text = "{rate} discards/s of {amount} MB/s at {await} ms each (samples: {count})"
+    evidence = [cite(rows, text, values, worst="discard_await_ms")]
+    summary = "Discards on {device} take {await} ms each."
+    if contrast:
+        values |= {
+            "direction": contrast.direction,
+            "within": contrast.within,
+            "without": contrast.without,
+            "ratio": contrast.ratio,
+            "chance": 100 * contrast.chance,
+        }
+        text = (
+            "{direction}s take {within} ms beside discards and {without} ms without them, {ratio:.1f} times "
+            "as long; a random split does so in {chance:.2g} % of draws"
+        )
+        evidence.insert(0, cite(rows, text, values, worst=f"{contrast.direction}_await_ms"))
+        summary = "Discards hold up {direction}s on {device}: {within} ms beside them, {without} ms without."
+    severity: Severity = "warning" if contrast else "notice"
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=confidence(3 if contrast else 2),
+        devices=(series.name,),
+        **when(rows),
+        summary=say(summary, values),
+        evidence=tuple(evidence),
+        refutes=("the same latencies while the file system is mounted without discard",),
+        cannot_know=("whether deleting files itself made the reads and writes that took longer",),
+    )
+
+
+RULE = Rule(
+    id="discard-stall",
+    title="Discards hold up other requests",
+    why="Reads and writes wait while the drive discards.",
+    remedy=(
+        "Discard in one go at a quiet time: fstrim.timer instead of the mount option discard.",
+        "Let each discard be smaller: /sys/block/DEVICE/queue/discard_max_bytes.",
+        "For a new file system: mkfs -K or -E nodiscard.",
+    ),
+    needs=Needs(
+        one_of=({"disk": ("discards_per_s|discard_kb_per_s", "await_ms|read_await_ms|discard_await_ms")},)
+    ),
+    thresholds={
+        "ratio": Threshold(
+            2, "x", "latency beside discards over that without", "judgement: a doubling is felt"
+        ),
+        "chance": Threshold(0.01, "", "share of random splits that do as well", "the usual 1 % level"),
+        "samples": Threshold(
+            5, "samples", "with reads or writes on either side", "below it 1 % cannot be reached"
+        ),
+        "discard_ms": Threshold(50, "ms", "latency of a slow discard", "judgement: slower than any seek"),
+        "discards": Threshold(50, "discards", "that a mean needs", "the mean of 50 waits is good to 14 %"),
+    },
+    confirm=("findmnt -O discard", "systemctl list-timers fstrim.timer", "fstrim -v MOUNTPOINT"),
+    references=("https://man7.org/linux/man-pages/man8/fstrim.8.html",),
+    detect=detect,
+)

@@ -1,0 +1,153 @@
+"""Cache flushes are slow.
+
+What it detects: a mean flush latency of 5 ms and more (possible), 10 ms and more (likely), over at
+least 50 flushes at one a second or more.
+
+Why it matters: each fsync, and with it each durable commit, takes at least one flush.
+
+When it is wrong: a flush that waits behind another one takes up to twice as long as the device's
+own, so that 10 ms can be a device of 5. A spinning disk without a protected cache needs about one
+turn (8 ms at 7200 rpm) and a seek, and cannot be faster. Flushes of md and dm are not counted;
+they show on the disks below. Nobody may be waiting for these flushes.
+
+References: iostat(1), f/s and f_await; Documentation/block/writeback_cache_control.rst; etcd's
+hardware guide (99 % of log syncs below 10 ms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from iodiag.analysis.host.cpu import CpuShares, cpu_shares
+from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+
+class Slow(NamedTuple):
+    """The flushes of one disk: how many, how slow, and what that makes of it."""
+
+    series: DeviceSeries
+    rows: Samples
+    rate: float
+    wait: float
+    total: float
+    severity: Severity
+    confidence: Confidence
+    busy: CpuShares | None
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding for all disks whose flushes are alike slow, the slowest first."""
+    slow = [found for series in view.devices if (found := _judge(view, series, limits))]
+    slow.sort(key=lambda found: (found.severity, found.confidence, -found.wait))
+    for _, group in groupby(slow, key=lambda found: (found.severity, found.confidence)):
+        yield _finding(tuple(group), limits)
+    names = {found.series.name for found in slow}
+    if clear := tuple(series.name for series in view.devices if series.name not in names):
+        yield Outcome(RULE.id, "clear", clear, "few flushes, or quick ones")
+
+
+def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
+    rows = series.samples[weighted.values(series.samples, "flushes_per_s") > 0]
+    rate, wait = weighted.mean(rows, "flushes_per_s"), weighted.mean(rows, "flush_await_ms")
+    total = float((weighted.values(rows, "flushes_per_s") * weighted.lengths(rows)).sum())
+    if not (rate >= limits.rate and total >= limits.flushes and wait >= limits.possible_ms):
+        return None
+    points = 1 + 2 * (wait >= limits.likely_ms) + (wait >= limits.slow_ms) + (total >= 10 * limits.flushes)
+    sure = confidence(points, at_most="high" if is_sustained(rows) else "low")
+    cpu = cpu_shares(view.cpu_at(rows))
+    is_free = cpu is None or cpu.available >= limits.available
+    harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low" and is_free
+    severity: Severity = "warning" if harms else "notice"
+    return Slow(series, rows, rate, wait, total, severity, sure, None if is_free else cpu)
+
+
+def _finding(group: tuple[Slow, ...], limits: Limits) -> Finding:
+    worst = group[0]
+    values: dict[str, float | str] = {
+        "device": worst.series.name,
+        "await": worst.wait,
+        "others": f" and {len(group) - 1} more" if len(group) > 1 else "",
+    }
+    return RULE.finding(
+        limits,
+        severity=worst.severity,
+        confidence=worst.confidence,
+        devices=tuple(found.series.name for found in group),
+        **when(worst.rows),
+        summary=say("A cache flush of {device}{others} takes {await} ms.", values),
+        evidence=tuple(item for found in group[:6] for item in _of(found)),
+        refutes=("fio with --fdatasync=1 on this device that is quicker",),
+        cannot_know=("percentiles, and whether anybody waits: a background writer flushes just the same",),
+    )
+
+
+def _of(found: Slow) -> Iterator[Evidence]:
+    values: dict[str, float | str] = {
+        "device": found.series.name,
+        "rate": found.rate,
+        "await": found.wait,
+        "total": found.total,
+        "stalled": min(100.0, found.rate * found.wait / 10),
+    }
+    text = (
+        "{device}: {rate} flushes/s at {await} ms each, {total:.0f} in all; one is in flight {stalled:.0f} % "
+        "of the time"
+    )
+    yield cite(found.rows, text, values, worst="flush_await_ms")
+    if found.busy is not None:
+        text = "idle and iowait are {available:.1f} % of the CPU: nobody seems to wait for a flush"
+        yield cite(found.busy.rows, text, found.busy.numbers(), weighs="against")
+    device = found.series.device
+    if device is not None and device.write_cache == "write through":
+        text = "its write cache is said to be off or protected (write through): flushes should cost nothing"
+        yield cite(None, text, weighs="against")
+    if is_spinning(found.series):
+        yield cite(None, "it spins: a flush takes a turn of the disk at the least", weighs="context")
+
+
+RULE = Rule(
+    id="flush-latency",
+    title="Cache flushes are slow",
+    why="Every fsync waits for one, so they bound how fast anything durable can be.",
+    remedy=(
+        "Put logs on a device with power-loss protection, whose flush costs next to nothing.",
+        "Check that a controller's cache is on and its battery is good.",
+        "Flush less often: group commits, fewer fsyncs per unit of work.",
+    ),
+    needs=Needs(one_of=({"disk": ("flushes_per_s", "flush_await_ms")},)),
+    thresholds={
+        "rate": Threshold(
+            1, "flushes/s", "flushes that matter", "judgement: journals commit every few seconds"
+        ),
+        "flushes": Threshold(
+            50, "flushes", "flushes that a mean needs", "the mean of 50 waits is good to 14 %"
+        ),
+        "possible_ms": Threshold(
+            5, "ms", "latency that may be slow", "half of the next: one may wait for another"
+        ),
+        "likely_ms": Threshold(10, "ms", "latency that is slow", "etcd's hardware guide, as p99"),
+        "slow_ms": Threshold(25, "ms", "latency that hurts", "etcd's guide for a whole commit, as p99"),
+        "available": Threshold(
+            10, "%", "idle and iowait below which nobody seems to wait", "judgement: the CPU is the limit"
+        ),
+        "stalled": Threshold(40, "%", "time in flush that costs", "below it commits wait for something else"),
+    },
+    confirm=(
+        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=DIRECTORY",
+        "cat /sys/block/DEVICE/queue/write_cache",
+        "hdparm -W /dev/DEVICE",
+    ),
+    references=("https://docs.kernel.org/block/writeback_cache_control.html",),
+    pictures=("cpu",),
+    detect=detect,
+)

@@ -1,0 +1,200 @@
+"""Reads are small and unmerged, so the disk seeks more than it streams.
+
+What it detects: a busy device whose reads are at most 32 kB and hardly merge, so that it moves a
+small share of what its medium streams. Reads of the size of a database page are random by design and
+no finding unless the disk is known to spin; reads of no page's size are what fragments look like.
+
+Why it matters: a spinning disk delivers a hundred times less in small reads than in large ones.
+
+When it is wrong: random reads by design (an index, a page-fault storm, a key-value store) look the
+same, and counters do not record whether the reads were meant as one scan. Flash has no seeks to
+save; a device known to be flash is left out. Swap-ins and members of arrays read in pages too.
+
+References: iostat(1); Documentation/admin-guide/iostats.rst; filefrag(8); myisamchk -dvv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.units import KB_PER_MB
+from iodiag.rules.causes.fragmentation_sized_reads.reads import (
+    ReadPattern,
+    Reference,
+    in_pieces,
+    may_be_stacked,
+    mixes_directions,
+    read_pattern,
+    sequential_reference,
+)
+
+DATABASE_PAGES_KB = (8.0, 16.0, 32.0)
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device that seeks; of a stack, the topmost one speaks for those below."""
+    found: dict[str, Finding] = {}
+    for series in view.devices:
+        verdict = _judge(view, series, limits)
+        if isinstance(verdict, Finding):
+            found[series.name] = verdict
+        else:
+            yield verdict
+    for name, finding in found.items():
+        reason = _counted_above(view, name, found)
+        yield Outcome(RULE.id, "clear", (name,), reason) if reason else finding
+
+
+def _counted_above(view: View, name: str, found: dict[str, Finding]) -> str:
+    """Why a device's small reads are no finding of their own; empty when they are."""
+    parents = view.topology.parents(name)
+    if above := next((p.name for p in parents if p.name in found), None):
+        return f"these reads are counted at {above}, which stands on it"
+    if array := next((p.name for p in parents if p.parity_members and view.series(p.name)), None):
+        return f"{array} reads in larger pieces; its members see them split"
+    return ""
+
+
+def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcome:
+    def outcome(reason: str, status: Status = "clear") -> Outcome:
+        return Outcome(RULE.id, status, (series.name,), reason)
+
+    if series.rotational is False:
+        return outcome("it stands on flash, where small reads cost no seeks")
+    pattern = read_pattern(
+        series, read_share=limits.read_share / 100, most_kb=limits.most_kb, busy=limits.busy / 100
+    )
+    if pattern is None:
+        if mixes_directions(series, most_kb=limits.most_kb, busy=limits.busy / 100):
+            return outcome("reads and writes share one size here; iostat -x splits them", "undetermined")
+        return outcome("no busy stretch of small reads")
+    if pattern.merged > limits.most_merged / 100:
+        return outcome("the reads merge, as those of a scan do")
+    reference = sequential_reference(view, series)
+    if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
+        return outcome("small reads, but a good share of what the medium streams")
+    spins = is_spinning(series)
+    one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
+    if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
+        return outcome("reads have the size of database pages: random by design, and nothing says it spins")
+    if not spins and pattern.page_kb and pattern.per_read_ms < limits.seek_ms:
+        return outcome("single pages, too quick for one disk that seeks: see lsblk -o ROTA", "undetermined")
+    if not spins and pattern.page_kb and may_be_stacked(series):
+        return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
+    return _finding(view, series, pattern, reference, limits)
+
+
+def _finding(
+    view: View, series: DeviceSeries, pattern: ReadPattern, reference: Reference, limits: Limits
+) -> Finding:
+    attested, spins = in_pieces(view, limits.blocks_per_record, limits.extents), is_spinning(series) is True
+    is_serial = spins or pattern.per_read_ms >= limits.seek_ms
+    points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
+    points += 2 * bool(reference.fact) + (reference.rows is not None)
+    outside = bool(attested or reference.fact)
+    long_enough: Confidence = "high" if is_sustained(pattern.rows) else "medium" if outside else "low"
+    sure = confidence(points, at_most=long_enough if is_serial else "low")
+    severity: Severity = "notice" if spins or (is_serial and not pattern.page_kb) else "info"
+    if sure != "low" and outside and not pattern.page_kb:
+        severity = "warning"
+    values = pattern.numbers() | {
+        "device": series.name,
+        "reference": reference.kb_per_s / KB_PER_MB,
+        "share": 100 * pattern.kb_per_s / reference.kb_per_s,
+        "origin": series.rotational_origin,
+    }
+    kind = "single" if pattern.page_kb else "fragments"
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(series.name,),
+        **when(pattern.rows),
+        summary=say(_SUMMARY["database" if pattern.page_kb in DATABASE_PAGES_KB else kind], values),
+        evidence=(
+            *_counted(pattern, reference, values),
+            *_witnesses(pattern, spins, is_serial, values),
+            *(cite_fact(fact) for fact in attested),
+        ),
+        refutes=("a read test with large blocks that is no faster", "a program that means to read at random"),
+        cannot_know=("whether the reads were meant as one scan: counters do not record where a read went",),
+    )
+
+
+def _counted(
+    pattern: ReadPattern, reference: Reference, values: dict[str, float | str]
+) -> Iterator[Evidence]:
+    merged = ", {merged:.1f} % of them merged," if pattern.merged >= 0 else ""
+    text = f"{{reads}} reads/s of {{size}} kB{merged} kept it busy {{busy:.1f}} % of the time"
+    yield cite(pattern.rows, text, values, worst="util_pct")
+    said = "{rate} kB/s is {share:.1f} % of {reference} MB/s, "
+    if reference.fact:
+        yield cite_fact(reference.fact)
+        yield cite(pattern.rows, said + "what hdparm says it streams", values)
+    elif reference.rows is not None:
+        yield cite(reference.rows, said + "what it moved in large reads in this capture", values)
+    else:
+        yield cite(pattern.rows, said + "what spinning disks stream", values, weighs="context")
+
+
+def _witnesses(
+    pattern: ReadPattern, spins: bool, is_serial: bool, values: dict[str, float | str]
+) -> Iterator[Evidence]:
+    if pattern.is_one_by_one:
+        text = "{depth} in flight at {await} ms each: one reader waits out one seek after the other"
+    else:
+        text = "{depth} in flight at {await} ms each: readahead or several readers queue their seeks"
+    yield cite(pattern.rows, text, values, worst="read_await_ms")
+    if spins:
+        yield cite(None, "{device} stands on spinning disks (from {origin})", values)
+    elif is_serial:
+        yield cite(pattern.rows, "busy {per_read} ms per request: the time of a seek, not of flash", values)
+    else:
+        text = "busy only {per_read} ms per request: too short for a single spinning disk that seeks"
+        yield cite(pattern.rows, text, values, weighs="against")
+    if pattern.is_bounded:
+        text = "the source does not count reads apart; the bytes written leave room for few writes"
+        yield cite(pattern.rows, text, weighs="context")
+
+
+_SUMMARY = {
+    "fragments": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of what it can stream.",
+    "single": "{device} reads single pages of {page:g} kB: busy {busy:.1f} % of the time for {rate} kB/s.",
+    "database": "{device} reads {page:g} kB pages at random: busy {busy:.1f} % of the time for {rate} kB/s.",
+}
+
+RULE = Rule(
+    id="fragmentation-sized-reads",
+    title="Small unmerged reads make the disk seek",
+    why="A spinning disk moves a hundredth of its streaming rate in reads of a few kB.",
+    remedy=(
+        "If this is a scan: rebuild the table or file (OPTIMIZE TABLE, CLUSTER, e4defrag, xfs_fsr).",
+        "Raise readahead (blockdev --setra 8192) where a scan reads in small pieces.",
+        "If the reads are random by design: an index that spares the scan, a larger cache, or flash.",
+    ),
+    needs=Needs(one_of=({"disk": ("ios_per_s", "read_kb_per_s", "util_pct|queue_depth")},)),
+    thresholds={
+        "read_share": Threshold(90, "%", "least share of reads", "judgement: no other work"),
+        "most_kb": Threshold(32, "kB", "largest small read", "a quarter of the default readahead"),
+        "most_merged": Threshold(
+            10, "%", "largest share merged", "judgement: fragments merged 0 %, a healthy scan 11 %"
+        ),
+        "busy": Threshold(60, "%", "least share of time in use", "judgement: the disk sets the pace"),
+        "most_of_sequential": Threshold(
+            20, "%", "largest share of its streaming rate", "judgement: fragments had 3 %, a scan 80 %"
+        ),
+        "seek_ms": Threshold(2, "ms", "busy time per read of a seek", "15k rpm disks need 2 ms for a turn"),
+        "blocks_per_record": Threshold(1.1, "blocks", "rows in pieces", "myisamchk(1), Blocks/Record"),
+        "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
+    },
+    confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
+    references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
+    detect=detect,
+)

@@ -1,0 +1,199 @@
+"""A request was outstanding for many seconds: the device answered nothing.
+
+What it detects: five seconds and more in which a device was busy throughout (or, on kernels that count
+only at completion, silent) and completed nothing, and then, where the stall ends within the capture,
+a sample that books more request time than the stall was long. A single answer that took a second with
+few requests in flight leaves it open.
+
+Why it matters: everything that needed the device stood still: a command that timed out, a lost path, a
+firmware that paused.
+
+When it is wrong: a cache flush that writes back hundreds of megabytes looks the same; where flushes are
+counted and fill the stall, repeatedly, flush-latency is the rule that tells, and where they are not, writes
+alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
+in the whole capture may have a stuck counter.
+
+References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalls_of
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device that answered nothing for a while."""
+    for series in view.devices:
+        found = [stall for stall in stalls_of(series) if _is_hang(stall, limits)]
+        flushes = [stall for stall in found if stall.is_flush]
+        others = [stall for stall in found if not stall.is_flush]
+        if len(flushes) >= 2:
+            reason = "it was silent while its cache was flushed, again and again: see flush-latency"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
+        elif len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
+            reason = (
+                "it was silent under writes, again and again: flushes of its cache, which are not counted "
+                "here, look the same; f/s and f_await of iostat -x would settle it"
+            )
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif found:
+            yield _finding(view, series, others or flushes, limits)
+        elif latest := late_answer_ms(series, limits.late, limits.few):
+            reason = (
+                f"a request took {latest / 1000:.1f} s with few in flight, yet no longer silence is seen: "
+                "the kernel's log of that moment, or a longer capture, would tell"
+            )
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        else:
+            yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
+
+
+def _is_hang(stall: Stall, limits: Limits) -> bool:
+    """Long enough, and where it ends, ended by requests that had waited for it."""
+    holds = float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
+    count, shortest = len(stall.rows), limits.least_seconds
+    long_enough = stall.seconds >= shortest
+    is_dense = count >= limits.least_samples or stall.seconds >= shortest * count
+    if stall.release is None:
+        return holds or (long_enough and is_dense)
+    return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
+
+
+def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
+    worst = max(stalls, key=lambda stall: stall.seconds)
+    evidence = (*_evidence(series, worst), *_witnesses(view, worst), *_against(series, worst))
+    points = sum(item.weighs == "for" for item in evidence)
+    points += worst.release is not None and not _may_be_flush(series, worst)
+    points += worst.seconds > LONGEST_FLUSH_S  # nor does a command wait as long before it is aborted
+    is_long = worst.seconds >= limits.least_seconds and _is_timed(worst.rows)
+    is_sure = is_long and not _may_be_flush(series, worst) and answers(series)
+    sure = confidence(points + 1, at_most="high" if is_sure else "low")
+    severity: Severity = "notice" if sure == "low" else "critical" if worst.release is None else "warning"
+    values = _values(series, worst) | {"count": len(stalls)}
+    more = " {count} times; the longest" if len(stalls) > 1 else ""
+    ends = " and still did when the capture ended" if worst.release is None else ""
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(series.name,),
+        **when(worst.rows),
+        summary=say("{device} answered nothing" + more + " for {seconds:.0f} s" + ends + ".", values),
+        evidence=evidence,
+        refutes=("a virtual machine that was paused: then all devices stop at once",),
+        cannot_know=("what held the request: the kernel's log names timeouts, resets and lost paths",),
+    )
+
+
+def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
+    return {
+        "device": series.name,
+        "seconds": stall.seconds,
+        "samples": len(stall.rows),
+        "depth": float(np.nanmax(weighted.values(stall.rows, "depth"))),
+        "util": float(np.nanmean(weighted.values(stall.rows, "util_pct"))),
+    }
+
+
+def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    values = _values(series, stall)
+    text = (
+        "for {seconds:.0f} s hardly a request completed (samples: {samples}): {util:.1f} % util, "
+        "{depth} in flight"
+    )
+    yield cite(stall.rows, text, values)
+    if stall.release is None:
+        return
+    said: dict[str, float | str] = {
+        "booked": stall.booked_s,
+        "latency": float(weighted.values(stall.release, "latency_ms")[0]),
+        "depth": float(weighted.values(stall.release, "depth")[0]),
+        "seconds": stall.seconds,
+    }
+    text = (
+        "the sample that ends it books {depth} in flight and {latency} ms a request: {booked:.0f} s of "
+        "waiting beyond the usual, in a stall of {seconds:.0f} s"
+    )
+    yield cite(stall.release, text, said)
+
+
+def _witnesses(view: View, stall: Stall) -> Iterator[Evidence]:
+    waiting = blocked(view, stall.rows)
+    if waiting is not None and waiting[1] >= 1 and waiting[0]["source"][0] == stall.rows["source"][0]:
+        yield cite(waiting[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": waiting[1]})
+    full = pressure(view, stall.rows, "full")
+    if full is not None and full[1] >= 80:
+        yield cite(full[0], "no task got on for I/O {full:.0f} % of the time", {"full": full[1]})
+
+
+def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    if _may_be_flush(series, stall):
+        text = "only writes were under way: a long flush of the cache looks the same"
+        yield cite(stall.rows, text, weighs="against")
+    if not answers(series):
+        text = "it completes nothing in the whole capture: its counter may be stuck"
+        yield cite(stall.rows, text, weighs="against")
+    if not _is_timed(stall.rows):
+        yield cite(stall.rows, "nothing says how long the samples are", weighs="against")
+
+
+def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
+    """Whether a flush may have filled the stall: writes, and no column that counts flushes says otherwise."""
+    if stall.is_flush:
+        return True
+    samples = series.samples
+    reads, writes = (np.nansum(weighted.values(samples, f"{way}_kb_per_s")) for way in ("read", "write"))
+    counts_flushes = not np.isnan(weighted.values(samples, "flush_await_ms")).all()
+    return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
+
+
+def _is_timed(rows: Samples) -> bool:
+    return not np.isnan(weighted.values(rows, "interval_s")).any()
+
+
+RULE = Rule(
+    id="hung-io",
+    title="The device answered nothing for many seconds",
+    why="Everything that needed it stood still.",
+    remedy=(
+        "Look for timeouts, resets and lost paths in the kernel's log of that minute; check cables, "
+        "firmware, paths.",
+        "On a network volume: look at the link and at the other side.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "least_seconds": Threshold(
+            5, "s", "shortest stall", "judgement: longer than any retry or internal pause"
+        ),
+        "booked": Threshold(
+            70,
+            "%",
+            "request time that the end books, of the stall's length",
+            "one request that waited through it",
+        ),
+        "least_samples": Threshold(
+            3, "samples", "samples that show it, unless one alone lasts as long", "judgement"
+        ),
+        "late": Threshold(1000, "ms", "answer that leaves it open", "disks take 5 to 50 ms for a request"),
+        "few": Threshold(8, "requests", "in flight with it: more would be a queue", "judgement"),
+    },
+    confirm=(
+        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
+        "multipath -ll",
+        "smartctl -l error /dev/DEVICE",
+    ),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)

@@ -1,0 +1,155 @@
+"""Throughput is held down by asking for one thing at a time.
+
+What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it
+is, so that its rate is exactly 1000/latency times the busy share.
+
+Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
+larger requests or several requests at once do.
+
+When it is wrong: several devices that are used in lock-step (a distributed program with one request in
+all) look the same on each of them. A caller that is limited in rate is busy less than 60 %. Where the
+requests are a log's writes or a scan's reads, serialized-commit or fragmentation-sized-reads say more
+and replace this finding.
+
+References: Little's law (N = X·R); iostat(1) on aqu-sz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.host.waiting import blocked
+from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device that serves one request at a time for the longest while."""
+    found: dict[str, Level] = {}
+    for series in view.devices:
+        level = _alone(series, limits)
+        if level is None:
+            yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
+        else:
+            found[series.name] = level
+    for name, below in topmost(view, found).items():
+        if (series_of := view.series(name)) is not None:
+            yield _finding(view, series_of, found[name], below, limits)
+
+
+def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
+    """The longest window with exactly one request in flight while busy."""
+    samples = prepared(series)
+    at_once = weighted.values(samples, "at_once")
+    is_busy = weighted.values(samples, "util") >= limits.least_util / 100
+    rows = longest(samples, (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy)
+    if rows is None:
+        return None
+    level = level_of(rows)
+    slack = HALF_DIGIT / max(level.depth, HALF_DIGIT)
+    return level if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack else None
+
+
+def _finding(
+    view: View, series: DeviceSeries, level: Level, below: tuple[str, ...], limits: Limits
+) -> Finding:
+    witnesses = tuple(_witnesses(view, level))
+    is_steady = len(level.rows) >= limits.least_samples
+    points = 1 + is_steady + sum(item.weighs == "for" for item in witnesses)
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "rate": level.rate,
+        "latency": level.latency_ms,
+        "depth": level.depth,
+        "util": 100 * level.util,
+        "size": level.size_kb,
+        "direction": level.direction,
+        "ceiling": 1000 / level.latency_ms,
+        "at_once": level.busy_depth,
+        "mb": level.rate * level.size_kb / 1024,
+    }
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence=confidence(points, at_most="high" if is_sustained(level.rows) else "low"),
+        devices=(series.name, *below),
+        **when(level.rows),
+        summary=say(
+            "{device} serves one request at a time: at {latency} ms each no more than {ceiling:.0f} "
+            "{direction}/s can be had, {mb:.1f} MB/s now.",
+            values,
+        ),
+        evidence=(
+            cite(
+                level.rows,
+                "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % "
+                "util: {at_once} in flight while busy",
+                values,
+                worst="await_ms",
+            ),
+            cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
+            *witnesses,
+        ),
+        refutes=("two requests in flight at the same time in a trace (blktrace, biosnoop)",),
+        cannot_know=("which program asks: pidstat -d, biosnoop or iotop show it",),
+    )
+
+
+def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
+    """One task blocked, or one CPU's worth of iowait: somebody waits for that one request."""
+    waiting = blocked(view, level.rows)
+    if waiting is not None and 0.5 <= waiting[1] <= 1.5:
+        yield cite(waiting[0], "{blocked:.1f} tasks were blocked on I/O", {"blocked": waiting[1]})
+    cpu = view.cpu_at(level.rows)
+    if cpu is None or view.cpus is None or not _is_same_time(cpu, level.rows):
+        return
+    share = weighted.mean(cpu, "iowait_pct", "cpu")
+    waiters = share * view.cpus / 100
+    if not np.isnan(waiters) and 0.5 <= waiters <= 1.5:
+        values: dict[str, float | str] = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
+        yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
+
+
+def _is_same_time(cpu: Samples, rows: Samples) -> bool:
+    return bool(cpu["source"][0] == rows["source"][0])
+
+
+RULE = Rule(
+    id="low-concurrency-bound",
+    title="One request at a time bounds the throughput",
+    why="The device waits for its client between requests, and the client for the device.",
+    remedy=(
+        "Let several requests be in flight: readahead (blockdev --setra), asynchronous I/O, more threads.",
+        "In databases: innodb_read_io_threads and prefetch, effective_io_concurrency.",
+        "Ask for larger pieces at once; or cut the latency of a single request (flash, a cache).",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "least_util": Threshold(60, "%", "least util", "judgement: below it the caller sets the pace"),
+        "least_depth": Threshold(
+            0.8, "requests", "least depth while busy", "below it util is mistrusted: U ≤ N for exact counters"
+        ),
+        "most_residual": Threshold(
+            5,
+            "%",
+            "how far the depth while busy may be from one",
+            "captures of one thread measured 1.00 to 1.05",
+        ),
+        "least_samples": Threshold(8, "samples", "a steady window", "judgement: a rhythm, not a coincidence"),
+    },
+    confirm=("pidstat -d 1", "biosnoop", "blockdev --getra /dev/DEVICE"),
+    references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    pictures=("ladder",),
+    detect=detect,
+)

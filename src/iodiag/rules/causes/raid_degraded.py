@@ -1,0 +1,190 @@
+"""An array runs without one of its members.
+
+What it detects: an array of which /proc/mdstat, mdadm, or the status of a mapped device says that
+fewer members are active than it has slots. Where nothing says so, members of a RAID4 or 5 that read
+2 - 2/n times what the array is asked to read, with hardly a write: each page of the missing member is
+rebuilt from all the others.
+
+Why it matters: the next failure may lose the data, and every read of the missing member costs one
+from each other member.
+
+When it is wrong: the listing may be older than the capture; an array may have been created with a
+member missing, on purpose. Counters alone are ambiguous, so they never give more than a notice: a
+resync beside a steady read load can have the same ratio.
+
+References: Linux Documentation/admin-guide/md.rst (degraded); mdadm(8); lvmraid(7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.members import Account, Array, account, arrays, members_gone, quotient
+from iodiag.analysis.array.resync import spread
+from iodiag.analysis.measure import grading, weighted
+from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.topology import Device
+from iodiag.table.samples import Samples
+
+REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
+
+Values = dict[str, float | str]
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per array that is said, or seems, to lack a member."""
+    known = {array.name: array for array in arrays(view)}
+    redundant = [device for device in view.topology if device.level in REDUNDANT]
+    clear, unsaid = [], []
+    for device in redundant:
+        array = known.get(device.name)
+        if members_gone(device):
+            yield _stated(view, device, array, limits)
+        elif device.active_slots is not None:
+            clear.append(device.name)
+        elif array is not None and (rows := _seeming(array, limits)) is not None:
+            yield _seems(array, rows, limits)
+        else:
+            unsaid.append(device.name)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "all members are active")
+    if unsaid:
+        reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
+        yield Outcome(RULE.id, "undetermined", tuple(unsaid), reason)
+    if not redundant and view.topology:
+        yield Outcome(RULE.id, "clear", (), "no redundant array stands on these devices")
+    elif not redundant:
+        reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+
+
+def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> Finding:
+    values: Values = {
+        "device": device.name,
+        "layout": (device.level or "").replace("raid", "RAID"),
+        "slots": float(device.slots or 0),
+        "active": float(device.active_slots or 0),
+        "gone": float(members_gone(device)),
+        "activity": device.activity or "",
+        "origin": device.provenance.get("active_slots", "the topology"),
+    }
+    said = [
+        cite_fact(fact)
+        for fact in view.facts_of("mdstat", "mdadm", "dmsetup")
+        if view.topology.canonical(word(fact, "array") or word(fact, "device")) == device.name
+        and number(fact, "active_slots") == device.active_slots
+    ]
+    stated = "{origin} says that {device} has {active} of {slots} members active"
+    evidence = [*said] or [cite(None, stated, values)]
+    rows = _reading(array, limits) if array is not None and not array.missing else None
+    if array is not None and rows is not None:
+        evidence.append(_cost(array, rows))
+    if values["activity"]:
+        evidence.append(cite(None, "meanwhile: {activity}", values, weighs="context"))
+    return RULE.finding(
+        limits,
+        severity="warning",
+        confidence="high",
+        devices=(device.name,),
+        summary=say("{device} ({layout}) runs with {active} of {slots} members.", values),
+        evidence=tuple(evidence),
+        refutes=("a newer /proc/mdstat: the one given may be older than the capture",),
+    )
+
+
+def _cost(array: Array, rows: Samples) -> Evidence:
+    paid = account(rows)
+    values = _numbers(array, paid)
+    return cite(array.both_layers(rows), _COST, values, worst="read_kb_per_s")
+
+
+def _numbers(array: Array, paid: Account) -> Values:
+    members = max(array.slots, len(array.legs) + 1)
+    parity = array.device.parity_members
+    return {
+        "device": array.name,
+        "layout": array.layout,
+        "legs": float(len(array.legs)),
+        "members": float(members),
+        "read": paid.read_kb,
+        "legs_read": paid.legs_read_kb,
+        "ratio": quotient(paid.legs_read_kb, paid.read_kb),
+        "expected": 2 - (1 + parity) / members if parity else 1.0,
+    }
+
+
+def _reading(array: Array, limits: Limits) -> Samples | None:
+    """The longest window in which the array is read and hardly written."""
+    if not array.is_seen or not array.leg_rows:
+        return None
+    read = weighted.values(array.rows, "read_kb_per_s")
+    written = weighted.values(array.rows, "write_kb_per_s")
+    return longest(array.rows, (read >= limits.least_read_kb) & (written <= limits.most_written / 100 * read))
+
+
+def _seeming(array: Array, limits: Limits) -> Samples | None:
+    """A window whose reads have the ratio of one missing member, on members that read alike; or None."""
+    if array.missing or not array.device.parity_members or array.device.is_inferred:
+        return None
+    rows = _reading(array, limits)
+    if rows is None or not is_sustained(rows):
+        return None
+    values = _numbers(array, account(rows))
+    is_near = abs(float(values["ratio"]) / float(values["expected"]) - 1) <= limits.within / 100
+    apart = spread(array)[rows["place"]]
+    apart = apart[~np.isnan(apart)]
+    is_alike = len(apart) > 0 and float(np.median(apart)) <= limits.alike / 100
+    return rows if is_near and is_alike else None
+
+
+def _seems(array: Array, rows: Samples, limits: Limits) -> Finding:
+    values = _numbers(array, account(rows))
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence=grading.confidence(2),
+        devices=(array.name,),
+        **grading.when(rows),
+        summary=say("{device} ({layout}) reads on its members as if one of {members} were missing.", values),
+        evidence=(
+            _cost(array, rows),
+            cite(None, "nothing says how many members {device} has active", values, weighs="against"),
+        ),
+        refutes=("cat /proc/mdstat showing all members up", "a resync during these samples"),
+    )
+
+
+_COST = (
+    "the {legs} members read {legs_read} kB/s for {read} kB/s asked of {device}, {ratio} times as much; with "
+    "one of {members} missing, random reads cost {expected} times"
+)
+
+RULE = Rule(
+    id="raid-degraded",
+    title="An array runs without one of its members",
+    why="The next failure may lose the data, and reads of the missing member cost one from each other.",
+    remedy=(
+        "Replace the member and let the array rebuild; check the backups first.",
+        "Find out why it left: kernel log, smartctl -x of the disk, cables.",
+    ),
+    needs=Needs(),
+    thresholds={
+        "least_read_kb": Threshold(256, "kB/s", "read from the array, to see the cost", "less moves no disk"),
+        "most_written": Threshold(
+            5, "%", "written beside, of what is read", "writes cost extra reads as well"
+        ),
+        "within": Threshold(5, "%", "of the ratio that one missing member gives", "measured 1.498 for 1.5"),
+        "alike": Threshold(15, "%", "apart, the reads of the members", "random reads of a second scatter so"),
+    },
+    confirm=("cat /proc/mdstat", "mdadm --detail /dev/mdX", "lvs -a -o +health_status"),
+    references=("https://docs.kernel.org/admin-guide/md.html",),
+    pictures=("stack",),
+    detect=detect,
+)

@@ -1,0 +1,178 @@
+"""Parity RAID pays read-modify-write for small writes.
+
+What it detects: a RAID4, 5 or 6 whose members read and write more than the array's own traffic
+explains. A write smaller than a stripe reads old data and parity before it writes both anew: two
+reads and two writes on RAID5, three and three on RAID6. Bytes are compared, layer against layer,
+because requests are split and merged on the way; below 4 kB they are counted in pages. Members
+that nothing states may be inferred from their rates. Where the array itself was not captured, members
+that move nothing but pages are a sign, and so are the host's totals of sar -b beside those of sar -B.
+
+Why it matters: each kB costs three or four on the members, at random places, where RAID10 needs two.
+
+When it is wrong: a resync or reshape reads on the members too (its large requests tell it apart);
+caches and snapshots copy on write; reads of a degraded array cost more as well, without writes.
+btrfs and ZFS rewrite on their own. Hardware RAID shows no members, and is never judged.
+
+References: Linux Documentation/admin-guide/md.rst (stripe_cache_size), drivers/md/raid5.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.array.members import Array, arrays
+from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
+from iodiag.analysis.array.resync import resyncing
+from iodiag.analysis.measure import grading
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Confidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.raid_partial_stripe_write.evidence import evidence, is_paged, numbers
+from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, unseen
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per parity array that pays for small writes; the other arrays are named."""
+    clear: list[str] = []
+    hidden: list[str] = []
+    known = list(arrays(view))
+    for array in known:
+        if array.missing and geometries(array):
+            reason = "its members have no samples: capture the disks beside the array"
+            yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
+        elif not array.is_seen:
+            hidden.append(array.name)
+        elif array.leg_rows and (found := _best(array, limits)) is not None:
+            yield _finding(array, found, limits)
+        else:
+            clear.append(array.name)
+    bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
+    unseen_ones = [RULE.finding(limits, **fields) for fields in unseen(view, known, bounds)]
+    yield from unseen_ones
+    if clear:
+        reason = "no parity, nothing written, or writes that cost what full stripes cost"
+        yield Outcome(RULE.id, "clear", tuple(clear), reason)
+    if hidden and not unseen_ones:
+        reason = "the array itself was not captured: without its line nobody knows what was asked of it"
+        yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
+    if unseen_ones:
+        return
+    if not known and view.topology:
+        yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
+    elif not known:
+        reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+
+
+def _best(array: Array, limits: Limits) -> SmallWrites | None:
+    """The layout that explains most samples outside a resync; unless stated, both counts must agree on it."""
+    traffic = Traffic(
+        limits.least_write_kb, limits.least_writes, limits.least_share / 100, limits.least_excess / 100
+    )
+    quiet = array.rows[~resyncing(array)]
+    candidates = [small_writes(quiet, geometry, traffic) for geometry in geometries(array)]
+    found = [c for c in candidates if c and (array.level or _agrees(c, limits))]
+    return max(found, key=lambda c: (len(c.rows), -c.share.disagreement), default=None)
+
+
+def _agrees(found: SmallWrites, limits: Limits) -> bool:
+    return found.share.disagreement <= limits.most_disagreement / 100
+
+
+def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
+    is_known = array.is_level_stated
+    agrees, counted = _agrees(found, limits), numbers(array, found)
+    is_page_sized = counted["leg_size"] <= limits.most_leg_size
+    layout = array.layout if array.level else f"by its traffic RAID{4 + found.geometry.parity}"
+    unit = "kB of pages touched" if is_paged(found) else "kB written"
+    values: dict[str, float | str] = {**counted, "device": array.name, "layout": layout, "unit": unit}
+    sustained = is_sustained(found.rows)
+    points = 1 + 2 * agrees + 2 * is_known - (not array.is_stated)
+    points += is_page_sized + (sustained or found.is_repeated)
+    # a ratio of sums is no sample of anything: one sample that counts enough proves as much as many
+    is_enough = sustained or found.paid.requests >= limits.least_requests
+    most: Confidence = "high" if is_known else "medium"
+    sure = grading.confidence(points, at_most=most if is_enough and not array.shared else "low")
+    return RULE.finding(
+        limits,
+        severity="warning" if sure != "low" and counted["waiting"] >= limits.least_depth else "notice",
+        confidence=sure,
+        devices=(array.name,),
+        **grading.when(found.rows),
+        summary=say(
+            "{device} ({layout} on {legs} members) pays for small writes with reads and rewrites of parity: "
+            "each {unit} costs {cost:.1f} kB on the members, where RAID10 would need {mirror:.1f}.",
+            values,
+        ),
+        evidence=tuple(evidence(array, found, values, agrees=agrees, is_page_sized=is_page_sized)),
+        refutes=(
+            "mdadm --detail or lvs showing that the array has no parity",
+            "a resync, a reshape or a copy between volumes of the same disks during these samples",
+        ),
+        cannot_know=(
+            "which of the writes were small, and the chunk size: the members see pages whatever was asked",
+        ),
+    )
+
+
+RULE = Rule(
+    id="raid-partial-stripe-write",
+    title="Parity RAID pays read-modify-write for small writes",
+    why="Each small write becomes reads and rewrites at random places of several disks.",
+    remedy=(
+        "Put write-heavy volumes on RAID10: two writes and no reads for each.",
+        "Write larger and aligned: align the file system to the stripe (su/sw, stride), batch the writes.",
+        "Raise stripe_cache_size (default 256) so that neighbouring writes meet in one stripe.",
+        "A write-back journal or a battery-backed cache gathers full stripes.",
+    ),
+    needs=Needs(
+        one_of=(
+            {"disk": ("read_kb_per_s", "write_kb_per_s")},
+            {"io": ("read_kb_per_s", "write_kb_per_s"), "paging": ("pgpgin_kb_per_s", "pgpgout_kb_per_s")},
+        )
+    ),
+    thresholds={
+        "least_share": Threshold(
+            20,
+            "%",
+            "share of writes on the slow path, by both counts",
+            "judgement: a measured RAID5 showed 67 and 69 %, full stripes 0",
+        ),
+        "most_disagreement": Threshold(
+            20,
+            "% points",
+            "between the two counts when they agree",
+            "measured 2; the stripe cache spares reads",
+        ),
+        "least_write_kb": Threshold(256, "kB/s", "enough is written", "judgement: less moves no disk"),
+        "least_writes": Threshold(
+            20, "writes/s", "enough is written, in small writes", "judgement: a quarter of a spinning disk"
+        ),
+        "least_excess": Threshold(
+            5,
+            "%",
+            "of the reads asked for, that the members read more",
+            "judgement: edges of samples, twofold",
+        ),
+        "most_leg_size": Threshold(
+            16, "kB", "mean member request that excludes a resync", "md resyncs in 64 kB, merged to more"
+        ),
+        "least_depth": Threshold(
+            1, "requests", "in flight, for a warning: someone always waits", "below one nothing queues"
+        ),
+        "least_requests": Threshold(
+            500, "requests", "in a single sample that stands alone", "judgement: 4 % of random error"
+        ),
+    },
+    confirm=(
+        "cat /proc/mdstat",
+        "lvs -a -o +segtype,stripes,stripesize,devices",
+        "mdadm --detail /dev/mdX",
+        "cat /sys/block/mdX/md/stripe_cache_size /sys/block/mdX/md/stripe_cache_active",
+    ),
+    references=("https://docs.kernel.org/admin-guide/md.html",),
+    pictures=("stack",),
+    detect=detect,
+)

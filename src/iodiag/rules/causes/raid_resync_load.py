@@ -1,0 +1,190 @@
+"""A resync, check, rebuild or reshape loads the members of an array.
+
+What it detects: members of an array that read alike, or all but one that is written as much, far
+beyond what the array was asked for and what its small writes and missing members may cost. A line
+of /proc/mdstat or lvs that names the activity makes it certain.
+
+Why it matters: it competes with the real work, lasts for hours, and looks like a load that no
+process makes; conclusions about small writes or slow members drawn meanwhile are void.
+
+When it is wrong: a backup that reads all members directly at the same pace looks the same, as does
+a copy between two volumes that lie on the same disks in the same way. Reads through one member
+after another (a dd of each disk) do not, since they are not alike.
+
+References: Linux Documentation/admin-guide/md.rst (sync_action, sync_speed_max); lvmraid(7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.members import Account, Array, account, arrays, quotient
+from iodiag.analysis.array.resync import is_rebuild, spread, suspected, window
+from iodiag.analysis.measure import grading, weighted
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples, stacked
+
+Values = dict[str, float | str]
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per array whose members read what nobody asked for."""
+    clear: list[str] = []
+    known = [array for array in arrays(view) if array.has_peers]
+    guess = suspected(view)
+    for array in (*known, *([guess] if guess is not None else [])):
+        if array.missing:
+            reason = "its members have no samples: capture the disks beside the array"
+            yield Outcome(RULE.id, "not_applicable", (array.name,), reason, array.missing)
+            continue
+        rows = window(array)
+        if rows is not None:
+            yield _finding(array, rows, limits)
+        elif array.is_seen:
+            clear.append(array.name)
+        else:
+            reason = "the array itself has no samples, so nobody knows what its members were asked for"
+            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
+    if clear:
+        reason = "the members move what the array was asked for, or do not read alike"
+        yield Outcome(RULE.id, "clear", tuple(clear), reason)
+    if guess is not None:
+        return
+    if not known and view.topology:
+        yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
+    elif not known:
+        reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+
+
+def _finding(array: Array, rows: Samples, limits: Limits) -> Finding:
+    paid, activity = account(rows), array.device.activity
+    values = _values(array, rows, paid, limits)
+    size = float(values["size"])
+    is_idle = float(values["asked_share"]) <= limits.most_asked
+    is_long_read = abs(size / limits.resync_size - 1) <= 0.05 or size >= 2 * limits.resync_size
+    points = 1 + is_idle + is_long_read + 3 * bool(activity) + is_sustained(rows)
+    points += float(values["apart"]) <= limits.alike
+    points -= not array.is_stated
+    is_enough = is_sustained(rows) or float(values["requests"]) >= limits.least_requests
+    is_own = bool(activity) or not array.shared
+    sure = grading.confidence(points, at_most="high" if is_enough and is_own else "low")
+    competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
+    legs = tuple(leg.name for leg in array.legs)
+    return RULE.finding(
+        limits,
+        severity="warning" if competes else "notice",
+        confidence=sure,
+        devices=(array.name, *legs) if array.is_seen else legs,
+        **grading.when(rows),
+        summary=say(_COMPETES if competes else _ALONE, values),
+        evidence=tuple(_evidence(array, rows, values, is_long_read)),
+        refutes=(
+            "cat /sys/block/mdX/md/sync_action saying idle at that time",
+            "a process that reads the disks",
+        ),
+        cannot_know=("which activity it is, and how far it got, unless mdstat or lvs says so",),
+    )
+
+
+def _values(array: Array, rows: Samples, paid: Account, limits: Limits) -> Values:
+    reads = array.leg_mean(rows, "read_kb_per_s")
+    rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
+    ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
+    moved = paid.legs_read_kb if len(rates) == len(reads) else paid.legs_read_kb + paid.legs_write_kb
+    lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
+    return {
+        "device": array.name,
+        "layout": array.layout,
+        "legs": float(len(reads)),
+        "legs_read": paid.legs_read_kb,
+        "least": min(reads),
+        "most": max(reads),
+        "apart": 100 * float(np.median(spread(array)[rows["place"]])),
+        "asked": weighted.or_zero(paid.read_kb),
+        "asked_share": 100 * weighted.or_zero(paid.read_kb) / paid.legs_read_kb,
+        "written": weighted.or_zero(paid.write_kb),
+        "size": quotient(moved, ios),
+        "unit": limits.resync_size,
+        "requests": ios * float(lengths.sum()),
+        "depth": float(np.mean(array.leg_mean(rows, "depth"))),
+        "activity": array.device.activity or "",
+        "origin": array.device.provenance.get("activity", ""),
+    }
+
+
+def _evidence(array: Array, rows: Samples, values: Values, is_long_read: bool) -> Iterator[Evidence]:
+    legs = stacked(array.legs_at(rows))
+    yield cite(array.both_layers(rows), _READS if array.is_seen else _UNSEEN, values, worst="read_kb_per_s")
+    if is_rebuild(array)[rows["place"]].mean() > 0.5:
+        reads = array.leg_mean(rows, "read_kb_per_s")
+        target = array.legs[reads.index(min(reads))]
+        written = max(array.leg_mean(rows, "write_kb_per_s"))
+        rebuilt: Values = {"target": target.name, "written": written, "most": values["most"]}
+        yield cite(legs, _REBUILD, rebuilt, worst="write_kb_per_s")
+    else:
+        yield cite(legs, _ALIKE, values, worst="read_kb_per_s")
+    yield cite(legs, _LONG if is_long_read else _SHORT, values, weighs="for" if is_long_read else "against")
+    if values["activity"]:
+        yield cite(None, "{origin} says of {device}: {activity}", values)
+    if not array.is_stated:
+        inferred = {**values, "members": array.device.provenance.get("members", "")}
+        yield cite(None, "nothing states the members of {device}; {members}", inferred, weighs="against")
+
+
+_COMPETES = (
+    "A resync, check or rebuild of {device} ({layout}) reads {legs_read} kB/s on its {legs} members, "
+    "beside the {asked} kB/s that are asked of it, and they queue."
+)
+_ALONE = (
+    "A resync, check or rebuild of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
+    "{asked} kB/s are asked of it."
+)
+_READS = (
+    "the {legs} members read {legs_read} kB/s together while {device} was asked to read {asked} kB/s and to "
+    "write {written} kB/s"
+)
+_UNSEEN = "the {legs} members read {legs_read} kB/s together; {device} itself is not in the capture"
+_ALIKE = "they read alike, {least} to {most} kB/s each, {apart:.1f} % apart in the median sample"
+_REBUILD = "all members but {target} read up to {most} kB/s each while {target} was written {written} kB/s"
+_LONG = "their requests average {size} kB: md works in units of {unit} kB, which merge to more"
+_SHORT = "their requests average {size} kB, where md works in units of {unit} kB or more"
+
+RULE = Rule(
+    id="raid-resync-load",
+    title="A resync, check or rebuild loads the members",
+    why="It competes with the real work for hours, and no process shows it.",
+    remedy=(
+        "Let it finish before judging anything else on these disks.",
+        "Schedule checks for quiet hours (mdcheck, raid-check, checkarray).",
+        "Bound it: sync_speed_max for md, --maxrecoveryrate for LVM.",
+    ),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    thresholds={
+        "most_asked": Threshold(
+            1, "%", "of the members' reads asked for: the array idles", "judgement: a few superblocks"
+        ),
+        "alike": Threshold(
+            2, "%", "apart at most, for a witness of its own", "measured 0 to 2.7 per second of a check"
+        ),
+        "resync_size": Threshold(64, "kB", "unit of a resync", "RESYNC_BLOCK_SIZE in drivers/md/md.h"),
+        "least_asked": Threshold(5, "requests/s", "asked of the array, for a warning", "less is idle"),
+        "least_requests": Threshold(
+            500, "requests", "in a sample that stands alone", "judgement: 4 % of random error"
+        ),
+    },
+    confirm=(
+        "cat /proc/mdstat",
+        "cat /sys/block/mdX/md/sync_action /sys/block/mdX/md/sync_speed_max",
+        "lvs -a -o name,sync_percent,raid_sync_action,raid_mismatch_count",
+    ),
+    references=("https://docs.kernel.org/admin-guide/md.html",),
+    pictures=("stack",),
+    detect=detect,
+)

@@ -1,0 +1,185 @@
+"""Commits wait in line for the log's flush.
+
+What it detects: a device whose cache flushes follow one another without a gap (flushes per second
+times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
+flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on. A
+process list full of COMMIT, settings that make each commit durable, and runnable tasks that come
+in crowds are further witnesses; without any device they carry the finding alone.
+
+Why it matters: every commit waits for the one before, so throughput is bound by the latency of
+one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
+
+When it is wrong: a background log writer flushes just the same while nobody waits for it (then the
+CPU is busy). Lock contention, think time and replication acknowledgements also leave the CPU idle.
+A single client that syncs each write fills the chain by itself; group commit does not help it.
+
+References: MySQL manual, innodb_flush_log_at_trx_commit and binlog_group_commit_sync_delay;
+PostgreSQL manual, synchronous_commit and pg_test_fsync(1); block/blk-flush.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.facts import number
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import View
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule
+from iodiag.rules.causes.serialized_commit.commits import THRESHOLDS, Chain, Judgement, is_durable, judge
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding per host: the chain is one, however many disks mirror it."""
+    judgement = judge(view, limits)
+    names = {chain.series.name for chain in judgement.chains}
+    others = tuple(series.name for series in view.devices if series.name not in names)
+    if judgement.confidence is None:
+        yield Outcome(RULE.id, judgement.status, others, judgement.reason)
+        return
+    yield _finding(view, judgement, limits)
+    if others:
+        yield Outcome(RULE.id, "clear", others, "its flush chain is not busy, or not told")
+
+
+def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
+    cpu = judgement.witnesses.cpu
+    values: dict[str, float | str] = cpu.numbers() if cpu else {}
+    rows = cpu.rows if cpu else None
+    if judgement.chains:
+        values |= judgement.chains[0].numbers()
+        rows = judgement.chains[0].rows
+    room = " while {available:.1f} % of the CPU is free." if cpu else "."
+    return RULE.finding(
+        limits,
+        severity="notice" if judgement.confidence == "low" else "warning",
+        confidence=judgement.confidence,
+        devices=tuple(chain.series.name for chain in judgement.chains),
+        **(when(rows) if rows is not None else {}),
+        summary=say(_said(judgement) + room, values),
+        evidence=(
+            *(item for chain in judgement.chains[:4] for item in _of_chain(chain)),
+            *_of_host(judgement, values),
+            *_outside(judgement, limits),
+        ),
+        refutes=(
+            "sessions that wait for locks, the network or a replica instead of the log",
+            "a device whose flushes the application does not wait for",
+        ),
+        cannot_know=("who waits for the flushes, and for how long: only the application's side shows that",),
+    )
+
+
+def _said(judgement: Judgement) -> str:
+    sure = "wait" if judgement.confidence != "low" else "seem to wait"
+    if not judgement.chains:
+        return f"Commits {sure} in line for the log"
+    first = judgement.chains[0]
+    if first.is_signature:
+        return f"Commits {sure} in line: {{device}} takes small writes one at a time, {{write_await}} ms each"
+    if first.is_inferred:
+        return f"Commits {sure} in line: {{device}} always has a flush in flight ({{occupancy}} on average)"
+    return f"Commits {sure} in line: {{device}} flushes without a pause, {{flushes}}/s at {{flush_await}} ms"
+
+
+def _of_chain(chain: Chain) -> Iterator[Evidence]:
+    values = chain.numbers()
+    if chain.is_signature:
+        text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: {occupancy} in flight"
+        yield cite(chain.rows, text, values, worst="write_await_ms")
+        return
+    if chain.is_inferred:
+        text = "{device}: {occupancy} more in flight than its reads and writes make by Little's law: flushes"
+        yield cite(chain.rows, text, values, worst="queue_depth")
+    else:
+        text = "{device}: {flushes} flushes/s at {flush_await} ms each keep {occupancy} flushes in flight"
+        yield cite(chain.rows, text, values, worst="flush_await_ms")
+    text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: small log writes"
+    yield cite(chain.rows, text, values, worst="write_await_ms")
+    if chain.flush_await_ms > 0:
+        text = "{device}: a commit that needs a flush of its own takes {flush_await} ms at the least"
+        yield cite(chain.rows, text, values, weighs="context")
+
+
+def _of_host(judgement: Judgement, values: dict[str, float | str]) -> Iterator[Evidence]:
+    cpu, convoy = judgement.witnesses.cpu, judgement.witnesses.convoy
+    if cpu:
+        text = (
+            "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available: up to "
+            "{ceiling:.2f} times the work, where iowait taken at its word promises {without_iowait:.2f} times"
+        )
+        yield cite(cpu.rows, text, cpu.numbers(), worst="idle_pct")
+    if convoy:
+        text = (
+            "runnable tasks come in crowds (r = {runs} …): {empty:.0f} % of samples have one or none, "
+            "{crowded:.0f} % have {crowd:.0f} or more; variance over mean is {dispersion:.1f}"
+        )
+        yield cite(convoy.rows, text, convoy.numbers(), worst="run_queue")
+
+
+def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
+    witnesses = judgement.witnesses
+    if witnesses.sessions:
+        values: dict[str, float | str] = {
+            "waiting": sum(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
+            "active": sum(number(fact, "active_sessions") for fact in witnesses.sessions),
+            "listings": len(witnesses.sessions),
+        }
+        text = "{waiting:.0f} of {active:.0f} active sessions were in COMMIT (listings: {listings})"
+        weighs: Weighs = "for" if witnesses.in_commit >= limits.commit_share else "against"
+        yield _cited(witnesses.sessions[0], text, values, weighs)
+    for fact in witnesses.settings[:2]:
+        known = [name for name in _SETTINGS if name in fact.values]
+        yield cite_fact(
+            fact,
+            ", ".join(f"{name} = {{{name}}}" for name in known),
+            weighs="for" if is_durable(fact) else "against",
+        )
+    flushes = judgement.chains[0].flushes_per_s if judgement.chains else float("nan")
+    for fact in witnesses.rates[-1:]:
+        rate = number(fact, "transactions_per_s")
+        if flushes > 0:
+            text = "{rate} transactions/s: {group} of them share each flush"
+            yield _cited(fact, text, {"rate": rate, "group": rate / flushes}, "context")
+        else:
+            yield cite_fact(fact, weighs="context")
+
+
+def _cited(fact: Fact, text: str, values: dict[str, float | str], weighs: Weighs) -> Evidence:
+    """A sentence of several facts' numbers, at the address of one."""
+    return replace(cite_fact(fact, weighs=weighs), text=say(text, values), values=values)
+
+
+_SETTINGS = ("innodb_flush_log_at_trx_commit", "sync_binlog", "synchronous_commit", "fsync")
+
+RULE = Rule(
+    id="serialized-commit",
+    title="Commits wait in line for the log's flush",
+    why="Each commit waits for the flush before it, so one flush's latency bounds the whole application.",
+    remedy=(
+        "Put the log on a device whose flush is quick: a power-protected SSD, or a battery-backed cache.",
+        "Let commits share flushes: binlog_group_commit_sync_delay, commit_delay; batch small transactions.",
+        "Only if losing about a second of commits at a crash is acceptable: innodb_flush_log_at_trx_commit=2 "
+        "or synchronous_commit=off.",
+    ),
+    needs=Needs(
+        one_of=(
+            {"disk": ("ios_per_s", "queue_depth|flushes_per_s")},
+            {"cpu": ("idle_pct", "iowait_pct"), "queue": ("run_queue",)},
+            {"cpu": ("idle_pct", "iowait_pct")},
+        )
+    ),
+    thresholds=THRESHOLDS,
+    confirm=(
+        "pg_test_fsync",
+        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=DIRECTORY",
+        "SHOW PROCESSLIST",
+        "SELECT wait_event, count(*) FROM pg_stat_activity GROUP BY 1",
+    ),
+    references=("https://docs.kernel.org/block/writeback_cache_control.html",),
+    pictures=("cpu",),
+    detect=detect,
+)

@@ -1,0 +1,396 @@
+"""Commits that wait in line: log writes and cache flushes that run one after the other.
+
+Whether the line is busy shows in the occupancy of the flush chain: flushes per second times their
+latency, which is the mean number of flushes in flight. The block layer runs one flush of a device
+at a time and lets one more wait (block/blk-flush.c), so it lies between 0 and 2. Layouts without
+flush columns still tell it: from Linux 5.5 on requests in flight include flushes, the latencies
+of reads and writes do not, so by Little's law what N exceeds X·R by is the flushes in flight.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.host.cpu import Convoy, CpuShares, convoy, cpu_shares
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import MOST_WINDOWS, episodes, is_sustained, longest
+from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Confidence, Status
+from iodiag.model.rule import Limits, Threshold
+from iodiag.model.units import KB_PER_PAGE
+from iodiag.table.samples import Samples
+
+LEAVE = 0.8
+"""A window is entered at a threshold and left at this share of it."""
+
+MOST_OCCUPANCY = 2.0
+"""One flush runs and one waits; more is a device that stands still, not a line of commits."""
+
+MOST_SERIAL = 1.5
+"""Writes in flight up to which they run one at a time."""
+
+LEAST_SHARE_OF_DEPTH = 0.25
+"""An inferred occupancy below a quarter of the depth drowns in the rounding and drift of a queue."""
+
+THRESHOLDS = {
+    "occupancy": Threshold(
+        0.6, "flushes", "mean number of flushes in flight that fills the chain", "measured stalls: 0.7 to 1.1"
+    ),
+    "idle_occupancy": Threshold(
+        0.4,
+        "flushes",
+        "occupancy below which commits wait for something else",
+        "a measured healthy server: 0.03",
+    ),
+    "full_occupancy": Threshold(
+        0.8, "flushes", "occupancy of a chain without gaps", "judgement: one after another"
+    ),
+    "group_kb": Threshold(
+        256,
+        "kB",
+        "most that goes with one flush",
+        "judgement: log writes of a group of commits, no bulk writing",
+    ),
+    "read_bytes": Threshold(
+        30, "%", "most of the bytes that are reads", "judgement: then reads are the load"
+    ),
+    "available": Threshold(30, "%", "idle and iowait together", "a measured commit stall: 51 %"),
+    "iowait": Threshold(
+        15, "%", "most iowait where no device tells of flushes", "a measured commit stall: 5 %"
+    ),
+    "write_share": Threshold(
+        90, "%", "least share of writes without flush columns", "judgement: the log alone"
+    ),
+    "write_kb": Threshold(
+        32, "kB", "largest log write without flush columns", "judgement: a group of commits"
+    ),
+    "commit_share": Threshold(
+        50, "%", "active sessions in COMMIT", "judgement: most of those who could work"
+    ),
+    "empty": Threshold(30, "%", "samples without a runnable task", "measured convoys: 50 %"),
+    "crowded": Threshold(30, "%", "samples with a crowd of runnable tasks", "measured convoys: 50 %"),
+    "dispersion": Threshold(
+        5, "", "variance over mean of runnable tasks", "1 is chance; a measured convoy: 20"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The longest window in which a device's flush chain was busy.
+
+    `is_inferred` says that the occupancy follows from Little's law; then `flushes_per_s` and
+    `flush_await_ms` are NaN. `is_signature` marks a window of serial small writes, N = X·R about 1, on a
+    source that cannot tell flushes.
+    """
+
+    series: DeviceSeries = field(repr=False)
+    rows: Samples = field(repr=False)
+    occupancy: float
+    is_inferred: bool
+    flushes_per_s: float
+    flush_await_ms: float
+    writes_per_s: float
+    write_kb: float
+    write_await_ms: float
+    is_signature: bool = False
+
+    def numbers(self) -> dict[str, float | str]:
+        """What sentences about it name; those of flushes only where they are counted."""
+        numbers: dict[str, float | str] = {
+            "device": self.series.name,
+            "occupancy": self.occupancy,
+            "writes": self.writes_per_s,
+            "write_kb": self.write_kb,
+            "write_await": self.write_await_ms,
+        }
+        if self.flush_await_ms > 0:
+            numbers |= {"flushes": self.flushes_per_s, "flush_await": self.flush_await_ms}
+        return numbers
+
+
+class Witnesses(NamedTuple):
+    """What speaks beside the devices: CPU, runnable tasks, sessions, settings, the application's rate.
+
+    `convoy` is there only where it is one; `in_commit` is the share (in per cent) of all active sessions
+    of all listings. `is_durable` is None where no setting tells whether a commit waits for the disk.
+    """
+
+    cpu: CpuShares | None = None
+    convoy: Convoy | None = None
+    sessions: tuple[Fact, ...] = ()
+    in_commit: float = float("nan")
+    settings: tuple[Fact, ...] = ()
+    is_durable: bool | None = None
+    rates: tuple[Fact, ...] = ()
+
+
+class Judgement(NamedTuple):
+    """Whether commits are serialized: with a confidence, or why not.
+
+    `chains` are the devices whose chain is busy, busiest first; empty where the host alone speaks.
+    """
+
+    chains: tuple[Chain, ...] = ()
+    witnesses: Witnesses = Witnesses()
+    confidence: Confidence | None = None
+    status: Status = "clear"
+    reason: str = ""
+
+
+def judge(view: View, limits: Limits) -> Judgement:
+    """The host's verdict; `confidence` is None where nothing was found."""
+    disks = [series for series in view.devices if not series.is_stacked]
+    chains = [chain for series in disks if (chain := _chain(series, limits))]
+    if not any(_tells_flushes(view, series) for series in disks):
+        chains += [chain for series in view.devices if (chain := _signature(series, limits))]
+    chains.sort(key=lambda chain: (chain.is_signature, -chain.occupancy))
+    witnesses = _witnesses(view, chains, limits)
+    if chains:
+        return _of_devices(chains, witnesses, limits)
+    return _of_host(view, witnesses, limits)
+
+
+def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Judgement:
+    cpu, first = witnesses.cpu, chains[0]
+    if cpu and cpu.available < limits.available:
+        reason = "the flush chain is busy, but so is the CPU: commits are not what it waits for"
+        return Judgement(witnesses=witnesses, reason=reason)
+    is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.convoy)
+    if first.is_signature and not is_waiting and first.write_kb >= KB_PER_PAGE:
+        reason = "serial small writes, but no sign of flushes or commits; a process list would settle it"
+        return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+    points = 1 + (2 if not first.is_signature else 0)
+    # a mean below a page betrays the empty write that each fsync adds
+    is_full = first.write_kb < KB_PER_PAGE if first.is_signature else first.occupancy >= limits.full_occupancy
+    points += is_full
+    points += _outside_points(witnesses, limits)
+    if points < 1:
+        reason = "the flush chain is busy, but sessions and settings say that no commit waits for it"
+        return Judgement(witnesses=witnesses, reason=reason)
+    at_most: Confidence = "high" if is_sustained(first.rows) else "low"
+    sure = confidence(points, at_most="low" if cpu is None and points < 6 else at_most)
+    kept = tuple(chain for chain in chains if chain.is_signature == first.is_signature)
+    return Judgement(kept, witnesses, sure)
+
+
+def _outside_points(witnesses: Witnesses, limits: Limits) -> int:
+    points = int(bool(witnesses.convoy))
+    points += 3 if witnesses.in_commit >= limits.commit_share else 0
+    points -= 2 if witnesses.in_commit < 20 else 0
+    return points + {True: 2, False: -2, None: 0}[witnesses.is_durable]
+
+
+def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
+    """Without a device to show: from CPU, runnable tasks and sessions alone."""
+    cpu, is_waiting = witnesses.cpu, witnesses.in_commit >= limits.commit_share
+    seen = [
+        _occupancy(series)
+        for series in view.devices
+        if not series.is_stacked and _tells_flushes(view, series)
+    ]
+    if seen and max(seen) < limits.idle_occupancy:
+        if is_waiting and witnesses.is_durable is not False:
+            reason = (
+                "sessions wait in COMMIT while no device's flush chain is busy: look at replication "
+                "acknowledgements and the network, or capture the log's device"
+            )
+            return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+        return Judgement(witnesses=witnesses, reason="no device's flush chain is busy")
+    if seen and max(seen) >= limits.occupancy:
+        return Judgement(witnesses=witnesses, reason="its flushes are slow, but what they carry is no log")
+    if seen and not is_waiting:
+        reason = "a flush chain is half busy; a process list or a longer capture under load would settle it"
+        return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
+    if cpu is None:
+        return Judgement(witnesses=witnesses, reason="no device's writes look like commits that wait in line")
+    # sessions say what they wait for; a crowd of tasks may be any that come and go together
+    if cpu.available < limits.available or (cpu.iowait > limits.iowait and not is_waiting):
+        reason = "the CPU is busy, or waits for reads and writes of its own"
+        return Judgement(witnesses=witnesses, reason=reason)
+    has_convoy = bool(witnesses.convoy and not view.devices and _writes_only(view))
+    if not is_waiting and not has_convoy:
+        return Judgement(witnesses=witnesses, reason="no crowd of tasks that come and go with writes alone")
+    sure = confidence(1 + _outside_points(witnesses, limits))
+    return Judgement((), witnesses, sure)
+
+
+def _convoy(view: View, limits: Limits) -> Convoy | None:
+    found = convoy(view)
+    if found is None or found.empty < limits.empty or found.crowded < limits.crowded:
+        return None
+    return found if found.dispersion >= limits.dispersion else None
+
+
+def _writes_only(view: View) -> bool:
+    """Whether the host writes and hardly reads; true where it is not known."""
+    paging = view.samples("paging")
+    if paging is None or "pgpgout_kb_per_s" not in paging:
+        return True
+    read, written = weighted.mean(paging, "pgpgin_kb_per_s"), weighted.mean(paging, "pgpgout_kb_per_s")
+    return bool(written > 0 and not read > 0.05 * written)
+
+
+def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
+    """The longest window in which a disk's flush chain was busy."""
+    key = ("chain", limits.occupancy, limits.group_kb, limits.read_bytes)
+    if key not in series.memo:
+        series.memo[key] = _busy_chain(series, limits)
+    found: Chain | None = series.memo[key]
+    return found
+
+
+def _busy_chain(series: DeviceSeries, limits: Limits) -> Chain | None:
+    samples = _with_occupancy(series)
+    is_busy = weighted.values(samples, "occupancy") >= LEAVE * limits.occupancy
+    is_inferred = _is_inferred(samples)
+    if is_inferred and is_busy.any():
+        depth = np.nan_to_num(weighted.values(samples, "depth"))
+        is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
+    for rows in islice(episodes(samples, is_busy), MOST_WINDOWS):
+        if not limits.occupancy <= weighted.mean(rows, "occupancy") <= MOST_OCCUPANCY:
+            continue
+        chain = _measured(series, rows, is_inferred)
+        if _is_log(chain, limits) and _lasts(rows, samples):
+            return chain
+    return None
+
+
+def _lasts(rows: Samples, samples: Samples) -> bool:
+    """Whether a window is long, or most of what a short capture shows of the device's writing."""
+    writing = int(np.count_nonzero(weighted.values(samples, "write_kb_per_s") > 0))
+    return is_sustained(rows) or 2 * len(rows) > writing
+
+
+def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
+    """Small unmerged writes one at a time: what a log looks like where flushes cannot be told."""
+    samples = series.samples
+    writes, merges = weighted.values(samples, "writes_per_s"), weighted.values(samples, "write_merges_per_s")
+    in_flight = writes * weighted.values(samples, "write_await_ms") / 1000
+    mask = (
+        (writes >= limits.write_share / 100 * weighted.values(samples, "ios_per_s"))
+        & (weighted.values(samples, "write_size_kb") <= limits.write_kb)
+        & (np.nan_to_num(merges) <= 0.5 * writes)
+        & (in_flight >= limits.occupancy)
+        & (in_flight <= MOST_SERIAL)
+        & ~samples["is_idle"]
+    )
+    rows = longest(samples.with_columns(occupancy=in_flight), mask)
+    if rows is None or not _lasts(rows, samples):
+        return None
+    return replace(_measured(series, rows, True), is_signature=True)
+
+
+def _measured(series: DeviceSeries, rows: Samples, is_inferred: bool) -> Chain:
+    unknown = float("nan")
+    return Chain(
+        series=series,
+        rows=rows,
+        occupancy=weighted.mean(rows, "occupancy"),
+        is_inferred=is_inferred,
+        flushes_per_s=unknown if is_inferred else weighted.mean(rows, "flushes_per_s"),
+        flush_await_ms=unknown if is_inferred else weighted.mean(rows, "flush_await_ms"),
+        writes_per_s=weighted.mean(rows, "writes_per_s"),
+        write_kb=weighted.ratio(rows, "write_kb_per_s", "writes_per_s"),
+        write_await_ms=weighted.mean(rows, "write_await_ms"),
+    )
+
+
+def _is_log(chain: Chain, limits: Limits) -> bool:
+    """Whether what is flushed looks like a log: mostly writes, not much of them per flush."""
+    written, read = weighted.mean(chain.rows, "write_kb_per_s"), weighted.mean(chain.rows, "read_kb_per_s")
+    # without a count of flushes: two writes (the log's and the commit record's) go with each
+    flushes = chain.writes_per_s / 2 if chain.is_inferred else chain.flushes_per_s
+    return bool(
+        written <= limits.group_kb * flushes and not read > limits.read_bytes / 100 * (read + written)
+    )
+
+
+def _is_inferred(samples: Samples) -> bool:
+    return bool(np.isnan(weighted.values(samples, "flushes_per_s")).all())
+
+
+def _with_occupancy(series: DeviceSeries) -> Samples:
+    """A device's samples with the flushes in flight as `occupancy`."""
+    if "occupancy" not in series.memo:
+        series.memo["occupancy"] = series.samples.with_columns(occupancy=_occupancies(series.samples))
+    samples: Samples = series.memo["occupancy"]
+    return samples
+
+
+def _occupancies(samples: Samples) -> npt.NDArray[np.float64]:
+    """Flushes in flight per sample: counted, or what Little's law leaves over."""
+    if not _is_inferred(samples):
+        rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
+        return _in_flight(rate, wait)
+    ios, wait = weighted.values(samples, "ios_per_s"), weighted.values(samples, "await_ms")
+    return np.asarray(weighted.values(samples, "depth") - 0.005 - _in_flight(ios, wait + 0.005))
+
+
+def _in_flight(rate: npt.NDArray[np.float64], wait_ms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Requests in flight by Little's law: none where there are none, however long they would take."""
+    found = rate * wait_ms / 1000
+    np.putmask(found, rate <= 0, 0.0)
+    return found
+
+
+def _occupancy(series: DeviceSeries) -> float:
+    """The mean occupancy of a device while it writes; 0 when it never does."""
+    if "mean occupancy" not in series.memo:
+        samples = _with_occupancy(series)
+        rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
+        series.memo["mean occupancy"] = weighted.or_zero(weighted.mean(rows, "occupancy"))
+    mean: float = series.memo["mean occupancy"]
+    return mean
+
+
+def _tells_flushes(view: View, series: DeviceSeries) -> bool:
+    """Whether an absent flush of a disk would mean that there was none: not so on old kernels."""
+    if not _is_inferred(series.samples):
+        return True
+    version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
+    has_depth = not np.isnan(weighted.values(series.samples, "depth")).all()
+    return bool(version and (int(version[1]), int(version[2])) >= (5, 5) and has_depth)
+
+
+def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
+    sessions = tuple(
+        f for f in view.facts_of("processlist", "pg-activity") if number(f, "active_sessions") > 0
+    )
+    active = sum(number(fact, "active_sessions") for fact in sessions)
+    waiting = sum(number(fact, "sessions_in_commit") for fact in sessions)
+    told = [f for f in view.facts_of("mysql-variables", "pg-settings") if is_durable(f) is not None]
+    # prose tells of settings that were tried as well as of those in force
+    settings = tuple([f for f in told if not number(f, "is_prose") > 0] or told)
+    durable = [is_durable(fact) for fact in settings]
+    return Witnesses(
+        cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else view.cpu_all),
+        convoy=_convoy(view, limits),
+        sessions=sessions,
+        in_commit=100 * waiting / active if active >= 4 else float("nan"),
+        settings=settings,
+        is_durable=any(durable) if durable else None,
+        rates=tuple(f for f in view.facts_of("sysbench", "pgbench") if number(f, "transactions_per_s") > 0),
+    )
+
+
+def is_durable(settings: Fact) -> bool | None:
+    """Whether a commit waits until its log is on the disk; None where these settings do not say."""
+    log, binlog = number(settings, "innodb_flush_log_at_trx_commit"), number(settings, "sync_binlog")
+    if log == 1 or binlog == 1:
+        return True
+    if log in (0, 2):
+        return False
+    commit, fsync = word(settings, "synchronous_commit").lower(), word(settings, "fsync").lower()
+    if commit == "off" or fsync == "off":
+        return False
+    return True if commit in ("on", "local", "remote_write", "remote_apply") else None

@@ -1,0 +1,180 @@
+"""One member of a stripe or mirror is slower than its peers at the same load, and gates the set.
+
+What it detects: among the legs of an array, the disks below them, or disks that run at equal rates,
+one whose latency is at least 1.75 times the median of the others in the median sample and that is
+the slowest in four samples of five, while all carry the same load. Where the array's own latency is
+that of its slowest leg, the array waits for it; with a leg as fast as the next one it would not.
+
+Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
+
+When it is wrong: a leg that carries other work besides (a boot disk, another array's leg) is slow
+for that reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads
+one leg. Peers that only their rates suggest may be of different kinds. Unequal loads are not judged.
+
+References: Perseus (FAST '23), which compares disks with their peers at equal load; smartctl(8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
+from iodiag.analysis.array.members import arrays
+from iodiag.analysis.array.resync import resyncing
+from iodiag.analysis.array.side_by_side import Keys, report_keys
+from iodiag.analysis.measure import grading, weighted
+from iodiag.analysis.measure.changepoints import onset
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Confidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.slow_member.evidence import Case, evidence, gate, is_busier, numbers, shown
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per slow disk, however many layers show it; the other groups of peers are named."""
+    cases: dict[str, list[Case]] = {}
+    busy_reports = _resync_reports(view)
+    groups = list(peer_groups(view))
+    for peers in groups:
+        verdict = _judge(peers, limits, busy_reports)
+        if isinstance(verdict, Case):
+            disk = _disk(view, verdict.slow)
+            cases.setdefault(disk, []).append(verdict)
+        else:
+            yield verdict
+    for disk, found in cases.items():
+        yield _finding(disk, found, limits)
+    if not groups and view.topology:
+        yield Outcome(RULE.id, "clear", (), "no array, and no disks of equal rates: there are no peers")
+    elif not groups:
+        reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+
+
+def _disk(view: View, name: str) -> str:
+    leaves = view.topology.leaves(name)
+    return leaves[0].name if len(leaves) == 1 else name
+
+
+def _resync_reports(view: View) -> Keys:
+    """Reports in which some array of the host is resyncing: its disks may carry legs of others."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for array in arrays(view):
+        rows = array.rows[resyncing(array)]
+        if len(rows):
+            found.append(report_keys(rows))
+    return np.unique(np.concatenate(found))
+
+
+def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
+    names = tuple(device.name for device in peers.devices)
+    reason = "no samples in which all of them served requests of the same kind"
+    for found in comparisons(peers, limits.ratio, limits.persistence / 100):
+        reason = ""
+        is_slow = np.median(found.ratios) >= limits.ratio and 100 * found.slowest_share >= limits.persistence
+        if not is_slow:
+            continue
+        if found.requests < limits.least_requests:
+            reason = "a member is slower than its peers, but over too few requests; capture for longer"
+        elif weighted.mean(found.window, "depth") < limits.least_depth:
+            reason = "a member is slower than its peers, but hardly used; capture under load"
+        elif not (found.is_equal_load or _is_spared(found, peers)):
+            reason = "a member is slower than its peers, but carries another load; compare at equal loads"
+        else:
+            return _case(peers, found, busy_reports)
+    if reason:
+        return Outcome(RULE.id, "undetermined", names, reason)
+    return Outcome(RULE.id, "clear", names, "no member is slower than its peers time and again")
+
+
+def _is_spared(found: Comparison, peers: Peers) -> bool:
+    """Whether the slow one gets no more, in requests of the same size: then its load is no excuse."""
+    loads = [weighted.mean(rows, "kb_per_s") for rows in found.rows]
+    sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in found.rows]
+    same_size = max(sizes) <= 1.25 * min(sizes)
+    return peers.is_stated and same_size and loads[found.slow] <= min(loads)
+
+
+def _case(peers: Peers, found: Comparison, busy_reports: Keys) -> Case:
+    window = found.window
+    in_resync = float(np.isin(report_keys(window), busy_reports).mean())
+    is_long = len(window) >= 3 and (found.captures >= 2 or (is_sustained(window) and len(window) >= 5))
+    waits, busier = gate(found), is_busier(found)
+    points = 1 + is_long + 2 * (waits is not None) + (1 if peers.is_stated else -1) + busier
+    points -= 2 * (not found.is_equal_load)
+    at_most: Confidence = "high" if peers.is_stated else "medium"
+    if peers.array is None or in_resync >= 0.5 or not (is_sustained(window) or found.captures >= 3):
+        at_most = "low"
+    return Case(found, points, at_most, waits, busier, in_resync)
+
+
+def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
+    """One finding per disk: the surest case, and the array that waits, if another one shows it."""
+    first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
+    points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
+    sure = grading.confidence(points, at_most=first.at_most)
+    said = [*evidence(first, disk), *(item for case in rest for item in shown(case, disk))]
+    said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
+    return RULE.finding(
+        limits,
+        severity="notice" if sure == "low" else "warning",
+        confidence=sure,
+        devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
+        peers=tuple(device.name for device in first.found.peers.devices),
+        **grading.when(first.found.window),
+        summary=say(_SUMMARY, numbers(first.found)),
+        evidence=tuple(said),
+        refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
+        cannot_know=("whether the disk, its link or its slot is slow, or whether it is of another model",),
+    )
+
+
+_SUMMARY = (
+    "{slow} answers in {latency} ms where its peers ({peers}) take {others} ms at the same load; the "
+    "set is no faster than its slowest member."
+)
+
+RULE = Rule(
+    id="slow-member",
+    title="One member is slower than its peers at the same load",
+    why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
+    remedy=(
+        "Read the disk's own counters (smartctl -x): reallocated, pending, link errors, temperature.",
+        "Swap slot, cable or port, to tell the disk from its path; then replace what stays slow.",
+        "Move other work off the disk, if that is what slows it.",
+    ),
+    needs=Needs(one_of=({"disk": ("await_ms|read_await_ms|write_await_ms", "read_kb_per_s")},)),
+    thresholds={
+        "ratio": Threshold(
+            1.75,
+            "times",
+            "latency over the median of the peers, in the median sample",
+            "a measured slow disk showed 1.64 to 3.36, its sound peers up to 1.2",
+        ),
+        "persistence": Threshold(
+            80,
+            "%",
+            "of samples in which it is the slowest",
+            "chance of one in four five times running: 0.4 %",
+        ),
+        "least_requests": Threshold(
+            50, "requests", "served by each", "the mean of 50 exponential latencies errs by 14 %"
+        ),
+        "least_depth": Threshold(
+            0.2, "requests", "in flight at the slow one", "judgement: below, nobody waits for it"
+        ),
+    },
+    confirm=(
+        "smartctl -x /dev/sdX",
+        "iostat -xy 1 (all members)",
+        "lsblk -t",
+        "fio --rw=randread --direct=1 --readonly on each member",
+    ),
+    references=("https://www.usenix.org/conference/fast23/presentation/lu",),
+    pictures=("peers",),
+    detect=detect,
+)

@@ -1,0 +1,41 @@
+"""How much a host swaps, in kB/s whatever the source counts, and onto what."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.facts import word
+from iodiag.analysis.view.view import View
+from iodiag.model.units import KB_PER_PAGE
+from iodiag.table.samples import Samples
+
+
+def swapped(view: View) -> Samples | None:
+    """The swapping table with `in_kb` and `out_kb` per second, and `both_kb` their sum.
+
+    sar counts pages; they are taken for 4 kB, their size on all but some arm64 and POWER hosts.
+    """
+    table = view.samples("swapping")
+    if table is None:
+        return None
+    came, went = (_kb(table, direction) for direction in ("in", "out"))
+    return table.with_columns(in_kb=came, out_kb=went, both_kb=came + went)
+
+
+def _kb(table: Samples, direction: str) -> npt.NDArray[np.float64]:
+    kb = weighted.values(table, f"swap_{direction}_kb_per_s")
+    pages = weighted.values(table, f"pages_{direction}_per_s")
+    return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)
+
+
+def swap_devices(view: View) -> tuple[str, ...]:
+    """The devices with samples that swap lies on, or that such a partition is a part of."""
+    named = [name for fact in view.facts_of("swaps") for name in word(fact, "devices").split()]
+    named += [device.name for device in view.topology if "[SWAP]" in device.mountpoints]
+    found = []
+    for name in named:
+        below = [leaf.name for leaf in view.topology.leaves(name)]
+        found += [s.name for n in (name, *below) if (s := view.series(n.removeprefix("/dev/")))]
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,200 @@
+"""Something above the block device holds the requests back.
+
+What it detects: a device that moves an exactly steady rate with hardly a request in flight and calm
+latency, while tasks wait: several are blocked, pressure is high, a control group has just that limit, or
+an application measured far longer waits than the device.
+
+Why it matters: the device is fine; a quota (a container's io.max, a control group, a service's limit) is
+what users feel, and no device counter shows it.
+
+When it is wrong: a client that asks at a steady pace looks the same from below, so without a witness from
+above the rule only says that it cannot tell.
+
+References: Documentation/admin-guide/cgroup-v2.rst (io.max); requests held there have not reached
+the block layer's counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.array.stacks import are_related, topmost
+from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
+from iodiag.analysis.load.caps import QUANTITIES
+from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
+from iodiag.analysis.load.plateaus import Plateau, plateau
+from iodiag.analysis.load.queueing import Level, prepared
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+_LIMITED = ("reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s")
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device with a steady trickle that somebody waits for."""
+    found: dict[str, tuple[Plateau, tuple[Evidence, ...]]] = {}
+    for series in view.devices:
+        top = _steady(series, limits)
+        if top is None:
+            yield Outcome(RULE.id, "clear", (series.name,), "no exactly steady rate at a short queue")
+            continue
+        witnesses = tuple(_witnesses(view, series, top, limits))
+        if any(item.weighs == "for" for item in witnesses):
+            found[series.name] = (top, witnesses)
+        else:
+            yield Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
+    for name, below in topmost(view, found).items():
+        if (series_of := view.series(name)) is not None:
+            yield _finding(series_of, *found[name], below, limits)
+
+
+_OPEN = (
+    "a steady rate at a short queue: a quota above the device, or a client with a steady pace; vmstat's b, "
+    "/proc/pressure/io or the control groups' io.max would tell"
+)
+
+
+def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
+    """The longest steady trickle: flat rate, short queue, calm latency, a device mostly idle."""
+    frame = prepared(series)
+    slack = 1.1  # single samples stray from what the window as a whole must hold
+    most_ms = PLAUSIBLE * (SPINDLE_MS if is_spinning(series) else SOLID_MS)
+    calm = weighted.values(frame, "util") <= limits.most_util / 100
+    calm &= weighted.values(frame, "depth") <= slack * limits.most_depth
+    calm &= weighted.values(frame, "cost_ms") <= slack * most_ms
+    tops = [
+        top
+        for quantity in QUANTITIES
+        if (top := plateau(frame, quantity, calm, width=limits.flat / 100, least=int(limits.least_samples)))
+    ]
+    longest = max((len(top.rows) for top in tops), default=0)
+    best = next((top for top in tops if len(top.rows) >= 0.8 * longest), None)
+    if best is None or weighted.mean(best.rows, "depth") > limits.most_depth:
+        return None
+    return best
+
+
+def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
+    level = top.level
+    for fact in view.facts_of("cgroup"):
+        if word(fact, "device") and view.topology.canonical(word(fact, "device")) == series.name:
+            for column in _LIMITED:
+                limit, rate = number(fact, f"limit_{column}"), weighted.mean(top.rows, column)
+                if limit > 0 and abs(rate / limit - 1) <= limits.near / 100:
+                    yield cite_fact(fact)
+    others = [other for other in view.devices if not are_related(view, series.name, other.name)]
+    if not is_any_busy(others, level.rows, limits.most_util, level.depth):
+        yield from _waiters(view, level, limits)
+    yield from _applications(view, series, level, limits)
+
+
+def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
+    waiting = blocked(view, level.rows)
+    if waiting is not None and waiting[1] >= max(limits.least_blocked, limits.waiters * level.depth):
+        values: dict[str, float | str] = {"blocked": waiting[1], "depth": level.depth}
+        text = "{blocked:.1f} tasks were blocked on I/O, while only {depth} requests were in flight"
+        yield cite(waiting[0], text, values, worst="blocked")
+    some = pressure(view, level.rows, "some")
+    if some is not None and some[1] >= max(limits.pressure, 200 * level.util):
+        text = "some task waited for I/O {some:.0f} % of the time, the device was busy {util:.0f} %"
+        yield cite(some[0], text, {"some": some[1], "util": 100 * level.util})
+
+
+def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits) -> Iterator[Evidence]:
+    """Latencies that fio measured on this device, far above what the device took."""
+    for fact in view.facts_of("fio"):
+        of_device = word(fact, "device")
+        latency = number(fact, "latency_ms")
+        if of_device and view.topology.canonical(of_device) != series.name:
+            continue
+        if latency >= limits.slower * level.latency_ms:
+            values = dict(fact.values) | {"device_ms": level.latency_ms}
+            yield cite_fact(fact)
+            yield cite(
+                level.rows, "the device itself took {device_ms} ms a request", values, weighs="context"
+            )
+
+
+def _finding(
+    series: DeviceSeries,
+    top: Plateau,
+    witnesses: tuple[Evidence, ...],
+    below: tuple[str, ...],
+    limits: Limits,
+) -> Finding:
+    level = top.level
+    points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
+    sure = confidence(points, at_most="high" if is_sustained(top.rows) else "low")
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "rate": top.shown(top.rate),
+        "unit": top.unit,
+        "variation": 100 * top.variation,
+        "depth": level.depth,
+        "latency": level.latency_ms,
+        "util": 100 * level.util,
+        "samples": len(top.rows),
+    }
+    return RULE.finding(
+        limits,
+        severity="warning" if sure != "low" else "notice",
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(top.rows),
+        summary=say(
+            "Something above {device} holds requests back: {rate} {unit} exactly, {depth} in flight, "
+            "{latency} ms each, and yet tasks wait.",
+            values,
+        ),
+        evidence=(
+            cite(
+                top.rows,
+                "{rate} {unit} in {samples} samples, give or take {variation:.1f} %, at {depth} in flight, "
+                "{latency} ms each and {util:.1f} % util",
+                values,
+            ),
+            *witnesses,
+        ),
+        refutes=("the same rate of the same program without a quota",),
+        cannot_know=("what holds them: requests are counted only once they reach the block layer",),
+    )
+
+
+RULE = Rule(
+    id="throttled-above-device",
+    title="Requests are held back above the device",
+    why="The device idles while tasks wait for a quota.",
+    remedy=(
+        "Find and raise the quota: io.max or blkio.throttle of the control group, the container's or "
+        "service's limit.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "most_depth": Threshold(2, "requests", "depth at the device", "measured 0.3 to 1.24 under io.max"),
+        "most_util": Threshold(
+            70, "%", "util at the device", "judgement: above it the device may be the limit"
+        ),
+        "flat": Threshold(2, "%", "variation of the rate", "measured 0.2 to 1.2 % under io.max"),
+        "least_samples": Threshold(8, "samples", "samples of the steady rate", "capacity rules need eight"),
+        "least_blocked": Threshold(2, "tasks", "tasks blocked", "judgement: more than one patient reader"),
+        "waiters": Threshold(3, "x", "tasks blocked per request in flight", "judgement: most wait elsewhere"),
+        "pressure": Threshold(70, "%", "time in which some task waited", "measured 97 % under io.max"),
+        "slower": Threshold(
+            5, "x", "an application's latency over the device's", "measured 200x under blkio.throttle"
+        ),
+        "near": Threshold(2.5, "%", "distance of the rate from a stated limit", "sampling edges"),
+    },
+    confirm=(
+        "grep . /sys/fs/cgroup/*/io.max",
+        "systemctl show -p IOReadIOPSMax,IOReadBandwidthMax UNIT",
+        "cat /proc/pressure/io",
+    ),
+    references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
+    detect=detect,
+)

@@ -1,0 +1,199 @@
+"""A device is past its knee: more queue buys latency, not work.
+
+What it detects: requests that take more than three times as long as one alone, while throughput no
+longer grows with the queue; or ten times as long in a real queue; or three and more requests for
+every disk of an array of spinning disks that is never idle.
+
+Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
+
+When it is wrong: larger requests rightly take longer, so that only requests of like size and
+direction are compared. Writeback and asynchronous work queue deeply while nobody waits. A rate limit, a
+slow member or a rebuild below are causes of their own and are named by their rules. Without a sample at
+low load and without known disks the verdict stays open, or is a guess of low confidence.
+
+References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
+Lazowska et al., Quantitative System Performance, 1984.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.load.load_sentences import (
+    LEAST_PRESSURE,
+    NOBODY,
+    disks_below,
+    felt,
+    in_order,
+    inflation,
+    numbers,
+    parallelism,
+    state,
+    waiters,
+)
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.changepoints import onset
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost saturated device; those below it are named in it."""
+    found: dict[str, list[Load]] = {}
+    for series in view.devices:
+        loads = classify(view, series, limits)
+        saturated = [load for load in loads if load.verdict == "saturated"]
+        is_open = [load for load in loads if load.verdict == "indeterminate" or load.basis == "class"]
+        if saturated:
+            found[series.name] = saturated
+        if is_open and (not saturated or saturated[0].basis == "class"):
+            yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason or _GUESSED)
+        elif not saturated:
+            reason = "busy, but short of its limit" if loads else unbusy(series, limits)
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
+    for name, below in topmost(view, found).items():
+        if (top := view.series(name)) is not None:
+            yield _finding(view, top, found[name], below, limits)
+
+
+def _finding(
+    view: View, series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits
+) -> Finding:
+    lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
+    rows = in_order(loads)
+    is_compared = lead.basis == "measured" and lead.lower is not None
+    lasts = is_sustained(together(series, rows))
+    longest: Confidence = "high" if lasts else "medium" if is_compared else "low"
+    sure = confidence(_points(view, lead, limits), at_most="low" if lead.basis == "class" else longest)
+    values = numbers(series, lead) | {"plural": "" if lead.spindles == 1 else "s"}
+    return RULE.finding(
+        limits,
+        severity=_severity(view, lead, sure, limits),
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(rows),
+        summary=say(_SUMMARY[lead.basis], values),
+        evidence=(
+            state(series, lead),
+            *inflation(series, lead),
+            *parallelism(series, lead),
+            *disks_below(lead),
+            *waiters(view, lead),
+            *felt(view, lead),
+            *onset(series, int(rows["sample"].min())),
+            *_against(lead),
+        ),
+        refutes=("throughput that grows with a deeper queue of the same requests",),
+        cannot_know=("percentiles: counters hold means only", "whether requests at low load were as random"),
+    )
+
+
+_RANK = ("none", "class", "least seen", "spindles", "measured")
+
+
+def _points(view: View, load: Load, limits: Limits) -> float:
+    points: float = 1 + {"measured": 1, "spindles": 2}.get(load.basis, 0)
+    points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
+    points += 2 * any(True for _ in felt(view, load))
+    if (some := pressure(view, load.level.rows, "some")) is not None:
+        points += some[1] >= LEAST_PRESSURE
+    if (waiting := blocked(view, load.level.rows)) is not None:
+        points += waiting[1] >= 1
+    cpu = view.cpu_at(load.level.rows)
+    if cpu is not None and weighted.mean(cpu, "steal_pct", "cpu") >= limits.most_steal:
+        points -= 2
+    is_long = np.nanmax(weighted.lengths(load.level.rows)) > limits.long_sample
+    return points - is_long
+
+
+def _severity(view: View, load: Load, sure: Confidence, limits: Limits) -> Severity:
+    """By harm: short waits and writeback that nobody waits for are inefficiencies."""
+    if sure == "low" or load.level.latency_ms < limits.least_harm:
+        return "notice"
+    waiting = blocked(view, load.level.rows)
+    is_flood = load.level.busy_depth >= limits.flood or load.level.size_kb >= limits.stream
+    is_patient = is_flood if waiting is None else waiting[1] < NOBODY
+    if load.level.direction == "writes" and is_patient:
+        return "notice"
+    full = pressure(view, load.level.rows, "full")
+    if full is not None and full[1] >= limits.standstill:
+        return "critical"
+    return "warning"
+
+
+def _against(load: Load) -> Iterator[Evidence]:
+    if load.basis == "class":
+        yield cite(load.level.rows, "nothing in the capture tells what it takes unloaded", weighs="against")
+    elif load.basis == "measured" and load.lower is None:
+        yield cite(
+            load.level.rows, "a single load level: that throughput is flat is inferred", weighs="against"
+        )
+
+
+_GUESSED = "its class is unknown: lsblk -o NAME,ROTA,TYPE,MODEL, or a capture at low load, would settle it"
+
+_SUMMARY = {
+    "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
+    "request; at most {gain:.0f} % more throughput is left.",
+    "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least "
+    "seen.",
+    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} spinning disk{plural}, {latency} "
+    "ms each.",
+    "class": "{device} looks saturated: {latency} ms at {depth} in flight, longer than any unloaded "
+    "device takes.",
+}
+
+RULE = Rule(
+    id="true-saturation",
+    title="The device is saturated: more queue only adds latency",
+    why="Requests wait in line several times longer than they are served.",
+    remedy=(
+        "Limit concurrency to about as many requests as the device serves at once.",
+        "Spread the load over more or faster devices; send fewer or larger requests; cache more.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        **THRESHOLDS,
+        "least_harm": Threshold(
+            2,
+            "ms",
+            "latency below which waiting is an inefficiency only",
+            "judgement: flash under a benchmark",
+        ),
+        "flood": Threshold(
+            32,
+            "requests",
+            "writes in flight that may be writeback with no one waiting",
+            "the depth of a SATA queue",
+        ),
+        "stream": Threshold(
+            128,
+            "kB",
+            "size from which writes are a stream: it waits for its end, not for each of them",
+            "the default readahead; no log is written in such pieces",
+        ),
+        "standstill": Threshold(
+            40,
+            "%",
+            "time in which no task got on for I/O that is critical",
+            "judgement, on accounting/psi.rst",
+        ),
+        "most_steal": Threshold(
+            10, "%", "CPU time withheld by the hypervisor that spoils latencies", "awesome-prometheus-alerts"
+        ),
+        "long_sample": Threshold(60, "s", "sample length from which means hide bursts", "judgement"),
+    },
+    confirm=("iostat -xy -t 1", "biolatency -D 1", "cat /proc/pressure/io"),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("ladder",),
+    detect=detect,
+)

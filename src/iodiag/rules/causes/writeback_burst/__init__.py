@@ -1,0 +1,167 @@
+"""The page cache is written back in floods, or faster than the device takes it.
+
+What it detects: three and more bursts in which a device gets several times its usual writes and
+queue, while reads there take twice as long or writes ten times as long as between the bursts. A
+variant needs no bursts: so much memory is dirty that the kernel makes every writer wait.
+
+Why it matters: a flood fills the device's queue, and reads and log writes wait behind it. A
+writer that meets the dirty limit stops until the device has caught up.
+
+When it is wrong: floods that nobody waits for do no harm, however long their queue; then this is
+information. Checkpoints, compactions and backups look the same and have remedies of their own.
+
+References: Documentation/admin-guide/sysctl/vm.rst (dirty_ratio, dirty_background_bytes); sar(1), kbdirty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import Weighs, cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.writeback_burst.floods import Blocked, Floods, Throttle, blocked_by, floods, throttle
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device with harmful floods, and one per host whose writers are throttled."""
+    stalled = throttle(view, limits.dirty_share)
+    is_throttled = stalled is not None and stalled.blocked >= limits.blocked and is_sustained(stalled.rows)
+    if stalled is not None and is_throttled:
+        yield _throttled(stalled, limits)
+    clear: list[str] = []
+    few: list[str] = []
+    for series in view.devices:
+        found = None if series.is_stacked else floods(series, limits.times_rate, limits.times_depth)
+        if found is None or not _harms(found, limits):
+            clear.append(series.name)
+        elif found.count < limits.bursts:
+            few.append(series.name)
+        else:
+            yield _flooded(view, found, limits)
+    if few:
+        yield Outcome(RULE.id, "undetermined", tuple(few), "too few bursts; a longer capture would settle it")
+    if clear or (not is_throttled and not few):
+        yield Outcome(RULE.id, "clear", tuple(clear), "no floods of writes that make others wait")
+
+
+def _harms(found: Floods, limits: Limits) -> bool:
+    return found.read_harm >= limits.read_harm or found.write_harm >= limits.write_harm
+
+
+def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
+    reads_wait, tasks = found.read_harm >= limits.read_harm, blocked_by(view, found)
+    tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * weighted.or_zero(tasks.outside)
+    points = 1 + reads_wait + (found.period_s > 0) + 2 * tasks_wait
+    sure = confidence(points)
+    severity: Severity = "notice" if reads_wait or tasks_wait else "info"
+    if reads_wait and sure != "low":
+        severity = "warning"
+    values: dict[str, float | str] = {
+        "device": found.series.name,
+        "count": found.count,
+        "rate": weighted.mean(found.inside, "write_kb_per_s"),
+        "depth": weighted.mean(found.inside, "depth"),
+        "await": weighted.mean(found.inside, "write_await_ms"),
+    }
+    victims = "reads wait {harm:.1f} times as long" if reads_wait else "writes wait {harm:.1f} times as long"
+    values["harm"] = found.read_harm if reads_wait else found.write_harm
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(found.series.name,),
+        **when(found.inside),
+        summary=say("{device} gets {count} floods of writes; meanwhile " + victims + ".", values),
+        evidence=tuple(_of_floods(found, tasks, values, victims)),
+        refutes=("the same latencies without the bursts",),
+        cannot_know=("whether page cache, a checkpoint or a backup writes: the device sees writes only",),
+    )
+
+
+def _of_floods(
+    found: Floods, blocked: Blocked, values: dict[str, float | str], victims: str
+) -> Iterator[Evidence]:
+    text = "{count} bursts of {rate} kB/s with {depth} requests in flight"
+    yield cite(found.inside, text, values, worst="write_kb_per_s")
+    yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
+    if found.period_s > 0:
+        yield cite(found.inside, "they come every {period:.0f} s", {"period": found.period_s})
+    if blocked.inside >= 0:
+        tasks: dict[str, float | str] = {"tasks": blocked.inside, "outside": blocked.outside}
+        weighs: Weighs = "for" if blocked.inside >= 1 else "against"
+        text = "{tasks} tasks are blocked on I/O in them, {outside} between them"
+        if blocked.inside == blocked.outside:
+            # the rows have no clock of their own, and count for the floods and for what lies between
+            weighs, text = "context", "{tasks} tasks are blocked on I/O over the whole capture"
+        yield cite(blocked.queue, text, tasks, weighs=weighs, worst="blocked")
+
+
+def _throttled(found: Throttle, limits: Limits) -> Finding:
+    values: dict[str, float | str] = {
+        "share": found.share,
+        "dirty": found.dirty_kb,
+        "blocked": found.blocked,
+        "count": len(found.rows),
+    }
+    return RULE.finding(
+        limits,
+        severity="warning",
+        confidence=confidence(3 + (found.blocked >= 2 * limits.blocked)),
+        **{name: value for name, value in when(found.rows).items() if name != "samples"},
+        title="Writers wait because too much memory is dirty",
+        summary=say("Writers are throttled: {share:.1f} % of what memory can hold is dirty.", values),
+        evidence=(
+            cite(
+                found.rows,
+                "{dirty} kB wait to be written, {share:.1f} % of available memory (samples: {count}); "
+                "by default the kernel brakes writers from {brake:.0f} % on and stops them at {stop:.0f} %",
+                values | {"brake": 15.0, "stop": 20.0},
+                worst="dirty_kb",
+            ),
+            cite(found.queue, "{blocked} tasks were blocked on I/O meanwhile", values, worst="blocked"),
+        ),
+        refutes=("vm.dirty_ratio or vm.dirty_bytes set far above their defaults",),
+        cannot_know=("which of the blocked tasks are writers",),
+    )
+
+
+RULE = Rule(
+    id="writeback-burst",
+    title="Floods of writeback make others wait",
+    why="Reads and log writes wait behind a queue that background writing fills in one go.",
+    remedy=(
+        "Write back earlier and steadily: vm.dirty_background_bytes of about a second's writing.",
+        "For databases spread checkpoints (checkpoint_completion_target, innodb_io_capacity).",
+        "Let the kernel hold background writes back: wbt_lat_usec, io.latency, or ionice for the copier.",
+    ),
+    needs=Needs(
+        one_of=(
+            {"disk": ("write_kb_per_s", "queue_depth", "await_ms|write_await_ms")},
+            {"memory": ("dirty_kb",)},
+        )
+    ),
+    thresholds={
+        "bursts": Threshold(3, "bursts", "how many make a pattern", "judgement: two may be chance"),
+        "times_rate": Threshold(3, "x", "write rate of a burst over the median", "judgement"),
+        "times_depth": Threshold(4, "x", "depth of a burst over the median", "judgement"),
+        "read_harm": Threshold(2, "x", "latency of reads in bursts", "judgement: a doubling is felt"),
+        "write_harm": Threshold(10, "x", "latency of writes in bursts", "judgement: writes are buffered"),
+        "dirty_share": Threshold(
+            15,
+            "%",
+            "dirty memory at which writers are braked",
+            "half way from dirty_background_ratio to dirty_ratio",
+        ),
+        "blocked": Threshold(
+            2, "tasks", "blocked tasks that make it felt", "judgement: more than the flusher"
+        ),
+    },
+    confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1"),
+    references=("https://docs.kernel.org/admin-guide/sysctl/vm.html",),
+    detect=detect,
+)

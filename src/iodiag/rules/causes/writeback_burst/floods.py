@@ -1,0 +1,164 @@
+"""Floods of writeback: when a device gets them, how often, and who waits meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.host.waiting import rows_at
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import Mask, longest
+from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.table.samples import Samples
+
+Floats = npt.NDArray[np.float64]
+
+LEAST_DEPTH = 4.0
+"""Requests in flight below which a burst of writes is no flood."""
+
+LEAST_PER_SIDE = 5
+"""Samples with reads that a comparison needs, inside bursts and outside."""
+
+
+@dataclass(frozen=True)
+class Floods:
+    """The write bursts of one device: which samples are of one, and where each begins.
+
+    `read_harm` and `write_harm` are latencies inside over outside, weighted by requests; NaN where
+    either side has too few.
+    """
+
+    series: DeviceSeries = field(repr=False)
+    is_inside: Mask = field(repr=False)
+    starts: npt.NDArray[np.intp] = field(repr=False)
+    read_harm: float
+    write_harm: float
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return len(self.starts)
+
+    @cached_property
+    def inside(self) -> Samples:
+        """The samples inside of them."""
+        return self.series.samples[self.is_inside]
+
+    @cached_property
+    def outside(self) -> Samples:
+        """The others."""
+        return self.series.samples[~self.is_inside]
+
+    @cached_property
+    def period_s(self) -> float:
+        """The median time from one to the next, NaN where it varies by more than a fifth."""
+        return _period(self.starts, weighted.lengths(self.series.samples))
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Tasks blocked on I/O inside of floods and outside, on the mean; `queue` are the samples inside."""
+
+    inside: float
+    outside: float
+    queue: Samples | None = field(default=None, repr=False)
+
+
+def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
+    """The bursts that exceed the median rate and depth so many times; None without any."""
+    samples = series.samples
+    rate, depth = weighted.values(samples, "write_kb_per_s"), weighted.values(samples, "depth")
+    mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
+    if not mask.any():
+        return None
+    # as the summary of the device has them; depth is queue_depth
+    mask &= rate >= times_rate * _median(samples, "write_kb_per_s")
+    mask &= depth >= times_depth * _median(samples, "queue_depth")
+    starts = np.flatnonzero(mask & ~np.concatenate([[False], mask[:-1]]))
+    # a burst cut by one calmer sample is one burst
+    starts = starts[np.concatenate([[True], np.diff(starts) > 2])] if len(starts) else starts
+    if not len(starts):
+        return None
+    return Floods(
+        series=series,
+        is_inside=mask,
+        starts=starts,
+        read_harm=_harm(samples, mask, "read", LEAST_PER_SIDE),
+        write_harm=_harm(samples, mask, "write", 1),
+    )
+
+
+def _median(samples: Samples, column: str) -> float:
+    found = weighted.extent(samples, column)
+    return found["median"] if found else float("nan")
+
+
+def blocked_by(view: View, found: Floods) -> Blocked:
+    """How many tasks were blocked meanwhile; NaN where no table tells."""
+    queue = rows_at(view, "queue", found.inside)
+    return Blocked(_blocked(queue), _blocked(rows_at(view, "queue", found.outside)), queue)
+
+
+def _blocked(rows: Samples | None) -> float:
+    return weighted.mean(rows, "blocked", "queue") if rows is not None else float("nan")
+
+
+def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
+    gaps = np.diff(np.cumsum(lengths)[starts])
+    if len(gaps) < 2:
+        return float("nan")
+    middle = median(gaps)
+    return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
+
+
+def _harm(samples: Samples, mask: Mask, direction: str, least: int) -> float:
+    serves = weighted.values(samples, f"{direction}s_per_s") > 0
+    within = serves & mask
+    if min(count := np.count_nonzero(within), np.count_nonzero(serves) - count) < least:
+        return float("nan")
+    wait = f"{direction}_await_ms"
+    without = weighted.mean(samples[serves & ~mask], wait)
+    return weighted.mean(samples[within], wait) / without if without > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Throttle:
+    """The longest window in which so much was dirty that the kernel makes writers wait.
+
+    `share` is dirty memory in per cent of what can be dirtied.
+    """
+
+    rows: Samples = field(repr=False)
+    share: float
+    dirty_kb: float
+    blocked: float
+    queue: Samples | None = field(default=None, repr=False)
+
+
+def throttle(view: View, least_share: float) -> Throttle | None:
+    """Where dirty memory stays near the limit (sar -r kbdirty); None where it never does.
+
+    What can be dirtied is what is available; older sar prints free, buffers and cache instead.
+    """
+    memory = view.samples("memory")
+    if memory is None or "dirty_kb" not in memory:
+        return None
+    parts = [weighted.values(memory, f"{name}_kb") for name in ("free", "buffers", "cached")]
+    available = weighted.values(memory, "available_kb")
+    base = np.where(np.isnan(available), parts[0] + parts[1] + parts[2], available)
+    share = 100 * weighted.values(memory, "dirty_kb") / np.maximum(base, 1.0)
+    rows = longest(memory.with_columns(dirty_share=share), share >= least_share)
+    if rows is None:
+        return None
+    queue = rows_at(view, "queue", rows)
+    return Throttle(
+        rows=rows,
+        share=weighted.mean(rows, "dirty_share"),
+        dirty_kb=weighted.mean(rows, "dirty_kb", "memory"),
+        blocked=_blocked(queue),
+        queue=queue,
+    )

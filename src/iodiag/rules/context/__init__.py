@@ -1,0 +1,1 @@
+"""Rules on what only looks wrong, and what to know beside the findings."""

@@ -1,0 +1,182 @@
+"""The ways in which iowait misleads: hidden by busy CPUs, low beside trouble, high beside none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.analysis.host.cpu import CpuShares, cpu_shares
+from iodiag.analysis.host.waiting import blocked, by_device, rows_at
+from iodiag.analysis.load import saturation
+from iodiag.analysis.load.saturation import Load
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
+from iodiag.model.finding import Confidence, Evidence, Severity
+from iodiag.model.rule import Limits, Threshold
+from iodiag.model.units import KB_PER_PAGE
+from iodiag.rules.causes.serialized_commit import commits
+from iodiag.table.samples import Samples
+
+LEAVE = 0.8
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way of being misled: the CPU's shares, a sentence, and what it rests on."""
+
+    summary: str
+    cpu: CpuShares
+    confidence: Confidence
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
+    devices: tuple[str, ...] = ()
+    severity: Severity = "notice"
+
+
+def misreading(view: View, limits: Limits) -> Side | str | None:
+    """The side that misleads most, hidden trouble first; a reason where high iowait stays open; else None."""
+    hidden = _beside_saturation(view, limits)
+    if hidden and hidden.severity == "notice":
+        return hidden
+    return _beside_commits(view, limits) or hidden or _high(view, limits)
+
+
+def _defaults(thresholds: dict[str, Threshold]) -> Limits:
+    return Limits({name: threshold.default for name, threshold in thresholds.items()})
+
+
+def _beside_saturation(view: View, limits: Limits) -> Side | None:
+    """Low or hidden iowait while a device is saturated beyond guessing."""
+    judged = _defaults(saturation.THRESHOLDS)
+    found = [
+        (s, load) for s in view.devices for load in saturation.classify(view, s, judged) if _is_sure(load)
+    ]
+    for series, load in sorted(found, key=lambda pair: -pair[1].level.span):
+        cpu = cpu_shares(view.cpu_at(load.level.rows))
+        if cpu is None or cpu.steal >= limits.steal:
+            continue
+        is_masked = cpu.available <= limits.masked
+        if not is_masked and (cpu.iowait > limits.low or cpu.idle < limits.idle):
+            continue
+        depth: dict[str, float | str] = {
+            "device": series.name,
+            "depth": load.level.depth,
+            "latency": load.level.latency_ms,
+        }
+        text = "{device} is saturated meanwhile: {depth} requests in flight at {latency} ms"
+        hidden = "Busy CPUs hide the wait: iowait is {iowait:.1f} % though {device} is saturated."
+        low = "iowait is only {iowait:.1f} % though {device} is saturated: it counts sleepers, not requests."
+        at_most: Confidence = "high" if is_sustained(load.level.rows) else "low"
+        return Side(
+            hidden if is_masked else low,
+            cpu,
+            confidence(3 + (load.basis == "measured"), at_most=at_most),
+            (cite(load.level.rows, text, depth, worst="latency_ms"),),
+            (series.name,),
+            "notice" if is_masked else "info",
+        )
+    return None
+
+
+def _is_sure(load: Load) -> bool:
+    return load.verdict == "saturated" and load.basis in ("measured", "spindles")
+
+
+def _beside_commits(view: View, limits: Limits) -> Side | None:
+    if view.cpu_all is None:
+        return None
+    judgement = commits.judge(view, _defaults(commits.THRESHOLDS))
+    cpu = judgement.witnesses.cpu
+    if judgement.confidence is None or cpu is None or cpu.iowait > limits.low or cpu.idle < limits.idle:
+        return None
+    summary = (
+        "iowait is only {iowait:.1f} % though commits wait for the log: {available:.1f} % of the CPU is free."
+    )
+    text = "sessions that wait for another's commit sleep on a lock, which counts as idle"
+    names = tuple(chain.series.name for chain in judgement.chains)
+    return Side(summary, cpu, judgement.confidence, (cite(None, text, weighs="context"),), names)
+
+
+def _high(view: View, limits: Limits) -> Side | str | None:
+    """High iowait: beside an idle disk, beside one request at a time, or with nothing to hold it against."""
+    cpu = view.cpu_all
+    if cpu is None:
+        return None
+    rows = longest(cpu, np.asarray(weighted.values(cpu, "iowait_pct") >= LEAVE * limits.high))
+    shares = cpu_shares(rows)
+    if rows is None or shares is None or shares.iowait < limits.high:
+        return None
+    disk, paging = rows_at(view, "disk", rows), rows_at(view, "paging", rows)
+    waiting = blocked(view, rows)
+    at_most: Confidence = "high" if is_sustained(rows) else "low"
+    if disk is not None:
+        return _beside_disks(view, disk, shares, waiting, at_most, limits)
+    if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
+        return "iowait is high, and nothing shows what the devices did; iostat -x would settle it"
+    traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
+    moved = median(traffic)
+    if moved > IDLE_IOS_PER_S * KB_PER_PAGE:
+        return "iowait is high beside real traffic; iostat -x would tell whether requests queue"
+    evidence = cite(paging, "bytes read and written: {moved:.0f} kB/s in the median sample", {"moved": moved})
+    return Side(_NO_IO, shares, confidence(3, at_most=at_most), (evidence,))
+
+
+def _beside_disks(
+    view: View,
+    disk: Samples,
+    shares: CpuShares,
+    waiting: tuple[Samples, float] | None,
+    at_most: Confidence,
+    limits: Limits,
+) -> Side | None:
+    parts = dict(by_device(disk))
+    means = {
+        name: {column: weighted.mean(rows, column) for column in ("depth", "util", "ios_per_s")}
+        for name, rows in parts.items()
+    }
+    if not means or any(np.isnan(mean["depth"]) for mean in means.values()):
+        return None
+    name = max(means, key=lambda device: means[device]["depth"])
+    depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
+    rows = parts[name]
+    if depth < 0.1 and not util >= 0.05:
+        text = "no device had anything to do: at most {depth} requests in flight ({device})"
+        found = cite(rows, text, {"depth": depth, "device": name})
+        return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,))
+    at_once = depth / util if 0 < util <= depth else max(1.0, depth)
+    discards = weighted.mean(rows, "discard_kb_per_s")
+    has_crowd = waiting is not None and waiting[1] > limits.blocked
+    # discards wait above the block layer, where no queue shows
+    if at_once > limits.one_at_a_time or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
+        return None
+    values: dict[str, float | str] = {
+        "device": name,
+        "depth": depth,
+        "latency": weighted.mean(rows, "await_ms"),
+        "ios": ios,
+    }
+    text = (
+        "{device} served {ios} requests/s at {latency} ms, {depth} in flight: one at a time, nothing queued"
+    )
+    evidence = [cite(rows, text, values, worst="await_ms")]
+    if waiting is not None:
+        evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
+    points = 2 + (waiting is not None)
+    if view.cpus:
+        tasks: dict[str, float | str] = {
+            "tasks": shares.iowait * view.cpus / 100,
+            "cpus": view.cpus,
+            "iowait": shares.iowait,
+        }
+        text = "{iowait:.1f} % of {cpus} CPUs is {tasks} waiting tasks"
+        evidence.append(cite(shares.rows, text, tasks, worst="iowait_pct"))
+        points += 1
+    return Side(_ONE_READER, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
+
+
+_NO_IO = "iowait is {iowait:.1f} % though no disk has anything to do: tasks wait for something else."
+_ONE_READER = "iowait of {iowait:.1f} % is one task that waits for {device}, which queues nothing."

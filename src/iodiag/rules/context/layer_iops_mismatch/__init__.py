@@ -1,0 +1,185 @@
+"""Requests per second on one layer say little about another.
+
+What it detects: devices above and the ones they stand on, whose requests are in a ratio that spans a
+tenfold range within the capture: sequential requests merge on their way down to a few large ones, small
+writes on parity multiply. Where a limit in requests per second is stated for such a device
+(io.max riops/wiops), one ratio far from one is enough.
+
+Why it matters: a limit in requests per second at the top throttles harmless sequential work as hard as
+it spares the random work that loads the disks.
+
+When it is wrong: it is no trouble by itself, only a warning against a unit. Ratios near two are
+ordinary mirrors and say nothing.
+
+References: Documentation/admin-guide/cgroup-v2.rst (io.max, io.cost); libvirt's blkdeviotune.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.view.view import View
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.context.layer_iops_mismatch.layers import Layers, layers
+from iodiag.table.samples import Samples, numbered, stacked
+
+Values = dict[str, float | str]
+Extreme = tuple[float, Layers, Samples]
+
+MOST_BETWEEN = 4
+WORTH_SAYING = 10.0
+"""Per cent of requests that merge, from which on it is said."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for the host: the lowest ratio of requests between two layers, and the highest."""
+    found = [extreme for pair in layers(view) for extreme in _extremes(pair, limits)]
+    if not found:
+        known = any(True for device in view.topology if device.members)
+        reason = "no device with samples stands on others with samples, or hardly used"
+        missing = () if known else ("topology",)
+        yield Outcome(RULE.id, "clear" if known else "not_applicable", (), reason, missing)
+        return
+    found.sort(key=lambda extreme: extreme[0])
+    low, high = found[0], found[-1]
+    capped = _capped(view, (low[1], high[1]))
+    spans = high[0] >= limits.span * low[0]
+    if spans or (capped and (low[0] < limits.fewer or high[0] > limits.more)):
+        yield _finding(found, capped, spans, limits)
+    else:
+        names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
+        yield Outcome(RULE.id, "clear", names, "requests keep about their number from layer to layer")
+
+
+def _extremes(pair: Layers, limits: Limits) -> Iterator[Extreme]:
+    """The ratios that a tenth of the used samples stay below and above, with the samples beyond them."""
+    rows = pair.rows
+    lengths = np.maximum(weighted.seconds_or_one(rows), 1.0)
+    counted = weighted.values(rows, "upper_ios_per_s") + weighted.values(rows, "lower_ios_per_s")
+    moved = [
+        weighted.values(rows, f"{layer}_read_kb_per_s") + weighted.values(rows, f"{layer}_write_kb_per_s")
+        for layer in ("upper", "lower")
+    ]
+    used = weighted.values(rows, "upper_ios_per_s") >= limits.least_ios
+    used &= (counted * lengths >= limits.least_requests) & (weighted.values(rows, "lower_ios_per_s") > 0)
+    used &= moved[1] <= limits.most_moved * moved[0]  # else something else moves the lower devices
+    rows = rows[used]
+    if not len(rows):
+        return
+    ratios = weighted.values(rows, "ratio")
+    for share, side in ((0.1, np.less_equal), (0.9, np.greater_equal)):
+        edge = float(np.quantile(ratios, share, method="lower" if share < 0.5 else "higher"))
+        chosen = rows[side(ratios, edge)]
+        yield weighted.ratio(chosen, "lower_ios_per_s", "upper_ios_per_s"), pair, chosen
+
+
+def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
+    """Limits in requests per second that are stated for devices of these layers."""
+    names = {name for pair in pairs for name in (*pair.upper, *pair.lower)}
+    return [
+        fact
+        for fact in view.facts_of("cgroup")
+        if view.topology.canonical(word(fact, "device")) in names
+        and not np.isnan([number(fact, f"limit_{d}_per_s") for d in ("reads", "writes")]).all()
+    ]
+
+
+def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: Limits) -> Finding:
+    low, *between, high = found
+    values: Values = {"low": low[0], "high": high[0], "span": high[0] / low[0]}
+    devices = tuple(dict.fromkeys((*low[1].upper, *high[1].upper)))
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
+        devices=devices,
+        summary=say(_SPAN if spans else _CAPPED, values),
+        evidence=_once(
+            *_evidence(low),
+            *_evidence(high),
+            *([cite(_both(low, high), _APART, values)] if spans else []),
+            *(cite_fact(fact) for fact in capped),
+            *(item for extreme in between[:MOST_BETWEEN] for item in _evidence(extreme, weighs="context")),
+        ),
+        refutes=("limits that are given in bytes per second or in device time, not in requests",),
+    )
+
+
+def _once(*evidence: Evidence) -> tuple[Evidence, ...]:
+    """Evidence without what an earlier item said: layers may share their extremes."""
+    first: dict[str, Evidence] = {}
+    for item in evidence:
+        first.setdefault(item.text, item)
+    return tuple(first.values())
+
+
+def _both(low: Extreme, high: Extreme) -> Samples:
+    """The samples that both extremes rest on."""
+    return stacked([pair.samples(rows) for _, pair, rows in (low, high)])
+
+
+def _evidence(extreme: Extreme, weighs: Weighs = "for") -> Iterator[Evidence]:
+    ratio, pair, rows = extreme
+    samples = pair.samples(rows)
+    present = set(numbered(samples["device"])[1])
+    merges = weighted.mean(rows, "lower_read_merges_per_s") + weighted.mean(rows, "lower_write_merges_per_s")
+    below = weighted.mean(rows, "lower_ios_per_s")
+    merged = 100 * merges / (merges + below)
+    values: Values = {
+        "upper": ", ".join(name for name in pair.upper if name in present),
+        "lower": ", ".join(pair.lower),
+        "above": weighted.mean(rows, "upper_ios_per_s"),
+        "below": below,
+        "ratio": ratio,
+        "merged": merged,
+        "bios": merges + below,
+    }
+    yield cite(samples, _RATIO, values, weighs=weighs)
+    if merged >= WORTH_SAYING:
+        yield cite(samples, _MERGED, values, weighs="context")
+
+
+_RATIO = "{above} requests/s on {upper} are {below} requests/s on {lower}: {ratio} each"
+_MERGED = "{merged:.1f} % of the {bios} requests/s that reach {lower} merge into others"
+_SPAN = (
+    "One request at the top is {low} requests on one occasion and {high} on another, {span} times as many: "
+    "limits and goals in requests per second do not bound what the disks do."
+)
+_CAPPED = (
+    "A limit in requests per second is stated, but requests change their number on the way down, {low} to "
+    "{high} each: it does not bound what the disks do."
+)
+
+_APART = "{low} requests below for one above here, {high} there: {span} times as many"
+
+RULE = Rule(
+    id="layer-iops-mismatch",
+    title="Requests per second on one layer say little about another",
+    why="A limit in requests per second hits sequential work that costs nothing, and spares what does.",
+    remedy=(
+        "Limit bytes per second or device time: blkdeviotune --total-bytes-sec, io.max rbps/wbps, io.cost.",
+        "Compare loads on one layer only, the disks' for capacity.",
+    ),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    thresholds={
+        "span": Threshold(
+            10, "times", "from the lowest ratio to the highest", "a measured host showed 160 (0.024 and 3.84)"
+        ),
+        "fewer": Threshold(0.3, "per request", "ratio below which a cap misleads", "three and more merge"),
+        "more": Threshold(1.8, "per request", "ratio above which a cap misleads", "a mirror doubles writes"),
+        "least_ios": Threshold(20, "requests/s", "at the top", "judgement: less is housekeeping"),
+        "least_requests": Threshold(100, "requests", "in a sample", "10 % of random error"),
+        "most_moved": Threshold(6.5, "times", "the bytes, on the lower layer", "RAID6 moves six at most"),
+    },
+    confirm=("iostat -x 1 with the volume, its legs and the disks",),
+    references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
+    pictures=("stack",),
+    detect=detect,
+)

@@ -1,0 +1,156 @@
+"""Sums over all devices count the same bytes several times.
+
+What it detects: devices that stand on others (partitions on disks, md and device-mapper on disks or on each
+other) and are listed beside them, so that a sum over the list exceeds what was asked of the host.
+
+Why it matters: dashboards and averages over all lines double the load, and average the latency of
+layers that wait for each other.
+
+When it is wrong: it is advice on reading, no trouble. What nothing states or shows as stacked is
+taken for a device of its own, so the true sum may be smaller still.
+
+References: sar(1), iostat(1); Linux block/blk-core.c (submit_bio counts a byte once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.hidden_parity import HostAccount, host_account
+from iodiag.analysis.array.side_by_side import report_keys
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import stacked
+
+Values = dict[str, float | str]
+
+_NO_DISKS = ("zram", "ram", "sr", "fd", "loop")
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for the host, where the sum over all devices is larger than what was asked of it."""
+    shown = [series for series in view.devices if not series.name.startswith(_NO_DISKS)]
+    if not shown:
+        yield Outcome(RULE.id, "clear", (), "no disk, and nothing on one, is listed")
+        return
+    # a disk's counters hold those of its partitions, and of what lies beside them
+    whole = without_parts(shown)
+    names = {series.name for series in whole}
+    above = {series.name: _above(view, series.name, names) for series in whole}
+    tops = [series for series in whole if not above[series.name]]
+    below = {name for parents in above.values() for name in parents}
+    leaves = [series for series in whole if series.name not in below]
+    # where every device is at the top nothing is counted twice
+    if len(tops) < len(shown) and _is_counted_twice(shown, tops, limits):
+        yield _finding(view, shown, tops, leaves, limits)
+    else:
+        reason = "no device carries what another one that is listed was asked for, as far as is known"
+        yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
+
+
+def _above(view: View, name: str, names: set[str]) -> set[str]:
+    """The listed devices that stand on a device, directly or not."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        for parent in view.topology.parents(todo.pop()):
+            if parent.name not in found and parent.name != name:
+                found.add(parent.name)
+                todo.append(parent.name)
+    return found & names
+
+
+def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries], limits: Limits) -> bool:
+    asked = _kb(tops)
+    return _kb(shown) > limits.least_ratio * asked and asked >= limits.least_kb * _reports(shown)
+
+
+def _kb(devices: Sequence[DeviceSeries]) -> float:
+    """kB/s summed over all samples: a device that a report leaves out moved nothing in it."""
+    return float(
+        np.nansum(np.concatenate([weighted.values(series.samples, "kb_per_s") for series in devices]))
+    )
+
+
+def _reports(devices: Sequence[DeviceSeries]) -> int:
+    """How many reports show any of the devices."""
+    first, *others = (report_keys(series.samples) for series in devices)
+    return len(np.unique(np.concatenate([first, *(own for own in others if not np.array_equal(own, first))])))
+
+
+def _finding(
+    view: View,
+    shown: Sequence[DeviceSeries],
+    tops: Sequence[DeviceSeries],
+    leaves: Sequence[DeviceSeries],
+    limits: Limits,
+) -> Finding:
+    reports = _reports(shown)
+    values: Values = {
+        "all": _kb(shown) / reports,
+        "tops": _kb(tops) / reports,
+        "leaves": _kb(leaves) / reports,
+        "ratio": _kb(shown) / _kb(tops),
+        "count": float(len(shown)),
+        "top_names": ", ".join(series.name for series in tops[:MOST_NAMES]),
+        "leaf_names": ", ".join(series.name for series in leaves[:MOST_NAMES]),
+    }
+    is_guess = any(series.device is not None and series.device.is_inferred for series in shown)
+    account = host_account(view, limits.least_kb)
+    rows = stacked([series.samples for series in shown])
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="medium" if is_guess else "high",
+        devices=tuple(series.name for series in tops),
+        summary=say(_SUMMARY, values),
+        evidence=(cite(rows, _SUMS, values), *([_host(account)] if account is not None else [])),
+        refutes=("lsblk showing that these devices do not stand on each other",),
+    )
+
+
+def _host(account: HostAccount) -> Evidence:
+    values: Values = {
+        "disks": account.disks_write,
+        "submitted": account.submitted_write,
+        "ratio": account.amplification,
+    }
+    return cite(account.rows, _HOST, values, weighs="context")
+
+
+MOST_NAMES = 6
+
+_SUMMARY = (
+    "The {count} devices listed stand on each other: their sum is {ratio} times what was asked of the host. "
+    "Add up one layer only: {top_names} for what was asked, {leaf_names} for what the disks did."
+)
+_SUMS = (
+    "all devices together move {all} kB/s, those at the top {tops} kB/s ({top_names}), those at the bottom "
+    "{leaves} kB/s ({leaf_names})"
+)
+_HOST = "the disks write {disks} kB/s where {submitted} kB/s were submitted, {ratio} times: the layout's cost"
+
+RULE = Rule(
+    id="stack-double-count",
+    title="Sums over all devices count the same bytes several times",
+    why="Totals and averages over all lines overstate the load and mix layers that wait for each other.",
+    remedy=(
+        "Add up one layer: the topmost devices for what was asked, the disks for what they did.",
+        "Use iostat -g or filters to keep layers apart; sar -b counts the disks alone.",
+    ),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s", "write_kb_per_s")},)),
+    thresholds={
+        "least_ratio": Threshold(1.2, "times", "all devices over the topmost", "judgement: no small volume"),
+        "least_kb": Threshold(64, "kB/s", "moved in all", "judgement: less is housekeeping"),
+    },
+    confirm=("lsblk",),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    pictures=("stack",),
+    detect=detect,
+)

@@ -1,0 +1,197 @@
+"""%util near 100 % does not mean here that the device is near its limit.
+
+What it detects: a device that serves several requests at once and reads 70 % busy or more, while
+one of these holds: it did 1.3 times as much at a deeper queue; its latency is at most twice that of
+a lone request; it never had a second request to serve; its latency is that of an unloaded device of
+its class; its disks outnumber its requests; or util exceeds the requests in flight, so that it was
+counted in ticks.
+
+Why it matters: util is the share of time with at least one request in flight. On a disk array, an SSD
+or a cloud volume that says nothing of capacity, and hardware is bought to cure a number.
+
+When it is wrong: data may lie on one member of an array, a SAN has ceilings that the host does not
+see, and a program that asks for one block at a time cannot use the headroom (see low-concurrency-bound).
+A single spinning disk serves one request at a time: there busy means busy, and the rule keeps silent. It
+abstains where nothing tells the class of the device.
+
+References: iostat(1) on %util; P. Zaitsev 2014 and M. Brooker on util of parallel devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.load.load_sentences import (
+    Values,
+    both,
+    disks_below,
+    in_order,
+    inflation,
+    numbers,
+    parallelism,
+    state,
+)
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
+from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule
+
+MOST_TOLD = 4
+"""Levels whose numbers are told; the others are of the same kind."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device with busy load levels that are no cause for alarm."""
+    found: dict[str, list[Load]] = {}
+    for series in view.devices:
+        loads = classify(view, series, limits)
+        alarms = [load for load in loads if load.verdict == "false alarm"]
+        if alarms:
+            found[series.name] = alarms
+        elif any(load.verdict == "indeterminate" for load in loads):
+            reason = next(load.reason for load in loads if load.verdict == "indeterminate")
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        else:
+            reason = "busy, and near its limit" if loads else unbusy(series, limits)
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
+    for name, below in topmost(view, found).items():
+        if (top := view.series(name)) is not None:
+            yield _finding(top, found[name], below, limits)
+
+
+def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
+    lead = max(alarms, key=_gain)
+    told = _told(alarms, lead)
+    rows = in_order(alarms)
+    # levels that are compared stand for a window each; a lone level must last
+    alone: Confidence = "medium" if any(map(_is_compared, alarms)) else "low"
+    sure = confidence(
+        max(map(_points, alarms)), at_most="high" if is_sustained(together(series, rows)) else alone
+    )
+    values = numbers(series, lead)
+    return RULE.finding(
+        limits,
+        severity="info" if sure == "low" else "notice",
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(rows),
+        summary=say(_SUMMARY[lead.legs[0]], values),
+        evidence=(
+            *(state(series, load) for load in told),
+            *_headroom(series, told),
+            cite(lead.level.rows, lead.parallel, values),
+            *parallelism(series, lead),
+            *disks_below(lead),
+            *_against(series, lead),
+        ),
+        refutes=("more requests at once that move no more", "data that lies on a single one of its disks"),
+        cannot_know=("where its limit lies: only a deeper queue would show it",),
+    )
+
+
+def _told(alarms: Sequence[Load], lead: Load) -> list[Load]:
+    """The levels whose numbers are told: the lead, and those that lasted longest, in their order."""
+    longest = sorted(alarms, key=lambda load: (load is not lead, -load.level.span))[:MOST_TOLD]
+    return [load for load in alarms if any(load is one for one in longest)]
+
+
+def _gain(load: Load) -> tuple[float, float]:
+    """By how much the device was seen to do more, then how sure that is."""
+    more = load.higher.rate / load.level.rate if load.higher is not None and "scaled" in load.legs else 1.0
+    return more, _points(load)
+
+
+def _is_compared(load: Load) -> bool:
+    return "scaled" in load.legs or "flat latency" in load.legs
+
+
+def _points(load: Load) -> float:
+    weights = {
+        "scaled": 3,
+        "ticks": 3,
+        "flat latency": 2,
+        "idle spindles": 2,
+        "one at a time": 1,
+        "plausible latency": 1,
+    }
+    points = 1 + sum(weights[leg] for leg in load.legs) + ("ticks" not in load.legs)
+    return points - 2 * (load.elasticity < _USELESS)
+
+
+_USELESS = 0.1
+"""Growth of throughput per growth of depth that speaks against headroom."""
+
+
+def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence]:
+    for load in alarms:
+        values = numbers(series, load)
+        if "scaled" in load.legs and load.higher is not None:
+            reads = ", {higher_reads_times:.2f}x the reads" if "higher_reads_times" in values else ""
+            yield cite(
+                both(load.level.rows, load.higher.rows),
+                "the same device did {higher_rate} requests/s at {higher_depth} in flight: "
+                "{higher_times:.2f}x "
+                "as many as at {depth}" + reads,
+                values,
+            )
+        if "flat latency" in load.legs or "idle spindles" in load.legs:
+            yield from inflation(series, load)
+        if "one at a time" in load.legs:
+            yield cite(
+                load.level.rows,
+                "{depth} in flight: util is the share of time in which the client waited for its request",
+                values,
+            )
+        if "plausible latency" in load.legs and "flat latency" not in load.legs:
+            yield cite(
+                load.level.rows, "{latency} ms at {depth} in flight is what an unloaded device takes", values
+            )
+
+
+def _against(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    values: Values = numbers(series, load)
+    if load.elasticity < _USELESS:
+        text = "from {lower_depth} to {depth} in flight the rate hardly grew (elasticity {elasticity:.2f})"
+        rows = load.level.rows if load.lower is None else both(load.lower.rows, load.level.rows)
+        yield cite(rows, text, values, weighs="against")
+    elif len(load.level.rows) == 1:
+        yield cite(load.level.rows, "a single sample shows this level", weighs="against")
+
+
+_SUMMARY = {
+    "scaled": "{device} reads {util:.1f} % busy at {rate} requests/s, yet did {higher_rate} "
+    "({higher_times:.1f}x) at a deeper queue: util says nothing of its capacity.",
+    "flat latency": "{device} reads {util:.1f} % busy at {depth} in flight, yet a request takes only "
+    "{inflation:.1f}x as long as alone: it is not near its limit.",
+    "one at a time": "{device} reads {util:.1f} % busy with {depth} in flight: its client asks for one "
+    "thing at a time, and it could serve more.",
+    "plausible latency": "{device} reads {util:.1f} % busy, yet answers in {latency} ms with {depth} in "
+    "flight: util says nothing of its capacity.",
+    "idle spindles": "{device} reads {util:.1f} % busy with {depth} requests on {disks:g} disks: most of "
+    "them idle.",
+    "ticks": "{device} reads {util:.1f} % busy with {depth} in flight: the kernel counts util in ticks.",
+}
+
+RULE = Rule(
+    id="util-false-alarm",
+    title="%util near 100 % is no sign of a full device here",
+    why="A device that serves several requests at once is 100 % 'busy' long before it is full.",
+    remedy=(
+        "Judge by latency against that at one request in flight, not by %util; mend alerts on %util.",
+        "To use the headroom let more requests be in flight: more threads, asynchronous I/O, readahead.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds=THRESHOLDS,
+    confirm=(
+        "lsblk -o NAME,ROTA,TYPE,SIZE",
+        "fio --name=ramp --filename=SCRATCH --rw=randread --direct=1 --ioengine=libaio --bs=16k --iodepth=1",
+        "the same with --iodepth=4, 16 and 64: throughput that grows is headroom",
+    ),
+    references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    pictures=("ladder",),
+    detect=detect,
+)

@@ -1,0 +1,1 @@
+"""Rules that show the cause to lie outside the storage."""

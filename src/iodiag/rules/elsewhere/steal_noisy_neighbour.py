@@ -1,0 +1,131 @@
+"""The hypervisor withholds CPU time.
+
+What it detects: steal of 5 % and more in three samples (possible), of 10 % and more (likely).
+
+Why it matters: a guest that does not run cannot see its I/O complete; latencies measured in it hold
+CPU wait, and its disks look slower than they are.
+
+When it is wrong: steal is counted only while a task wants to run, and many hypervisors and
+containers never report it: none is no proof of health. A step to steady steal on a burstable
+instance is its CPU credits running out, not a neighbour.
+
+References: proc_stat(5) on steal; public alerting rules that use 10 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.waiting import by_device, rows_at
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.correlation import together
+from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+LEAVE = 0.8
+LEAST_PAIRS = 8
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding per host."""
+    cpu = view.cpu_all
+    steal = weighted.values(cpu, "steal_pct") if cpu is not None else np.array([])
+    rows = longest(cpu, np.asarray(steal >= LEAVE * limits.possible)) if cpu is not None else None
+    mean = weighted.mean(rows, "steal_pct", "cpu") if rows is not None else 0.0
+    if rows is None or mean < limits.possible:
+        yield Outcome(RULE.id, "clear", (), "hardly any CPU time is withheld")
+        return
+    is_enough = len(rows) >= limits.samples
+    if not is_enough and len(rows) < len(steal):
+        yield Outcome(RULE.id, "clear", (), "CPU time is withheld for moments only")
+        return
+    yield _finding(view, rows, mean, limits)
+
+
+def _finding(view: View, rows: Samples, mean: float, limits: Limits) -> Finding:
+    slowed = list(_slowed(view, rows, limits))
+    points = 1 + 2 * (mean >= limits.likely) + len(slowed)
+    long_enough = len(rows) >= limits.samples and is_sustained(rows, samples=3, least_seconds=3)
+    at_most: Confidence = "high" if long_enough else "low"
+    sure = confidence(points, at_most=at_most)
+    severity: Severity = "warning" if slowed and sure != "low" else "notice"
+    values: dict[str, float | str] = {"steal": mean, "count": len(rows)}
+    values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        **{name: value for name, value in when(rows).items() if name != "samples"},
+        summary=say(
+            "The hypervisor withholds {steal:.1f} % of the CPU: look there before the storage.", values
+        ),
+        evidence=(
+            cite(
+                rows,
+                "steal is {steal:.1f} %, up to {most:.1f} % (samples: {count})",
+                values,
+                worst="steal_pct",
+            ),
+            *slowed,
+        ),
+        refutes=("the same latencies in samples without steal",),
+        cannot_know=("whether a neighbour takes the time, or the instance has used up its CPU credits",),
+    )
+
+
+def _slowed(view: View, rows: Samples, limits: Limits) -> Iterator[Evidence]:
+    """The busiest device, where its latency rises and falls with steal."""
+    cpu, disk = view.cpu_all, rows_at(view, "disk", rows)
+    if cpu is None or disk is None or "await_ms" not in disk:
+        return
+    rates = {name: float(np.nanmean(part.floats("ios_per_s"))) for name, part in by_device(disk)}
+    whole = view.series(max(rates, key=lambda name: np.nan_to_num(rates[name], nan=-1.0)))
+    if whole is None:
+        return
+    own, other = paired(whole.samples, cpu)
+    pairs = whole.samples[own].with_columns(steal_pct=cpu.floats("steal_pct")[other])
+    pairs = pairs[pairs.floats("await_ms") > 0]
+    steal = pairs.floats("steal_pct")
+    if len(pairs) < LEAST_PAIRS or len(np.unique(steal[~np.isnan(steal)])) < 3:
+        return
+    correlation = together(steal, pairs.floats("await_ms"))
+    if correlation >= limits.correlation:
+        values: dict[str, float | str] = {
+            "device": whole.name,
+            "together": correlation,
+            "pairs": len(pairs),
+        }
+        text = "latency of {device} goes with steal: rank correlation {together:.2f} over {pairs} samples"
+        yield cite(pairs, text, values, worst="await_ms")
+
+
+RULE = Rule(
+    id="steal-noisy-neighbour",
+    title="The hypervisor withholds CPU time",
+    why="Work waits for a CPU that the guest believes to have; its I/O latencies contain that wait.",
+    remedy=(
+        "Ask for the host's CPU load, or move the guest to another host or to dedicated CPUs.",
+        "On burstable instances check the CPU credits.",
+        "Judge storage again where steal is low.",
+    ),
+    needs=Needs(one_of=({"cpu": ("steal_pct",)},)),
+    thresholds={
+        "possible": Threshold(5, "%", "steal that may matter", "half of the usual alarm"),
+        "likely": Threshold(
+            10, "%", "steal that matters", "awesome-prometheus-alerts: HostCpuStealNoisyNeighbor"
+        ),
+        "samples": Threshold(3, "samples", "how many in a row", "judgement: one is a hiccup"),
+        "correlation": Threshold(0.6, "", "rank correlation that ties latency to it", "judgement"),
+    },
+    confirm=("mpstat -P ALL 1", "vmstat 1"),
+    references=("https://man7.org/linux/man-pages/man5/proc_stat.5.html",),
+    detect=detect,
+)

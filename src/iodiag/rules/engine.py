@@ -1,0 +1,160 @@
+"""Runs the rules on a view: needs checked, faults fenced, findings capped and put in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from iodiag.analysis.measure.evidence import telling
+from iodiag.analysis.view.view import View
+from iodiag.model.capture import Source
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote
+from iodiag.model.rule import Rule
+from iodiag.rules import precedence as _precedence
+
+log = logging.getLogger(__name__)
+
+MOST_SEARCHED = 300
+"""Lines of a cited block among which the telling ones are looked for."""
+
+
+def run(
+    rules: Iterable[Rule],
+    view: View,
+    limits: Mapping[str, Mapping[str, float]],
+    sources: Mapping[str, Source],
+) -> tuple[list[Finding], list[Outcome]]:
+    """All findings of one host, worst first, and an outcome per rule and status."""
+    findings: list[Finding] = []
+    outcomes: list[Outcome] = []
+    for rule in rules:
+        found, others = _run_one(rule, view, limits.get(rule.id, {}))
+        findings += [_capped(finding, rule, view) for finding in found]
+        outcomes += others
+    relatives = _relatives(view)
+    kept = _precedence.order(findings, relatives)
+    shown = {(k.rule, k.devices) for k in kept}
+    for finding in findings:
+        if (finding.rule, finding.devices) not in shown:
+            winner = next((k.rule for k in kept if finding.rule in k.supersedes), "another finding")
+            outcomes.append(
+                Outcome(
+                    finding.rule,
+                    "clear",
+                    finding.devices,
+                    f"taken into {winner}, which explains the same samples",
+                )
+            )
+    for finding in kept:
+        outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
+    kept.sort(key=_harm)
+    kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
+    return kept, _merged(outcomes, view.host)
+
+
+def _harm(finding: Finding) -> tuple[bool, int, int]:
+    sure = ("high", "medium", "low").index(finding.confidence)
+    return finding.explained_by is not None, -SEVERITIES.index(finding.severity), sure
+
+
+def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list[Finding], list[Outcome]]:
+    missing = _missing(rule, view)
+    if missing:
+        why = "the capture lacks what this rule needs"
+        if missing == ("disk",) and view.left_out:
+            why = "none of its disk samples can be true"
+        return [], [Outcome(rule.id, "not_applicable", (), why, missing)]
+    findings: list[Finding] = []
+    outcomes: list[Outcome] = []
+    try:
+        for item in rule.detect(view, rule.limits(changed)):
+            if isinstance(item, Finding):
+                findings.append(item)
+            else:
+                outcomes.append(item)
+    except Exception as error:  # the fence around one rule: recorded, the others go on
+        log.debug("rule %s failed", rule.id, exc_info=True)
+        return [], [Outcome(rule.id, "error", (), f"the rule failed: {type(error).__name__}: {error}")]
+    if not findings and not outcomes:
+        outcomes.append(Outcome(rule.id, "clear", (), "looked, and found nothing"))
+    return findings, outcomes
+
+
+def _missing(rule: Rule, view: View) -> tuple[str, ...]:
+    """What the nearest of a rule's alternatives lacks; empty when one is met."""
+    shortest: tuple[str, ...] | None = None
+    for alternative in rule.needs.one_of:
+        lacking: list[str] = []
+        for name, columns in alternative.items():
+            if view.samples(name) is None:
+                if not (name == "disk" and rule.needs.or_unsound and view.left_out):
+                    lacking.append(name)
+                continue
+            for column in columns:
+                if not any(view.has(name, one) for one in column.split("|")):
+                    lacking.append(f"{name}.{column}")
+        if not lacking:
+            return ()
+        if shortest is None or len(lacking) < len(shortest):
+            shortest = tuple(lacking)
+    return shortest or ()
+
+
+def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
+    """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
+    used = {name for alternative in rule.needs.one_of for name in alternative}
+    about = "disk" if finding.devices else None
+    if view.fallback & ({about} if about else used):
+        severity = finding.severity if finding.severity == "info" else "notice"
+        finding = replace(finding, confidence="low", severity=severity)
+    if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
+        finding = replace(finding, severity="notice")
+    return finding
+
+
+def _relatives(view: View) -> dict[str, frozenset[str]]:
+    """Per device, the devices above and below it."""
+    result: dict[str, set[str]] = {}
+    for device in view.topology:
+        below = {leaf.name for leaf in view.topology.leaves(device.name)}
+        below |= {member.name for member in view.topology.members(device.name)}
+        for other in below - {device.name}:
+            result.setdefault(device.name, set()).add(other)
+            result.setdefault(other, set()).add(device.name)
+    return {name: frozenset(others) for name, others in result.items()}
+
+
+def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tuple[Evidence, ...]:
+    """Evidence with its quotes filled in, word for word; a binary file has none.
+
+    Where a whole block is cited, such as a log's, the lines that tell the most are quoted.
+    """
+    result = []
+    for item in evidence:
+        if not item.quotes and item.lines and item.source in sources:
+            item = _with_telling(item, sources[item.source])
+        quotes = tuple(
+            Quote(q.source, q.line, sources[q.source].quote(q.line))
+            for q in item.quotes
+            if q.source in sources and sources[q.source].pos_unit == "line"
+        )
+        result.append(replace(item, quotes=quotes))
+    return tuple(result)
+
+
+def _with_telling(item: Evidence, source: Source) -> Evidence:
+    at = telling(item.text, [source.quote(line) for line in item.lines[:MOST_SEARCHED]])
+    return replace(item, quotes=tuple(Quote(item.source, item.lines[n], "") for n in at))
+
+
+def _merged(outcomes: Iterable[Outcome], host: str | None) -> list[Outcome]:
+    """One outcome per rule, status and reason, with all its devices; of this host unless it names another."""
+    merged: dict[tuple[str, str, str, tuple[str, ...], str | None], list[str]] = {}
+    for outcome in outcomes:
+        key = (outcome.rule, outcome.status, outcome.reason, outcome.missing, outcome.host or host)
+        merged.setdefault(key, []).extend(outcome.devices)
+    return [
+        Outcome(rule, status, tuple(dict.fromkeys(devices)), reason, missing, of)  # type: ignore[arg-type]
+        for (rule, status, reason, missing, of), devices in merged.items()
+    ]

@@ -1,0 +1,171 @@
+"""Some numbers of the capture cannot all be true.
+
+What it detects: values beyond any device and latencies without a request (those samples are left out
+of every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
+contradict bytes and requests; a latency of all requests outside of those of reads and writes; CPU shares
+that do not add up to 100 %.
+
+Why it matters: a conclusion is as good as its numbers. A counter that runs backwards, a column that slid
+and a mistyped paste all look like trouble with the storage.
+
+When it is wrong: kernels before 5.0 take the depth from what is in flight and the latency from what
+completes, so the two differ while a queue grows or drains, and on stacked devices always; there the
+depth is not held against the rates. Util slightly beyond 100 % is timer skew.
+
+References: block/genhd.c and diskstats of the Linux kernel; sysstat issues 187 and 355.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.readings.counter_anomaly import contradictions
+from iodiag.table.samples import Samples, by_word
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for all devices with impossible samples, one for each spoilt device, one for the CPU."""
+    clear: list[str] = []
+    slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
+    left_out = _left_out(view)
+    for series in view.devices:
+        dropped = left_out.get(series.name)
+        evidence = tuple(_of_device(view, series, dropped, limits))
+        if not evidence:
+            clear.append(series.name)
+        elif _share(dropped, series) >= limits.dropped / 100:
+            yield _finding([(series, evidence)], "notice", limits)
+        else:
+            slight.append((series, evidence))
+    if slight:
+        yield _finding(slight, "info", limits)
+    for name, rows in left_out.items():
+        if view.series(name) is None:
+            yield _unusable(name, rows, limits)
+    sums = tuple(contradictions.of_cpu(view, limits))
+    if sums:
+        yield RULE.finding(
+            limits,
+            severity="info",
+            confidence="high",
+            summary="The CPU's shares of time do not add up to 100 %: some column is missing or misread.",
+            evidence=sums,
+        )
+    if clear or not (view.devices or left_out):
+        yield Outcome(RULE.id, "clear", tuple(clear), "the numbers agree with each other")
+
+
+def _left_out(view: View) -> dict[str, Samples]:
+    """The samples that cannot be true, by device."""
+    return {} if view.left_out is None else dict(by_word(view.left_out, "device"))
+
+
+def _share(dropped: Samples | None, series: DeviceSeries) -> float:
+    count = 0 if dropped is None else len(dropped)
+    return count / (count + len(series.samples))
+
+
+def _finding(
+    found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity, limits: Limits
+) -> Finding:
+    first, evidence = found[0]
+    more = f" (and {len(found) - 1} more devices)" if len(found) > 1 else ""
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence="high",
+        devices=tuple(series.name for series, _ in found),
+        **when(first.samples),
+        summary=f"{evidence[0].text}{more}.",
+        evidence=tuple(item for _, items in found for item in items),
+    )
+
+
+def _unusable(name: str, rows: Samples, limits: Limits) -> Finding:
+    values: dict[str, float | str] = {"device": name, "count": len(rows)}
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="high",
+        devices=(name,),
+        summary=say("{device}: none of its samples ({count}) can be true.", values),
+        evidence=(cite(rows, "samples left out: {count}, for " + str(rows["anomaly"][0]), values),),
+    )
+
+
+def _of_device(
+    view: View, series: DeviceSeries, dropped: Samples | None, limits: Limits
+) -> Iterator[Evidence]:
+    samples = series.samples
+    if dropped is not None:
+        for reason, rows in by_word(dropped, "anomaly"):
+            values: dict[str, float | str] = {
+                "device": series.name,
+                "count": len(rows),
+                "all": len(dropped) + len(samples),
+            }
+            yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
+    is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
+    if is_over.any():
+        over = samples[is_over]
+        values = {
+            "device": series.name,
+            "count": len(over),
+            "all": len(samples),
+            "most": float(over["util_pct"].max()),
+        }
+        text = "{device}: util beyond 100 % in {count} of {all} samples, up to {most} %: kept, as full"
+        latest = weighted.values(over, "latency_ms")
+        excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
+        if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
+            values["latency"] = float(latest.max())
+            text += "; requests that end after {latency} ms do that, as their time is counted then"
+        yield cite(over, text, values, worst="util_pct")
+    yield from contradictions.of_depth(view, series, limits)
+    yield from contradictions.of_sizes(series, limits)
+    yield from contradictions.of_waits(series, limits)
+
+
+RULE = Rule(
+    id="counter-anomaly",
+    title="Some numbers of the capture cannot be true",
+    why="Conclusions from them would be about the counters, not about the storage.",
+    remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
+    needs=Needs(
+        one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
+        or_unsound=True,
+    ),
+    thresholds={
+        "most_util": Threshold(
+            102, "%", "util up to which it is timer skew", "seen up to 101.6 % on sound kernels"
+        ),
+        "late": Threshold(1000, "ms", "answer that may belong to the sample before", "judgement"),
+        "residual": Threshold(
+            5,
+            "%",
+            "depth or latency apart from what others make of it",
+            "measured 0.1 to 2 % on sound captures",
+        ),
+        "least_samples": Threshold(2, "samples", "samples that show it", "judgement: one may be a misprint"),
+        "size_ratio": Threshold(
+            1.5, "x", "between the sizes printed and derived", "judgement: far beyond rounding"
+        ),
+        "cpu_slack": Threshold(
+            3, "%", "error of the sum of the CPU's shares", "vmstat rounds five shares to whole per cents"
+        ),
+        "dropped": Threshold(20, "%", "samples left out that spoil a capture", "judgement"),
+    },
+    confirm=("cat /proc/diskstats; sleep 1; cat /proc/diskstats", "uname -r", "iostat -V"),
+    references=(
+        "https://docs.kernel.org/admin-guide/iostats.html",
+        "https://github.com/sysstat/sysstat/issues/355",
+    ),
+    detect=detect,
+)

@@ -1,0 +1,118 @@
+"""Numbers of one sample that contradict each other: depth, sizes, latencies, shares of the CPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence
+from iodiag.model.rule import Limits
+
+_SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
+
+
+def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """Depth against rates times latencies, where the kernel derives one from the other (5.0 and later).
+
+    A depth above them is time of flushes where the source has no column for these.
+    """
+    if series.is_stacked or not _is_from(view.kernel, (5, 0)):
+        return
+    samples = series.samples
+    ios, depth = weighted.values(samples, "ios_per_s"), weighted.values(samples, "depth")
+    booked = ios * weighted.values(samples, "await_ms") / 1000
+    slack = HALF_DIGIT * (1 + ios / 1000) + limits.residual / 100 * booked
+    beyond = (booked - depth > slack) & ~samples["is_idle"]
+    if np.count_nonzero(beyond) >= limits.least_samples:
+        rows = samples[beyond]
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "count": len(rows),
+            "depth": weighted.mean(rows, "queue_depth"),
+            "booked": float(np.mean(booked[beyond])),
+        }
+        text = "{device}: {count} samples show {depth} in flight where rate times latency makes {booked}"
+        yield cite(rows, text, values, worst="await_ms")
+
+
+def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """Printed sizes against bytes per request; far apart, not by rounding."""
+    samples = series.samples
+    if "request_size_kb" not in samples:
+        return
+    printed, derived = weighted.values(samples, "request_size_kb"), weighted.values(samples, "size_kb")
+    apart = np.maximum(printed, derived) > limits.size_ratio * np.minimum(printed, derived)
+    if np.count_nonzero(apart) < limits.least_samples:
+        return
+    apart &= (weighted.values(samples, "ios_per_s") >= 20) & (weighted.values(samples, "kb_per_s") >= 256)
+    if np.count_nonzero(apart) >= limits.least_samples:
+        rows = samples[apart]
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "count": len(rows),
+            "printed": weighted.mean(rows, "request_size_kb"),
+            "derived": weighted.ratio(rows, "kb_per_s", "ios_per_s"),
+        }
+        text = (
+            "{device}: {count} samples print {printed} kB per request where bytes by requests make {derived}"
+        )
+        yield cite(rows, text, values)
+
+
+def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
+    """The latency of all requests against those of reads and of writes, between which it lies.
+
+    Only where both completed requests: md and device-mapper may book time of a direction without any.
+    Discards have a latency of their own, which counts, too.
+    """
+    samples = series.samples
+    names = ("await_ms", "read_await_ms", "write_await_ms")
+    if any(name not in samples for name in names):
+        return
+    mixed, reads, writes = (samples.floats(name) for name in names)
+    least, most = np.minimum(reads, writes), np.maximum(reads, writes)
+    part = limits.residual / 100
+    outside = (mixed < (1 - part) * least - _COARSEST_MS) | (mixed > (1 + part) * most + _COARSEST_MS)
+    if outside.any():
+        outside &= (samples.floats("reads_per_s") > 0) & (samples.floats("writes_per_s") > 0)
+        outside &= ~(samples.floats("discards_per_s") > 0)
+    if outside.any():
+        rows = samples[outside]
+        values: dict[str, float | str] = {"device": series.name, "count": len(rows)}
+        values |= {name: float(rows.floats(name)[0]) for name in names}
+        text = (
+            "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
+            "{write_await_ms} ms (such samples: {count})"
+        )
+        yield cite(rows, text, values)
+
+
+_COARSEST_MS = 0.1
+"""Twice half a digit of the coarsest layout, that of pt-diskstats."""
+
+
+def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
+    """CPU samples whose shares of time do not add up."""
+    cpu = view.samples("cpu")
+    if cpu is None or not set(_SHARES) <= cpu.names.keys():
+        return
+    sums = np.sum([cpu.floats(name) for name in _SHARES], axis=0)
+    is_off = (np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)
+    if is_off.any():
+        text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
+        values: dict[str, float | str] = {
+            "count": int(np.count_nonzero(is_off)),
+            "sum": float(sums[is_off][0]),
+        }
+        yield cite(cpu[is_off], text, values)
+
+
+def _is_from(kernel: str | None, least: tuple[int, int]) -> bool:
+    match = re.match(r"(\d+)\.(\d+)", kernel or "")
+    return match is not None and (int(match[1]), int(match[2])) >= least

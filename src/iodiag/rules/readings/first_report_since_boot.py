@@ -1,0 +1,171 @@
+"""The first report of a tool is an average since boot.
+
+What it detects: reports of iostat, vmstat and mpstat that average everything since boot. They are
+left out of every other rule; where a capture has nothing else, the other rules see them, but
+conclude nothing surer than a possibility.
+
+Why it matters: the average of weeks says nothing about now, and is the report that people paste.
+
+When it is wrong: a first report that was taken with -y, or of a short interval whose command line
+was lost, is a sample like the others; it is kept where its rates lie on the grid of that interval.
+sar is not affected but after a restart, and sadc's files hold differences only.
+
+References: iostat(1), option -y; vmstat(8): "the first report produced gives averages since the
+last reboot".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
+from iodiag.model import columns as registry
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples, numbered, stacked
+
+MOST_LINES = 10**12
+"""More than an input has."""
+
+_FAMILIES = ("system", "paging", "swapping", "disk", "cpu")
+
+
+class Contrast(NamedTuple):
+    """A column whose value since boot lies outside all later ones, and by what factor."""
+
+    factor: float
+    family: str
+    column: str
+    item: str
+    rows: Samples
+    value: float
+    least: float
+    most: float
+    reports: int
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding per host: what was left out, or that there is nothing else."""
+    found = {family: rows for family, rows in view.since_boot.items() if len(rows)}
+    if not found:
+        yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
+        return
+    rows = stacked(list(found.values()))
+    source, _ = numbered(rows["source"])
+    count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
+    _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
+    only = sorted(set(found) & view.fallback)
+    values: dict[str, float | str] = {"count": count, "tables": ", ".join(only)}
+    contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
+    yield RULE.finding(
+        limits,
+        severity="notice" if only else "info",
+        confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
+        summary=say(_ONLY if only else _LEFT_OUT, values),
+        evidence=(
+            cite(
+                rows[np.sort(first)],
+                "reports that average since boot: {count}",
+                values,
+            ),
+            *(_contrast(contrast) for contrast in contrasts[:3]),
+        ),
+        refutes=("the tool was called with -y",),
+    )
+
+
+_ONLY = "All there is of {tables} are averages since boot: nothing about now can be concluded from them."
+_LEFT_OUT = "The first report averages the time since boot and is left out (reports: {count})."
+
+
+def _contrasts(view: View, found: dict[str, Samples], limits: Limits) -> Iterator[Contrast]:
+    for family in _FAMILIES:
+        later = view.samples(family)
+        if family not in found or later is None or family in view.fallback:
+            continue
+        parts = _parts(view, family, later)
+        first_key = {"disk": "device", "cpu": "cpu"}.get(family)
+        first = found[family]
+        for number in range(len(first)):
+            item = str(first[first_key][number]) if first_key else ""
+            same = parts.get((str(first["source"][number]), item))
+            if same is not None and len(same) >= limits.samples:
+                yield from _of_columns(family, item, first, number, same)
+
+
+def _parts(view: View, family: str, later: Samples) -> dict[tuple[str, str], Samples]:
+    """The rows of each source and item as it was printed, "" where a table has no items."""
+    together = [series.samples for series in view.devices] if family == "disk" else [later]
+    key = {"disk": "printed", "cpu": "cpu"}.get(family)
+    parts = {}
+    for samples in together:
+        for source, rows in _by(samples, "source"):
+            parts.update({(source, item): own for item, own in _by(rows, key)})
+    return parts
+
+
+def _by(samples: Samples, key: str | None) -> Iterator[tuple[str, Samples]]:
+    if key is None:
+        yield "", samples
+        return
+    number, names = numbered(samples[key])
+    for place, name in enumerate(names):
+        yield name, samples if len(names) == 1 else samples[number == place]
+
+
+def _of_columns(family: str, item: str, first: Samples, number: int, later: Samples) -> Iterator[Contrast]:
+    for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
+        value = float(first.floats(entry.name)[number])
+        if not value > 0:
+            continue
+        others = weighted.values(later, entry.name)
+        least, most = float(np.fmin.reduce(others)), float(np.fmax.reduce(others))
+        near = least if value < least else most
+        if least <= value <= most or not near > 0:
+            continue
+        factor = max(value / near, near / value)
+        rows = first[number : number + 1]
+        yield Contrast(factor, family, entry.name, item, rows, value, least, most, len(later))
+
+
+def _contrast(contrast: Contrast) -> Evidence:
+    entry = registry.find(contrast.family, contrast.column)
+    values: dict[str, float | str] = {
+        "meaning": entry.meaning if entry else contrast.column,
+        "of": f"{contrast.item}: " if contrast.item not in ("", "all") else "",
+        "value": contrast.value,
+        "least": contrast.least,
+        "most": contrast.most,
+        "reports": contrast.reports,
+        "unit": entry.unit if entry else "",
+    }
+    text = "{of}{meaning}: {value} {unit} since boot, {least} to {most} in the {reports} reports after it"
+    return cite(contrast.rows, text, values)
+
+
+RULE = Rule(
+    id="first-report-since-boot",
+    title="The first report averages the time since boot",
+    why="An average over days or weeks is no picture of the present.",
+    remedy=(
+        "Capture with iostat -xyt 1 60, which leaves the first report out.",
+        "With vmstat 1 pass over the first row.",
+    ),
+    needs=Needs(),
+    thresholds={
+        "samples": Threshold(
+            3, "reports", "later reports that a contrast needs", "judgement: a range of two is none"
+        ),
+        "columns": Threshold(
+            5, "columns", "columns out of range that settle it", "judgement: chance puts one or two"
+        ),
+    },
+    confirm=("iostat -xyt 1 60", "uptime"),
+    references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    detect=detect,
+)

@@ -1,0 +1,196 @@
+"""Samples are so long that their averages hide bursts.
+
+What it detects: a device idle for a third of the time and more that holds 32 requests on the average
+while it is busy, or four at twice the unloaded latency; and samples of a minute and more on a device that
+others rules judge by its latency.
+
+Why it matters: users feel the burst, the average shows neither its depth nor its rate.
+
+When it is wrong: where util was counted in ticks, or a device idles because of few but long requests.
+Samples of a second are as short as these tools go, and are not reported.
+
+References: N/U and X/U are depth and rate while busy; AWS re:Post on EBS micro-bursts does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import Mask
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples, stacked
+
+Floats = npt.NDArray[np.float64]
+
+MOST_TOLD = 5
+"""Devices whose numbers are told; the others are named."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for the devices with hidden bursts, one for those judged by long samples alone."""
+    clear: list[str] = []
+    long: list[DeviceSeries] = []
+    bursts: dict[str, Samples] = {}
+    for series in view.devices:
+        rows = _bursts(series, limits)
+        if rows is not None:
+            bursts[series.name] = rows
+        elif _is_long(series, limits):
+            long.append(series)
+        else:
+            clear.append(series.name)
+    if bursts:
+        yield _finding(view, bursts, limits)
+    if long:
+        yield _averaged(long, limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "no sign of bursts within a sample")
+
+
+def _bursts(series: DeviceSeries, limits: Limits) -> Samples | None:
+    """The samples that hold a burst, worst kind of request first."""
+    frame = prepared(series)
+    at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
+    mask = (at_once >= limits.flood) | (at_once >= limits.queue)
+    mask &= (weighted.values(frame, "util") <= limits.most_util / 100) & ~(length <= limits.shortest)
+    mask &= frame["is_util_trusted"]
+    if not mask.any():
+        return None
+    mask &= (at_once >= limits.flood) | (_inflation(series, frame, mask) >= limits.inflation)
+    # in short samples a load that begins or ends within one looks alike: that is no pattern
+    is_long = ~(length < limits.longest)
+    enough = np.count_nonzero(mask) >= limits.least_samples or bool((mask & is_long).any())
+    return frame[mask] if enough and mask.any() else None
+
+
+def _inflation(series: DeviceSeries, frame: Samples, wanted: Mask) -> Floats:
+    """Latency over that of a request alone, of the kinds of request that `wanted` samples have; else NaN."""
+    inflation = np.full(len(frame), np.nan)
+    for kind in levels(series):
+        places = places_of(kind)
+        if wanted[places].any() and (alone := unloaded(series, kind)) is not None:
+            inflation[places] = weighted.values(frame, "cost_ms")[places] / alone.latency_ms
+    return inflation
+
+
+def _finding(view: View, bursts: dict[str, Samples], limits: Limits) -> Finding:
+    told = sorted(bursts, key=lambda name: -float(bursts[name]["at_once"].max()))
+    evidence = []
+    for name in told[:MOST_TOLD]:
+        series = view.series(name)
+        values = _numbers(name, bursts[name]) | {"all": len(series.loaded) if series is not None else 0}
+        evidence.append(
+            cite(
+                bursts[name],
+                "{device}: util {util} % with {depth} in flight is {at_once:.1f} in flight and "
+                "{busy_rate:.0f} requests/s whenever busy, against {rate} on the average ({count} of {all} "
+                "samples with load)",
+                values,
+                worst="at_once",
+            )
+        )
+    worst = _numbers(told[0], bursts[told[0]])
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
+        devices=tuple(told),
+        **when(bursts[told[0]]),
+        summary=say(
+            "{device} works in bursts that the samples average away: {at_once:.1f} in flight whenever it is "
+            "busy, not {depth}.",
+            worst,
+        ),
+        evidence=tuple(evidence),
+        refutes=("samples of one second that show the same depth throughout",),
+        cannot_know=("how long the bursts are: only shorter samples tell",),
+    )
+
+
+def _numbers(name: str, rows: Samples) -> dict[str, float | str]:
+    worst = int(np.argmax(rows.floats("at_once")))
+    return {
+        "device": name,
+        "util": float(rows.floats("util_pct")[worst]),
+        "depth": float(rows.floats("depth")[worst]),
+        "at_once": float(rows.floats("at_once")[worst]),
+        "rate": float(rows.floats("ios_per_s")[worst]),
+        "busy_rate": float((rows.floats("ios_per_s") / rows.floats("busy"))[worst]),
+        "count": len(rows),
+    }
+
+
+def _is_long(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether some sample of a minute and more has enough load for a rule to judge its latency."""
+    frame = series.loaded
+    is_long = weighted.values(frame, "interval_s") >= limits.longest
+    if not is_long.any():
+        return False
+    is_judged = (weighted.values(frame, "util") >= limits.judged_util / 100) | (
+        weighted.values(frame, "depth") >= 1
+    )
+    return bool((is_judged & is_long).any())
+
+
+def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
+    rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
+    lengths = weighted.values(rows, "interval_s")
+    values: dict[str, float | str] = {
+        "shortest": float(lengths.min()),
+        "longest": float(lengths.max()),
+        "count": len(rows),
+        "devices": ", ".join(series.name for series in found),
+    }
+    # a paste may leave some out: then no row is as long as the median
+    is_even = round(lengths.min()) == round(lengths.max())
+    length = "{longest:.0f} s" if is_even else "{shortest:.0f} to {longest:.0f} s"
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high",
+        devices=tuple(series.name for series in found),
+        **when(found[0].loaded),
+        summary=say(f"Samples are {length} long: bursts within them do not show.", values),
+        evidence=(cite(rows, f"{{count}} samples of {length} for {{devices}}", values),),
+    )
+
+
+RULE = Rule(
+    id="interval-too-long",
+    title="The samples are too long to show bursts",
+    why="A mean over idle and busy time describes neither.",
+    remedy=("Capture with iostat -xy -t 1 (or sadc 1) while the trouble lasts.",),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
+    thresholds={
+        "most_util": Threshold(
+            70, "%", "util below which a deep queue means bursts", "judgement: idle a third of the time"
+        ),
+        "queue": Threshold(
+            4, "requests", "depth while busy, with inflated latency", "judgement: more than one client"
+        ),
+        "inflation": Threshold(2, "x", "that inflation", "the line up to which a device is calm"),
+        "flood": Threshold(
+            32, "requests", "depth while busy that needs no latency", "the depth of a SATA queue (NCQ)"
+        ),
+        "shortest": Threshold(
+            1.5, "s", "sample length that needs no remedy", "the tools' shortest is a second"
+        ),
+        "longest": Threshold(60, "s", "sample length from which any mean hides bursts", "judgement"),
+        "least_samples": Threshold(
+            3, "samples", "samples of less than a minute that show it", "judgement: not the edge of a load"
+        ),
+        "judged_util": Threshold(30, "%", "util from which a device's latency is of interest", "judgement"),
+    },
+    confirm=("iostat -xy -t 1", "biolatency -D 1"),
+    references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
+    detect=detect,
+)

@@ -1,0 +1,181 @@
+"""The combined latency describes neither reads nor writes.
+
+What it detects: a device whose reads and writes both matter and differ threefold in latency (or
+fourfold in size), so that the mean over both (await, areq-sz) is met by neither; and, where only the
+mean is printed, the most that either direction can have.
+
+Why it matters: a controller that acknowledges writes from its cache makes slow reads look fast.
+
+When it is wrong: it is reading advice and no trouble by itself.
+
+References: iostat(1): r_await and w_await since sysstat 9.1.2; pt-diskstats(1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+
+MOST_TOLD = 5
+"""Devices whose numbers are told; the others are named."""
+
+
+class _Mix(NamedTuple):
+    """A device and what its directions had: latencies in ms, sizes in kB."""
+
+    series: DeviceSeries
+    reads: float
+    writes: float
+    read_ms: float
+    write_ms: float
+    await_ms: float
+    read_kb: float
+    write_kb: float
+
+    @property
+    def apart(self) -> float:
+        """How many times longer the slower direction takes."""
+        low, high = sorted((self.read_ms, self.write_ms))
+        return high / low if low > 0 else float("nan")
+
+    @property
+    def sizes_apart(self) -> float:
+        """How many times larger the requests of one direction are."""
+        low, high = sorted((self.read_kb, self.write_kb))
+        return high / low if low > 0 else float("nan")
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for all devices whose mean latency misleads; bounds where only the mean is known."""
+    found: list[_Mix] = []
+    clear: list[str] = []
+    for series in view.devices:
+        reads, writes = (weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write"))
+        if not min(reads, writes) >= limits.minority / 100 * (reads + writes):
+            clear.append(series.name)
+            continue
+        mix = _mix(series, reads, writes)
+        if np.isnan(mix.read_ms) or np.isnan(mix.write_ms):
+            yield _bounded(mix)
+        elif mix.apart >= limits.latency_apart or mix.sizes_apart >= limits.size_apart:
+            found.append(mix)
+        else:
+            clear.append(series.name)
+    if found:
+        yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "one direction, or both alike")
+
+
+def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
+    rows = series.loaded
+    waits = (weighted.values(rows, f"{name}_await_ms") for name in ("read", "write"))
+    is_split = all(bool(np.isfinite(wait).any()) for wait in waits)
+    missing = float("nan")
+    return _Mix(
+        series,
+        reads,
+        writes,
+        weighted.mean(rows, "read_await_ms") if is_split else missing,
+        weighted.mean(rows, "write_await_ms") if is_split else missing,
+        weighted.mean(rows, "await_ms"),
+        weighted.ratio(rows, "read_kb_per_s", "reads_per_s"),
+        weighted.ratio(rows, "write_kb_per_s", "writes_per_s"),
+    )
+
+
+def _bounded(mix: _Mix) -> Outcome:
+    """Neither direction can take longer than if the other took no time."""
+    total = mix.reads + mix.writes
+    reason = say(
+        "only the mean {mean} ms is printed: reads take at most {read} ms, writes at most {write} ms; "
+        "r_await and w_await would tell",
+        {
+            "mean": mix.await_ms,
+            "read": mix.await_ms * total / mix.reads,
+            "write": mix.await_ms * total / mix.writes,
+        },
+    )
+    return Outcome(RULE.id, "undetermined", (mix.series.name,), reason)
+
+
+def _finding(found: list[_Mix], limits: Limits) -> Finding:
+    first = found[0]
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high",
+        devices=tuple(mix.series.name for mix in found),
+        **when(first.series.loaded),
+        summary=say(_SUMMARY[first.apart >= limits.latency_apart], _values(first)),
+        evidence=tuple(_evidence(mix, limits) for mix in found[:MOST_TOLD]),
+        refutes=("reads and writes of equal latency at another time of day",),
+    )
+
+
+_SUMMARY = {
+    True: "await of {device} ({mean} ms) is neither its reads' latency ({read} ms) nor its writes' "
+    "({write} ms).",
+    False: "The mean request of {device} ({mean_kb} kB) has neither its reads' size ({read_kb} kB) nor its "
+    "writes' ({write_kb} kB).",
+}
+"""By whether latencies are apart, or sizes alone."""
+
+
+def _values(mix: _Mix) -> dict[str, float | str]:
+    return {
+        "device": mix.series.name,
+        "mean": mix.await_ms,
+        "read": mix.read_ms,
+        "write": mix.write_ms,
+        "reads": mix.reads,
+        "writes": mix.writes,
+        "apart": mix.apart,
+        "read_kb": mix.read_kb,
+        "write_kb": mix.write_kb,
+        "mean_kb": (mix.reads * mix.read_kb + mix.writes * mix.write_kb) / (mix.reads + mix.writes),
+        "sizes_apart": mix.sizes_apart,
+    }
+
+
+def _evidence(mix: _Mix, limits: Limits) -> Evidence:
+    text = (
+        "{device}: {reads} reads/s of {read_kb:.1f} kB at {read} ms, {writes} writes/s of {write_kb:.1f} kB "
+        "at {write} ms "
+    )
+    if mix.apart >= limits.latency_apart:
+        text += "({apart:.1f}x apart): their mean is {mean} ms"
+    else:
+        text += "(sizes {sizes_apart:.1f}x apart): their mean is {mean_kb:.1f} kB"
+    return cite(mix.series.loaded, text, _values(mix))
+
+
+RULE = Rule(
+    id="mixed-await",
+    title="The mean over reads and writes describes neither",
+    why="Alerts and comparisons on await mistake a change of mix for a change of speed.",
+    remedy=(
+        "Read r_await and w_await (sysstat 9.1.2 and later), or pt-diskstats; never alert on await.",
+        "Read sizes by direction, too: rareq-sz and wareq-sz, not areq-sz.",
+    ),
+    needs=Needs(one_of=({"disk": ("await_ms", "reads_per_s", "writes_per_s")},)),
+    thresholds={
+        "minority": Threshold(10, "%", "share of requests from which a direction matters", "judgement"),
+        "latency_apart": Threshold(
+            3, "x", "latency of one direction over the other", "judgement: beyond noise and load"
+        ),
+        "size_apart": Threshold(4, "x", "size of one direction over the other", "judgement"),
+    },
+    confirm=("iostat -x 1 (r_await, w_await, rareq-sz, wareq-sz)",),
+    references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    detect=detect,
+)

@@ -1,0 +1,167 @@
+"""svctm is busy time divided by requests, no service time.
+
+What it detects: a capture that prints svctm, and a device that overlaps requests: two and more in
+flight while busy, or a svctm that falls while the requests take longer.
+
+Why it matters: svctm falls as a parallel device gets busier, so it is lowest when the wait is worst.
+
+When it is wrong: on a single spinning disk, which serves one request at a time, busy time per
+request is a fair measure, and peers may be compared by it; known ones are left out.
+
+References: iostat(1) of sysstat before 12.1.2, which removed the column as meaningless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from iodiag.analysis.load.device_class import spindles
+from iodiag.analysis.load.queueing import Level, levels
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import stacked
+
+MOST_TOLD = 5
+"""Devices whose numbers are told; the others are named."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for all devices whose svctm cannot be a service time, the plainest case first."""
+    found: list[_Misread] = []
+    clear: list[str] = []
+    for series in view.devices:
+        case = None if spindles(series, writes=False) == 1 else _judge(series, limits)
+        if case is None:
+            clear.append(series.name)
+        else:
+            found.append(case)
+    if found:
+        yield _finding(sorted(found, key=lambda case: -case.level.busy_depth), limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "requests do not overlap: svctm misleads little")
+
+
+class _Misread(NamedTuple):
+    """A device, its deepest level, and the lightest one where svctm fell from it to the deepest."""
+
+    name: str
+    level: Level
+    lighter: Level | None
+
+
+def _judge(series: DeviceSeries, limits: Limits) -> _Misread | None:
+    kinds = [with_svctm for kind in levels(series) if (with_svctm := [x for x in kind if _svctm(x) > 0])]
+    for kind in kinds:
+        if _falls(kind[0], kind[-1], limits):
+            return _Misread(series.name, kind[-1], kind[0])
+    deepest = max((kind[-1] for kind in kinds), key=lambda level: level.busy_depth, default=None)
+    if deepest is None or deepest.busy_depth < limits.least_depth:
+        return None
+    return _Misread(series.name, deepest, None)
+
+
+def _finding(found: list[_Misread], limits: Limits) -> Finding:
+    worst = next((case for case in found if case.lighter is not None), found[0])
+    told = [worst, *(case for case in found if case is not worst)]
+    evidence = []
+    for case in told[:MOST_TOLD]:
+        if case.lighter is not None:
+            evidence.append(_contrast(case))
+        evidence.append(_overlap(case))
+    fell = "fell" if worst.lighter is not None else "read {svctm} ms"
+    values: dict[str, float | str] = {
+        "device": worst.name,
+        "svctm": _svctm(worst.level),
+        "latency": worst.level.latency_ms,
+        "others": len(found) - 1,
+    }
+    more = " (and so on {others} more devices)" if len(found) > 1 else ""
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high",
+        devices=tuple(case.name for case in told),
+        **when(worst.level.rows),
+        summary=say(
+            "svctm is no service time: on {device} it "
+            + fell
+            + " while requests took {latency} ms"
+            + more
+            + ".",
+            values,
+        ),
+        evidence=tuple(evidence),
+        refutes=("a device that serves one request at a time",),
+    )
+
+
+def _svctm(level: Level) -> float:
+    return level.mean("svctm_ms")
+
+
+def _falls(low: Level, high: Level, limits: Limits) -> bool:
+    """Whether from the lighter level to the deeper one svctm falls and latency rises."""
+    falls = _svctm(low) >= limits.falls * _svctm(high)
+    return falls and high.latency_ms >= limits.rises * low.latency_ms
+
+
+def _contrast(case: _Misread) -> Evidence:
+    low, high = case.lighter or case.level, case.level
+    values: dict[str, float | str] = {
+        "device": case.name,
+        "low": _svctm(low),
+        "high": _svctm(high),
+        "short": low.latency_ms,
+        "long": high.latency_ms,
+        "shallow": low.depth,
+        "deep": high.depth,
+    }
+    text = (
+        "{device}: svctm fell from {low} to {high} ms while requests took {short} ms at {shallow} in flight "
+        "and then {long} ms at {deep}"
+    )
+    return cite(stacked([low.rows, high.rows]), text, values)
+
+
+def _overlap(case: _Misread) -> Evidence:
+    level = case.level
+    values: dict[str, float | str] = {
+        "device": case.name,
+        "svctm": _svctm(level),
+        "depth": level.busy_depth,
+        "latency": level.latency_ms,
+        "rate": level.rate,
+        "util": 100 * level.util,
+        "quotient": 1000 * level.util / level.rate,
+    }
+    text = (
+        "{device}: {depth} in flight while busy, {latency} ms each: svctm {svctm} ms is only the {util:.1f} "
+        "% util divided by {rate} requests/s ({quotient} ms)"
+    )
+    return cite(level.rows, text, values)
+
+
+RULE = Rule(
+    id="svctm-misread",
+    title="svctm is no service time",
+    why="It falls as a device overlaps more requests, and seems best when the wait is worst.",
+    remedy=("Use await (r_await, w_await) and the queue; newer sysstat no longer prints svctm.",),
+    needs=Needs(one_of=({"disk": ("svctm_ms", "util_pct", "queue_depth")},)),
+    thresholds={
+        "least_depth": Threshold(
+            2,
+            "requests",
+            "depth while busy that a service time cannot explain",
+            "utilisation law: U = X·S holds for one server",
+        ),
+        "falls": Threshold(1.5, "x", "fall of svctm", "measured: 7.52 → 1.66 ms on four disks"),
+        "rises": Threshold(1.3, "x", "rise of latency", "measured: 7.8 → 108.7 ms at the same time"),
+    },
+    confirm=("biolatency -D 1",),
+    references=("https://github.com/sysstat/sysstat/blob/master/CHANGES",),
+    detect=detect,
+)

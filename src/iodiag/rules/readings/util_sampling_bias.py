@@ -1,0 +1,135 @@
+"""%util is inflated by tick sampling.
+
+What it detects: samples whose %util exceeds the mean number of requests in flight. A device that is
+non-empty for a share U of the time holds at least U requests on average, so U ≤ N for exact
+counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this.
+
+Why it matters: a disk that is nearly idle reads as 60 or 90 % busy.
+
+When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it
+completes, so one that outlives its interval can make N too small; samples with a latency above a
+tenth of the interval prove nothing and are left out. So are those in which util exceeds 100 %: there
+the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
+
+References: Linux commits 5b18b5a73760 (5.0), 99dc422335d8 (6.10); sysstat issue 187.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+MOST_TOLD = 5
+"""Devices whose numbers are told; the others are named."""
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
+    found: list[tuple[DeviceSeries, Samples]] = []
+    clear: list[str] = []
+    for series in view.devices:
+        rows = _inflated(series, limits)
+        if rows is None:
+            clear.append(series.name)
+        else:
+            found.append((series, rows))
+    if found:
+        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
+
+
+def _inflated(series: DeviceSeries, limits: Limits) -> Samples | None:
+    """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
+    samples = series.samples
+    util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
+    outlives = weighted.values(samples, "await_ms") > 100 * weighted.seconds_or_one(samples)
+    most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
+    inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
+    inflated &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
+    rows = samples[inflated]
+    by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
+    return rows if len(rows) >= limits.least_samples or by_far else None
+
+
+def _excess(rows: Samples) -> npt.NDArray[np.float64]:
+    return weighted.values(rows, "util") - weighted.values(rows, "depth")
+
+
+def _finding(found: list[tuple[DeviceSeries, Samples]], limits: Limits) -> Finding:
+    text = (
+        "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
+        "shows {util} % at {depth} in flight, which is {busy} % at the most"
+    )
+    first, rows = found[0]
+    return RULE.finding(
+        limits,
+        severity="info",
+        confidence="high",
+        devices=tuple(series.name for series, _ in found),
+        samples=(int(rows["sample"].min()), int(rows["sample"].max())),
+        summary=say(
+            "{device} shows {util} % util with {depth} requests in flight: it cannot have been busy more "
+            "than {busy} % of the time.",
+            _values(first, rows),
+        ),
+        evidence=tuple(
+            cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]
+        ),
+        refutes=("a kernel older than v5.0 or from v6.10 on, whose %util is exact",),
+    )
+
+
+def _values(series: DeviceSeries, rows: Samples) -> dict[str, float | str]:
+    worst = int(_excess(rows).argmax())
+    return {
+        "device": series.name,
+        "util": float(rows["util_pct"][worst]),
+        "depth": float(rows["depth"][worst]),
+        "busy": 100 * float(rows["depth"][worst]),
+        "count": len(rows),
+        "all": len(series.samples),
+    }
+
+
+RULE = Rule(
+    id="util-sampling-bias",
+    title="%util is inflated by the kernel's tick sampling",
+    why="An almost idle device reads as busy, and every conclusion from %util is void.",
+    remedy=(
+        "Ignore %util on this host; judge by latency and requests in flight.",
+        "Kernel 6.10 counts exactly again.",
+    ),
+    needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s")},)),
+    thresholds={
+        "least_util": Threshold(5, "%", "below this a difference is rounding", "judgement: printed digits"),
+        "least_excess": Threshold(
+            10,
+            "%",
+            "excess of util over the depth",
+            "judgement: clocks of ticks and of requests differ by less",
+        ),
+        "most_util": Threshold(
+            102,
+            "%",
+            "util up to which ticks explain it",
+            "ticks count at most every tick; more is added time",
+        ),
+        "least_samples": Threshold(
+            2, "samples", "samples that prove it", "logic alone; two guard against a misprint"
+        ),
+    },
+    confirm=("uname -r",),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)

@@ -1,0 +1,1 @@
+"""Rules that measure who waits, whatever the cause."""

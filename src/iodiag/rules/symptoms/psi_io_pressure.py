@@ -1,0 +1,135 @@
+"""Tasks lose time to I/O, by the kernel's own account.
+
+What it detects: pressure stall information that says that some tasks waited for I/O at least 20 % of
+the time, or all of them at least 10 %.
+
+Why it matters: it is the only host-wide measure of harm: time in which work did not get on.
+
+When it is wrong: on an otherwise idle host one patient reader makes all tasks wait all the time; that
+is its business, not a shortage. Asynchronous I/O and waits for a lock behind an I/O are not counted, so
+that little pressure beside a full device means that nobody waits, not that there is no queue.
+
+References: Documentation/accounting/psi.rst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.host.waiting import blocked, by_device, rows_at
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Samples
+
+LEAVE = 0.8
+_COLUMNS = ("", "_10s", "_60s")
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding per host; what makes the tasks wait is for the other rules to say."""
+    table = view.samples("pressure")
+    if table is None:
+        return
+    kind = next((kind for kind in _COLUMNS if view.has("pressure", f"io_some{kind}_pct")), "")
+    some = weighted.values(table, f"io_some{kind}_pct")
+    full = weighted.values(table, f"io_full{kind}_pct")
+    rows = longest(table, np.asarray((some >= LEAVE * limits.some) | (full >= LEAVE * limits.full)))
+    is_short = rows is not None and not is_sustained(rows) and len(rows) < len(table)
+    if rows is None or is_short:
+        yield Outcome(RULE.id, "clear", (), "tasks wait for I/O for moments only, if at all")
+        return
+    shares = [weighted.mean(rows, f"io_{state}{kind}_pct", "pressure") for state in ("some", "full")]
+    waiting = blocked(view, rows)
+    has_crowd = waiting is not None and waiting[1] >= limits.waiters
+    # one task that waits makes all tasks wait on a host with nothing else to do
+    if not (shares[0] >= limits.some or (shares[1] >= limits.full and has_crowd)):
+        yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for I/O, or a single one does")
+        return
+    yield _finding(view, rows, kind, shares[0], shares[1], limits)
+
+
+def _finding(view: View, rows: Samples, kind: str, some: float, full: float, limits: Limits) -> Finding:
+    waiting = blocked(view, rows)
+    severity: Severity = "notice"
+    if waiting is not None and waiting[1] < limits.waiters:
+        severity = "info"
+    elif waiting is not None and full >= limits.full:
+        severity = "critical" if full >= limits.stand_still else "warning"
+    long_enough = is_sustained(rows)
+    sure: Confidence = "high" if long_enough and not kind else "medium" if long_enough else "low"
+    values: dict[str, float | str] = {
+        "some": some,
+        "full": 0.0 if np.isnan(full) else full,
+        "count": len(rows),
+    }
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        **{name: value for name, value in when(rows).items() if name != "samples"},
+        summary=say("Tasks wait for I/O {some:.0f} % of the time, all of them {full:.0f} %.", values),
+        evidence=(
+            cite(
+                rows,
+                "some tasks waited for I/O {some:.1f} % of the time, all that could have run {full:.1f} % "
+                "(samples: {count})",
+                values,
+                worst=f"io_full{kind}_pct",
+            ),
+            *_waiters(waiting, limits),
+            *_devices(view, rows),
+        ),
+        refutes=("a benchmark whose only task is to wait for the disk",),
+        cannot_know=("which device or file system they wait for",),
+    )
+
+
+def _waiters(waiting: tuple[Samples, float] | None, limits: Limits) -> Iterator[Evidence]:
+    if waiting is None:
+        return
+    values: dict[str, float | str] = {"tasks": waiting[1]}
+    if waiting[1] >= limits.waiters:
+        yield cite(waiting[0], "{tasks} tasks were blocked on I/O on average", values, worst="blocked")
+    else:
+        text = "only {tasks} tasks were blocked on I/O on average: one patient reader, no crowd"
+        yield cite(waiting[0], text, values, weighs="against", worst="blocked")
+
+
+def _devices(view: View, rows: Samples) -> Iterator[Evidence]:
+    """Said when the disks cannot be it: nothing in flight while tasks wait."""
+    disk = rows_at(view, "disk", rows)
+    if disk is None or "depth" not in disk:
+        return
+    depths = {name: weighted.mean(part, "depth") for name, part in by_device(disk)}
+    deepest = max(depths, key=lambda name: weighted.or_zero(depths[name]))
+    if depths[deepest] < 0.1:
+        text = "no device had more than {depth} requests in flight: NFS, a limit above them, or a stuck one"
+        yield cite(disk, text, {"depth": depths[deepest]}, weighs="context", worst="depth")
+
+
+RULE = Rule(
+    id="psi-io-pressure",
+    title="Tasks lose time to I/O",
+    why="Time in which all tasks wait for I/O is time in which nothing gets done.",
+    remedy=(
+        "Find the cause among the other findings; this one says how much it costs.",
+        "See which control group waits: grep . /sys/fs/cgroup/*/io.pressure.",
+    ),
+    needs=Needs(one_of=({"pressure": ("io_some_pct|io_some_10s_pct|io_some_60s_pct",)},)),
+    thresholds={
+        "some": Threshold(20, "%", "time in which some task waits", "judgement: a fifth of the time"),
+        "full": Threshold(10, "%", "time in which all tasks wait", "judgement: lost outright, psi.rst"),
+        "stand_still": Threshold(40, "%", "such time at which work stands still", "judgement: psi.rst"),
+        "waiters": Threshold(1.5, "tasks", "blocked tasks that are more than one reader", "judgement"),
+    },
+    confirm=("cat /proc/pressure/io", "grep . /sys/fs/cgroup/*/io.pressure"),
+    references=("https://docs.kernel.org/accounting/psi.html",),
+    detect=detect,
+)

@@ -1,0 +1,1 @@
+"""The one table inside: columns of numbers, texts and times; DataFrames at its door only."""

@@ -1,0 +1,1 @@
+"""What all findings together mean: the sentence at the head of a report. No rule is judged here."""

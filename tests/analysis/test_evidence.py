@@ -1,0 +1,72 @@
+"""Which lines stand beside a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from iodiag.analysis.measure.evidence import cite, say, telling
+from iodiag.table.samples import Samples
+from iodiag.table.words import Words
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "quoted"),
+    [
+        (
+            "sync_binlog = 1, flush_log = 2",
+            ["datadir /srv", "flush_log 2", "other 7", "sync_binlog 1"],
+            [1, 3],
+        ),
+        ("35.02 transactions/s", ["threads: 64", "transactions: 2139 (35.02 per sec.)", "x 35.02"], [1, 2]),
+        ("1,670 kB/s of reads", ["writes 5", "moved 1670"], [1]),
+        ("9 of 11 sessions were in COMMIT", ["| Id |", "| 3 | COMMIT |", "| 4 | sort |"], [1]),
+        ("nothing in common", ["a", "b", "c", "d"], [0, 1, 2]),
+        ("the same word", ["the same word", "the same word"], [0, 1]),
+        ("no lines", [], []),
+    ],
+)
+def test_the_lines_that_share_most_with_a_sentence_are_quoted(text, lines, quoted):
+    assert telling(text, lines) == quoted
+
+
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [
+        ("{device}: {rate} requests/s", "sda: 1,234 requests/s"),
+        ("{share:.1f} % of {{all}}", "3.1 % of {all}"),
+        ("{is_known} and {few}, {unknown}", "True and 2, unknown"),
+        ("no number", "no number"),
+    ],
+)
+def test_a_sentence_has_its_values(template, sentence):
+    values = {
+        "device": "sda",
+        "rate": 1234.4,
+        "share": 3.14159,
+        "is_known": True,
+        "few": 2,
+        "unknown": np.nan,
+    }
+    assert say(template, values) == sentence
+
+
+def test_a_sentence_without_a_value_for_its_name_is_refused():
+    with pytest.raises(KeyError, match="rate"):
+        say("{rate} requests/s", {})
+
+
+@pytest.mark.parametrize(
+    ("waits", "quoted"),
+    [
+        ([1.0, 9.0, 9.0, 2.0], [20, 10, 40]),
+        ([np.nan, 3.0, np.nan, 2.0], [20, 10, 40]),
+        ([np.nan, -np.inf, np.nan, np.nan], [20, 10, 40]),
+        ([np.nan, np.nan, np.nan, np.nan], [10, 40]),
+        ([7.0, 3.0, np.nan, 2.0], [10, 40]),
+    ],
+)
+def test_the_first_of_the_worst_known_rows_is_quoted_and_the_first_and_the_last(waits, quoted):
+    columns = {"source": Words.same("a.txt", 4), "line": np.array([10, 20, 30, 40]), "wait": np.array(waits)}
+    evidence = cite(Samples.of_columns(columns, 4), "rows wait", worst="wait")
+    assert [quote.line for quote in evidence.quotes] == quoted

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodiag.analysis.view.inferred_topology import infer
+from iodiag.model.topology import Device, DeviceTopology, merge
+
+NONE = DeviceTopology()
+
+
+def table(*reports, streams=None):
+    """A disk table: each report maps a device to (read_kb, write_kb) and perhaps a latency."""
+    rows = [
+        {
+            "device": device,
+            "read_kb_per_s": float(moved[0]),
+            "write_kb_per_s": float(moved[1]),
+            "await_ms": float(moved[2]) if len(moved) > 2 else 10.0,
+            "ios_per_s": (moved[0] + moved[1]) / 4,
+            "interval_s": 5.0,
+            "report": number,
+            "stream": streams[number] if streams else 0,
+        }
+        for number, report in enumerate(reports)
+        for device, moved in report.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def found(*reports, topology=NONE, streams=None):
+    return merge(infer(table(*reports, streams=streams), topology)).devices
+
+
+def legs(names, moved):
+    return dict.fromkeys(names, moved)
+
+
+LEGS = ("dm-1", "dm-3", "dm-5", "dm-7")
+DISKS = ("sda", "sdb", "sdc", "sdd")
+
+
+@pytest.mark.parametrize(
+    ("parent", "leg", "level", "copies"),
+    [
+        ((24000, 0), (6000, 0), None, None),
+        ((0, 24000), (0, 6000), "raid0", None),
+        ((0, 24000), (0, 12000), "raid10", 2),
+        ((0, 24000), (0, 8000), "raid5", None),
+        ((300, 480), (315, 240), "raid5", None),
+        ((1748, 1280), (863, 573), "raid5", None),
+    ],
+    ids=["reads", "stripe", "mirrors", "full stripes", "small writes", "a measured mixture"],
+)
+def test_a_group_of_equal_rates_that_conserves_bytes_are_the_legs(parent, leg, level, copies):
+    devices = found({"dm-8": parent} | legs(LEGS, leg))
+    assert devices["dm-8"].members == LEGS
+    assert (devices["dm-8"].level, devices["dm-8"].copies) == (level, copies)
+    assert (
+        devices["dm-8"]
+        .provenance["members"]
+        .startswith("inferred: the bytes of dm-1, dm-3, dm-5, dm-7 add up")
+    )
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"dm-8": (24000, 0)} | legs(LEGS, (5800, 0)),
+        {"dm-8": (24000, 0)} | {"sda": (24000, 0), "sda1": (24000, 0)},
+        {"dm-2": (0, 24000), "dm-1": (0, 24000), "dm-0": (0, 24000), "sda": (0, 24000)},
+        {"dm-0": (24000, 0)} | legs(LEGS, (6000, 0)),
+        {"dm-8": (20, 0)} | legs(LEGS, (5, 0)),
+        {"sde": (24000, 0)} | legs(DISKS, (6000, 0)),
+        {"md0": (24000, 0), "sda": (24000, 0), "sdb": (0, 0)},
+    ],
+    ids=[
+        "3 % are missing",
+        "a disk and its partition",
+        "a chain on one disk",
+        "numbered below its legs",
+        "next to nothing",
+        "no array by its name",
+        "the other disk idles",
+    ],
+)
+def test_what_proves_nothing_is_left_alone(report):
+    assert found(report) == {}
+
+
+def test_what_an_input_states_is_never_touched():
+    stated = merge([Device("dm-8", members=("sdx", "sdy"), level="raid1")])
+    assert found({"dm-8": (0, 24000)} | legs(LEGS, (0, 12000)), topology=stated) == {}
+    claimed = merge([Device("md9", members=("dm-1", "dm-3"), level="raid1")])
+    assert found({"dm-8": (0, 24000)} | legs(LEGS, (0, 12000)), topology=claimed) == {}
+
+
+def test_the_lowest_of_devices_with_the_same_traffic_is_the_array():
+    devices = found({"dm-1": (24000, 0), "dm-0": (24000, 0), "md0": (24000, 0)} | legs(DISKS, (6000, 0)))
+    assert set(name for name, device in devices.items() if device.members) == {"md0"}
+
+
+def test_two_pairs_of_mirrors_are_not_taken_for_stripes():
+    # each pair alone sums to what the array writes
+    reports = [
+        {"md0": (0, 2 * a)} | legs(DISKS[:2], (0, a * 1.01)) | legs(DISKS[2:], (0, a * 0.99))
+        for a in (500, 700)
+    ]
+    devices = found(*reports)
+    assert devices["md0"].members == DISKS
+    assert devices["md0"].level == "raid10"
+
+
+def test_dev_numbers_are_dm_numbers_only_where_both_namings_show_the_array():
+    numbered = {f"dev253-{n}": (6000, 0) for n in (1, 3, 5, 7)} | {"dev253-8": (24000, 0)}
+    named = {"dm-8": (2400, 0)} | legs(LEGS, (600, 0))
+    both = found(numbered, named, streams=[0, 1])
+    assert "dev253-8" in both["dm-8"].aliases
+    assert "dev253-3" in both["dm-3"].aliases
+    alone = found(numbered)
+    assert "dm-8" not in alone
+    assert alone["dev253-8"].members == ("dev253-1", "dev253-3", "dev253-5", "dev253-7")
+
+
+def test_legs_are_mapped_to_disks_by_bytes_and_the_order_of_latencies():
+    waits = dict(zip(LEGS, (32.6, 18.7, 9.8, 7.0), strict=True))
+    disks = dict(zip(DISKS, (5.4, 28.3, 7.9, 15.9), strict=True))
+    report = {"dm-8": (24000, 0)}
+    report |= {leg: (6000, 0, wait) for leg, wait in waits.items()}
+    report |= {disk: (6010, 0, wait) for disk, wait in disks.items()}
+    devices = found(report)
+    assert {leg: devices[leg].members for leg in LEGS} == {
+        "dm-1": ("sdb",),
+        "dm-3": ("sdd",),
+        "dm-5": ("sdc",),
+        "dm-7": ("sda",),
+    }
+    assert "by latency dm-1 stands among the legs" in devices["dm-1"].provenance["members"]
+
+
+@pytest.mark.parametrize("disk_kb", [6010, 9000])
+def test_legs_that_take_alike_or_disks_that_move_more_are_not_mapped(disk_kb):
+    apart = disk_kb == 9000
+    report = {"dm-8": (24000, 0)}
+    report |= {leg: (6000, 0, 10 * (n if apart else 1)) for n, leg in enumerate(LEGS, 1)}
+    report |= {disk: (disk_kb, 0, 10 * (n if apart else 1)) for n, disk in enumerate(DISKS, 1)}
+    assert not any(device.members for name, device in found(report).items() if name in LEGS)
+
+
+def test_names_that_lvm_gives_tell_the_legs():
+    devices = found({"vg-data": (0, 0), "vg-data_rimage_0": (0, 0), "vg-data_rimage_1": (0, 0)})
+    assert devices["vg-data"].members == ("vg-data_rimage_0", "vg-data_rimage_1")
+
+
+@given(
+    count=st.integers(3, 24),
+    loads=st.lists(st.floats(500, 5e5), min_size=5, max_size=40),
+    parity=st.sampled_from([0, 1]),
+)
+def test_full_stripes_are_found_whatever_the_number_of_legs_and_the_load(count, loads, parity):
+    names = tuple(f"sd{chr(97 + n)}" for n in range(count))
+    reports = [{"md0": (0, load)} | legs(names, (0, load / (count - parity))) for load in loads]
+    devices = found(*reports)
+    assert set(devices["md0"].members) == set(names)
+
+
+def test_a_hundred_devices_and_many_reports_stay_bounded():
+    chance = np.random.default_rng(1)
+    rows = table({f"dm-{n}": (0, 0) for n in range(60)} | {f"sd{n}": (0, 0) for n in range(60)})
+    rows = pd.concat([rows.assign(report=number) for number in range(600)], ignore_index=True)
+    rows["read_kb_per_s"] = chance.uniform(0, 1e5, len(rows))
+    assert infer(rows, NONE) == ()

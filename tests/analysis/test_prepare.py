@@ -1,0 +1,135 @@
+"""What rules see of several inputs: aligned where that is sound, kept apart where it is not."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import iodiag
+from iodiag.analysis.view import prepare
+from iodiag.analysis.view.prepare import Selection, views
+from iodiag.analysis.view.request_columns import anomalies
+from iodiag.analysis.view.view import View
+from iodiag.api import join
+from iodiag.table.samples import Samples
+
+BANNER = "Linux 5.14.0 (db1) \t11/{day} \t_x86_64_\t(4 CPU)\n\n"
+SAR = BANNER + (
+    "10:00:01          DEV       tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz     await     svctm     %util\n"
+    "10:10:01          sda    100.00    800.00      0.00      8.00      0.50      5.00      5.00     50.00\n"
+    "10:20:01          sda    110.00    880.00      0.00      8.00      0.55      5.00      5.00     55.00\n"
+)
+IOSTAT_ROW = "sda 0.00 0.00 {reads} 0.00 {kb} 0.00 8.00 {depth} 5.00 5.00 0.00 5.00 50.00\n"
+FIRST = {"reads": "1.37", "kb": "5.48", "depth": "0.01"}
+LATER = {"reads": "112.37", "kb": "449.48", "depth": "0.56"}
+IOSTAT = BANNER + "".join(
+    f"11/{{day}} 10:{minute}:00\n"
+    "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+    + IOSTAT_ROW.format(**(LATER if minute > 10 else FIRST))
+    + "\n"
+    for minute in (10, 12, 14, 16)
+)
+
+
+def read(text: str, name: str, day: str = "20/26") -> iodiag.Capture:
+    return iodiag.read(io.BytesIO(text.replace("{day}", day).encode()), name=name)
+
+
+def view_of(*captures: iodiag.Capture, **options: object) -> View:
+    (view,) = views(join(captures), Selection(**options))
+    return view
+
+
+def rows(view: View) -> dict[str, int]:
+    disk = view.table("disk")
+    assert disk is not None
+    return disk.groupby("source").size().to_dict()
+
+
+def test_two_tools_over_the_same_minutes_count_a_load_once():
+    view = view_of(read(SAR, "sar"), read(IOSTAT, "iostat"))
+    assert rows(view) == {"iostat": 3}, "the one with reads and writes apart; its first report is since boot"
+
+
+def test_the_days_of_an_archive_stand_side_by_side():
+    view = view_of(read(SAR, "sa20"), read(SAR, "sa21", day="21/26"))
+    assert rows(view) == {"sa20": 2, "sa21": 2}
+    (series,) = view.devices
+    assert list(series.frame["sample"]) == [0, 1, 2, 3]
+    assert series.frame["stream"].nunique() == 2
+
+
+def test_vmstat_without_a_clock_stays_beside_iostat():
+    vmstat = (
+        "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+        " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+        " 2  0      0 141345   1408  23048    0    0   685     4  348  256 13 51 32  4  0\n"
+        " 1  3      0 141345   1408  23048    0    0   400     0 1348 3256  3 11 32 54  0\n"
+    )
+    view = view_of(read(IOSTAT, "iostat"), read(vmstat, "vmstat"))
+    queue = view.table("queue")
+    assert queue is not None
+    assert queue["blocked"].tolist() == [3]
+    assert rows(view) == {"iostat": 3}
+
+
+def test_zoned_and_unzoned_clocks_are_never_compared():
+    """A zone and none may be hours apart: the two inputs count as one load, and one is kept."""
+    zoned = IOSTAT.replace("11/{day} 10", "2026-11-20T22").replace(":00\nDevice", ":00+0000\nDevice")
+    both = (read(SAR, "sar"), read(zoned, "iostat"))
+    assert rows(view_of(*both)) == {"iostat": 3}
+    (told,) = views(join(both, "UTC"), Selection())
+    assert rows(told) == {"iostat": 3, "sar": 2}, "with --tz they are hours apart, and both stay"
+
+
+@pytest.mark.parametrize(("device", "count"), [("sda", 2), ("sdz", 0)])
+def test_a_device_that_is_not_there_leaves_nothing(device, count):
+    (view,) = views(join([read(SAR, "sar")]), Selection(devices=(device,)))
+    disk = view.table("disk")
+    assert (0 if disk is None else len(disk)) == count
+
+
+def test_a_load_that_is_quoted_twice_counts_once():
+    header, row = IOSTAT.split("\n")[3:5]
+    view = view_of(read(f"{header}\n{row}\n\nas I said:\n\n{header}\n{row}\n", "ticket"))
+    assert rows(view) == {"ticket": 1}
+
+
+def test_averages_alone_are_shown_as_a_last_resort():
+    text = BANNER + SAR.split("\n")[2] + "\nAverage: sda 100.00 800.00 0.00 8.00 0.50 5.00 5.00 50.00\n"
+    view = view_of(read(text, "sar"))
+    assert view.fallback == {"disk"}
+
+
+def test_rows_turned_by_device_are_those_that_are_fetched(monkeypatch):
+    two = SAR.replace("sda    100.00", "sdb      7.00").replace("sda    110.00", "sdb      9.00")
+    text = SAR + "".join(line for line in two.splitlines(keepends=True) if "sdb" in line)
+    lines = sorted(text.splitlines(keepends=True)[3:])
+    capture = read("".join([*text.splitlines(keepends=True)[:3], *lines]), "sar")
+    fetched = view_of(capture)
+    monkeypatch.setattr(prepare, "_MANY", 1)
+    turned = view_of(capture)
+    assert [series.name for series in turned.devices] == ["sda", "sdb"]
+    for one, other in zip(turned.devices, fetched.devices, strict=True):
+        pd.testing.assert_frame_equal(one.frame, other.frame)
+    assert rows(turned) == rows(fetched)
+
+
+def test_the_number_of_an_input_is_no_rate():
+    many = Samples.of_columns({"stream": np.array([2_000_000_000]), "ios_per_s": np.array([1.0])}, 1)
+    assert anomalies(many).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("kb", "reason"),
+    [(5.0, 0), (1.1e9, 1), (-0.5, 1), (np.nan, 0)],
+)
+def test_what_no_device_does_is_seen_beside_what_is_known_and_unknown(kb, reason):
+    for other in (1.0, np.nan):
+        rows = Samples.of_columns(
+            {"ios_per_s": np.ones(3), "await_ms": np.ones(3), "read_kb_per_s": np.array([1.0, kb, other])}, 3
+        )
+        assert anomalies(rows).tolist() == [0, reason, 0]
