@@ -1,0 +1,97 @@
+"""What a healthy device takes for one request at the longest, by class, and what a mean is worth.
+
+Every threshold on the physics of devices that a symptom rests on is here, with its source.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from iodiag.analysis.load.device_class import chain, is_spinning
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.samples import Floats, Samples
+
+Class = Literal["nvme", "solid", "network", "spinning", "memory card", "unknown"]
+
+
+@dataclass(frozen=True)
+class Service:
+    """One request alone on a device of a class: the longest sane mean of many, not of one.
+
+    `usual_ms` is what such a device is expected to take at the most, `slowest_ms` what no healthy one of the
+    class exceeds; each grows with the size of the request by `kb_per_ms` (kB per ms are MB/s).
+    """
+
+    usual_ms: float
+    slowest_ms: float
+    kb_per_ms: float
+    source: str
+
+
+SERVICE: dict[Class, Service] = {
+    "nvme": Service(1.0, 10.0, 200.0, "data sheets state 0.02 to 0.1 ms; garbage collection reaches ms"),
+    "solid": Service(1.5, 20.0, 100.0, "SATA SSD data sheets: 0.1 ms; consumer drives at their cliff: 20 ms"),
+    "network": Service(
+        5.0, 30.0, 20.0, "cloud block storage: single-digit ms stated; iSCSI and NFS add a hop"
+    ),
+    "spinning": Service(
+        15.0, 30.0, 20.0, "5,400 to 7,200 rpm: 12 ms seek and 5.6 ms turn; outer to inner tracks"
+    ),
+    "memory card": Service(
+        30.0, 300.0, 2.0, "SD association class 2 to 10: 2 to 10 MB/s; erase blocks of MB"
+    ),
+    "unknown": Service(15.0, 30.0, 2.0, "the slowest disk, or a USB stick at 2 MB/s for large requests"),
+}
+
+FASTER_THAN_SEEKS = 500.0
+"""Requests per second of under 64 kB that no single spinning disk serves at random."""
+
+_CARD = re.compile(r"mmcblk\d+(p\d+)?")
+_VIRTUAL = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
+
+
+def class_of(series: DeviceSeries) -> Class:
+    """The class of the device that serves the requests, as far as its name and topology say."""
+    names = {series.name, *(device.name for device in chain(series)), *(leaf.name for leaf in series.leaves)}
+    if any(_CARD.fullmatch(name) for name in names):
+        return "memory card"
+    if any(name.startswith("nvme") for name in names):
+        return "nvme"
+    spinning = is_spinning(series)
+    if spinning is not None:
+        return "spinning" if spinning else "solid"
+    if any(_VIRTUAL.fullmatch(name) for name in names):
+        return "network"
+    return "unknown"
+
+
+def usual_ms(series: DeviceSeries, size_kb: float) -> float:
+    """What one request alone of this size takes at the most on a device of this class as expected."""
+    service = SERVICE[class_of(series)]
+    return service.usual_ms + _or_zero(size_kb) / service.kb_per_ms
+
+
+def slowest_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
+    """What no healthy device of this class exceeds for one request alone of this size."""
+    service = SERVICE[class_of(series)]
+    return np.asarray(service.slowest_ms + np.nan_to_num(size_kb) / service.kb_per_ms)
+
+
+def _or_zero(number: float) -> float:
+    return 0.0 if math.isnan(number) else number
+
+
+def counted(samples: Samples, rate: str = "ios_per_s") -> Floats:
+    """How many events of a rate each sample counted; a sample of unknown length counts a second, at the least."""
+    return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))
+
+
+def relative_error(requests: float) -> float:
+    """How far a mean of so many requests may be off: c/√n, c near 1 for requests of one kind."""
+    return 1 / math.sqrt(requests) if requests > 0 else math.inf

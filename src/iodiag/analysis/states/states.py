@@ -1,0 +1,218 @@
+"""A device's samples as a few states: like direction, like latency, like number of requests in flight.
+
+A state need not be contiguous, and an outlier is a state of its own, with its share of the time and of the
+requests. Rules ask states instead of cutting windows: what 17 of 18 samples agree on is not hidden by the
+eighteenth, and one sample of 30,000 requests is as sure of its means as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.states.service import counted, relative_error
+from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.samples import Floats, Places, Samples
+
+Kind = Literal["idle", "reads", "writes", "reads and writes", "discards", "stuck"]
+KINDS: tuple[Kind, ...] = ("idle", "reads", "writes", "reads and writes", "discards", "stuck")
+
+ONE_DIRECTION = 0.95
+"""Share of the requests from which the rest does not count."""
+
+STUCK_UTIL, STUCK_DEPTH = 0.9, 0.5
+"""Without a completion, a device this busy or with this much in flight holds requests back."""
+
+GAP, SPAN = math.log(2), math.log(4)
+"""Neighbouring values this far apart (ln) are of two states; no state is wider than the span."""
+
+MOST_STATES = 8
+"""States of a device; of more the shortest are taken together with those of their kind."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Samples of one device in which it did the same.
+
+    Means are weighted as the column registry says. `seconds` is NaN where no length is known; `requests` are
+    those counted (of samples of unknown length at the least); `share` is of the device's time. `at_once` are
+    the requests in flight while busy where util can be trusted, else the mean number in flight.
+    """
+
+    device: str
+    kind: Kind
+    rows: Samples = field(repr=False)
+    places: Places = field(repr=False)
+    share: float
+    requests: float
+
+    @property
+    def samples(self) -> int:
+        """How many samples it has."""
+        return len(self.places)
+
+    @cached_property
+    def seconds(self) -> float:
+        """How long it lasted, NaN where no length is known."""
+        lengths = self.rows.floats("interval_s")
+        return float(np.nansum(lengths)) if np.isfinite(lengths).any() else math.nan
+
+    def mean(self, column: str) -> float:
+        """The mean of any column of the disk table, NaN where there is none."""
+        return weighted.mean(self.rows, column)
+
+    @cached_property
+    def rate(self) -> float:
+        """Requests per second."""
+        return self.mean("ios_per_s")
+
+    @cached_property
+    def size_kb(self) -> float:
+        """Mean size of a request."""
+        return weighted.ratio(self.rows, "kb_per_s", "ios_per_s")
+
+    @cached_property
+    def latency_ms(self) -> float:
+        """Mean latency of all requests."""
+        return _by_requests(self.rows, "latency_ms", "ios_per_s")
+
+    @cached_property
+    def util(self) -> float:
+        """Share of time busy, 0..1, what exceeds 1 counted as 1; NaN where unknown."""
+        util = np.minimum(self.rows.floats("util"), 1.0)
+        known = ~np.isnan(util)
+        lengths = weighted.lengths(self.rows)
+        return float((util[known] * lengths[known]).sum() / lengths[known].sum()) if known.any() else math.nan
+
+    @cached_property
+    def depth(self) -> float:
+        """Mean number of requests in flight."""
+        return self.mean("depth")
+
+    @cached_property
+    def at_once(self) -> float:
+        """Requests in flight while busy."""
+        is_trusted = bool(np.asarray(self.rows["is_util_trusted"]).all())
+        return self.depth / self.util if is_trusted and self.util >= 0.05 else self.depth
+
+    @cached_property
+    def error(self) -> float:
+        """The relative error of its means, by the requests counted."""
+        return relative_error(self.requests)
+
+    def spread(self, column: str) -> float:
+        """How far a column strays from its mean over the samples (largest deviation, relative); NaN for one."""
+        data = self.rows.floats(column)
+        data = data[~np.isnan(data)]
+        middle = float(data.mean()) if len(data) else math.nan
+        return float(np.abs(data - middle).max()) / middle if len(data) > 1 and middle > 0 else math.nan
+
+
+def _by_requests(rows: Samples, column: str, rate: str) -> float:
+    data, weights = rows.floats(column), rows.floats(rate) * weighted.lengths(rows)
+    known = ~np.isnan(data) & (weights > 0)
+    return float((data[known] * weights[known]).sum() / weights[known].sum()) if known.any() else math.nan
+
+
+def states(series: DeviceSeries) -> tuple[State, ...]:
+    """What a device did, the longest state first."""
+    if "states" not in series.memo:
+        series.memo["states"] = tuple(_states(series))
+    found: tuple[State, ...] = series.memo["states"]
+    return found
+
+
+def _states(series: DeviceSeries) -> Iterator[State]:
+    samples = series.samples
+    kinds = kinds_of(samples)
+    groups = [
+        (kind, places) for kind in np.unique(kinds).tolist() for places in _groups(samples, kinds, kind)
+    ]
+    lengths = weighted.lengths(samples)
+    groups.sort(key=lambda group: -float(lengths[group[1]].sum()))
+    requests, total = counted(samples), float(lengths.sum())
+    for kind, places in _merged(groups):
+        rows = samples[places]
+        share = float(lengths[places].sum()) / total if total > 0 else math.nan
+        done = float(np.nansum(requests[places]))
+        yield State(series.name, KINDS[kind], rows, places, share, done)
+
+
+def kinds_of(samples: Samples) -> npt.NDArray[np.int8]:
+    """What each sample is of, as a place in KINDS."""
+    ios = samples.floats("ios_per_s")
+    reads, writes, discards = (
+        np.nan_to_num(samples.floats(f"{name}s_per_s")) for name in ("read", "write", "discard")
+    )
+    kinds = np.full(len(samples), 3, dtype=np.int8)
+    known = np.isfinite(samples.floats("reads_per_s")) & np.isfinite(samples.floats("writes_per_s"))
+    total = np.where(known, reads + writes + discards, np.nan)
+    kinds[reads >= ONE_DIRECTION * total] = 1
+    kinds[writes >= ONE_DIRECTION * total] = 2
+    kinds[discards >= 0.5 * total] = 4
+    holds = (samples.floats("depth") >= STUCK_DEPTH) | (samples.floats("util") >= STUCK_UTIL)
+    nothing = (ios == 0) | (np.isnan(ios) & (samples.floats("kb_per_s") == 0))
+    kinds[nothing] = 0
+    # kB without requests are requests that the driver does not count
+    kinds[nothing & holds & ~(samples.floats("kb_per_s") > 0)] = 5
+    return kinds
+
+
+def _groups(samples: Samples, kinds: npt.NDArray[np.int8], kind: int) -> list[Places]:
+    """The samples of one kind by like latency, then like depth."""
+    places = np.flatnonzero(kinds == kind)
+    if KINDS[kind] in ("idle", "stuck"):
+        return [places]
+    found = [places]
+    for column in ("latency_ms", "depth"):
+        values = samples.floats(column)
+        found = [part for group in found for part in _apart(group, values[group])]
+    return found
+
+
+def _apart(places: Places, values: Floats) -> list[Places]:
+    """Places whose values are alike; unknown and zero values are a group of their own."""
+    known = np.flatnonzero(values > 0)
+    others = np.flatnonzero(~(values > 0))
+    found = [places[others]] if len(others) else []
+    if not len(known):
+        return found
+    logs = np.log(values[known])
+    low, high = float(logs.min()), float(logs.max())
+    if high - low <= GAP:
+        return [*found, places[known]]
+    order = np.argsort(logs, kind="stable")
+    rising = logs[order]
+    number = np.concatenate(([0], np.cumsum(np.diff(rising) > GAP)))
+    firsts = np.searchsorted(number, np.arange(number[-1] + 1))
+    lasts = np.append(firsts[1:], len(rising)) - 1
+    widths = rising[lasts] - rising[firsts]
+    pieces = np.maximum(np.ceil(widths / SPAN - 1e-9), 1)
+    within = np.zeros(len(rising))
+    wide = widths[number] > 0
+    step = (widths / pieces)[number]
+    within[wide] = np.minimum(
+        (rising - rising[firsts][number])[wide] / step[wide], (pieces - 1)[number][wide]
+    )
+    labels = number * 1000 + within.astype(np.int64)
+    back = np.empty(len(labels), dtype=np.int64)
+    back[order] = labels
+    return [*found, *(places[known[back == label]] for label in np.unique(labels))]
+
+
+def _merged(groups: list[tuple[int, Places]]) -> list[tuple[int, Places]]:
+    """At most MOST_STATES: the shortest ones join the longest of their kind that is beyond the limit."""
+    kept, rest = groups[: MOST_STATES - 1], groups[MOST_STATES - 1 :]
+    if len(rest) <= 1:
+        return groups
+    by_kind: dict[int, list[Places]] = {}
+    for kind, places in rest:
+        by_kind.setdefault(kind, []).append(places)
+    return [*kept, *((kind, np.sort(np.concatenate(parts))) for kind, parts in by_kind.items())]

@@ -1,0 +1,184 @@
+"""Requests take longer than they take on any healthy device.
+
+What it detects: a mean latency that no healthy device of the class takes for requests of that size, with that
+many in flight: longer than the slowest sane service of the class for each request that was in line. A device of
+unknown class is held against the slowest one. One sample is enough, and so is one request: a rate of three
+requests per second is low because they are stuck.
+
+Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
+
+When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the pause as
+latency. A limiter that holds requests back makes any latency: volume-cap and throttled-above-device name it. A
+memory card or a USB stick that erases takes seconds for writes and is no worse than its kind.
+
+References: Little's law; the table of service times in `analysis/states/service.py`, each with its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.states.service import SERVICE, class_of, counted, slowest_ms
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.samples import Floats, Mask, Samples
+
+DIRECTIONS = (("read", "reads"), ("write", "writes"))
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device whose requests took longer than any healthy device takes."""
+    found: dict[str, Samples] = {}
+    clear = []
+    for series in view.devices:
+        is_extreme = extreme(series, limits)
+        if is_extreme.any():
+            found[series.name] = series.samples[is_extreme]
+        elif len(series.loaded):
+            clear.append(series.name)
+    for name, below in topmost(view, found).items():
+        series_of = view.series(name)
+        if series_of is not None:
+            yield _finding(view, series_of, found[name], below, limits)
+    if clear:
+        yield Outcome(
+            RULE.id, "clear", tuple(clear), "no mean latency is beyond a healthy device of its class"
+        )
+
+
+def extreme(series: DeviceSeries, limits: Limits) -> Mask:
+    """The samples of a device in which requests of either direction took too long for any device of its class."""
+    samples = series.samples
+    in_line = _in_line(samples)
+    result = np.zeros(len(samples), dtype=np.bool_)
+    for latency, size in _latencies(samples):
+        sane = limits.margin * in_line * slowest_ms(series, size)
+        result |= (latency >= limits.least_ms) & (latency > sane)
+    return result
+
+
+def _latencies(samples: Samples) -> Iterator[tuple[Floats, Floats]]:
+    yield samples.floats("latency_ms"), samples.floats("size_kb")
+    for way, _ in DIRECTIONS:
+        yield samples.floats(f"{way}_await_ms"), samples.floats(f"{way}_size_kb")
+
+
+def _in_line(samples: Samples) -> Floats:
+    """Requests that one had to wait for, at the most: those in flight while busy, but no more than were counted.
+
+    Where util misses time, the quotient of depth and util is larger than all requests of the sample.
+    """
+    depth, util = samples.floats("depth"), samples.floats("util")
+    is_usable = (util >= 0.05) & np.asarray(samples["is_util_trusted"])
+    at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
+    lengths = samples.floats("interval_s")
+    most = np.where(np.isnan(lengths), np.inf, counted(samples) + depth)
+    return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
+
+
+def _finding(
+    view: View, series: DeviceSeries, rows: Samples, below: tuple[str, ...], limits: Limits
+) -> Finding:
+    requests = float(np.nansum(counted(rows)))
+    sure: Confidence = "high" if requests >= limits.least_requests else "medium"
+    worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
+    shown = len(rows), len(series.samples)
+    values = worst | {"count": shown[0], "samples": shown[1]}
+    often = "in the only sample" if shown[1] == 1 else "in {count} of {samples} samples"
+    severity: Severity = "warning"
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(rows),
+        summary=say(
+            "{device} takes {latency:.0f} ms for {direction} of {size:.1f} kB with {in_line:.1f} in line, "
+            + often
+            + "; no healthy device takes more than {sane:.0f} ms for that.",
+            values,
+        ),
+        evidence=tuple(_evidence(series, rows, values)),
+        refutes=("a disk that was spun down, or a machine that was paused, just before",),
+        cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
+    )
+
+
+def _told(series: DeviceSeries, rows: Samples) -> Iterator[dict[str, float | str]]:
+    """The worst sample, by all requests and by direction."""
+    in_line = _in_line(rows)
+    ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
+    ways += [(plural, f"{way}_await_ms", f"{way}_size_kb", f"{plural}_per_s") for way, plural in DIRECTIONS]
+    for plural, latency, size, rate in ways:
+        data = rows.floats(latency)
+        if np.isnan(data).all():
+            continue
+        at = int(np.nanargmax(data))
+        size_kb = float(np.nan_to_num(rows.floats(size)[at]))
+        yield {
+            "device": series.name,
+            "direction": plural,
+            "latency": float(data[at]),
+            "size": size_kb,
+            "rate": float(np.nan_to_num(rows.floats(rate)[at])),
+            "depth": float(np.nan_to_num(rows.floats("depth")[at])),
+            "in_line": float(in_line[at]),
+            "sane": float(in_line[at] * slowest_ms(series, size_kb)),
+            "class": class_of(series),
+        }
+
+
+def _evidence(series: DeviceSeries, rows: Samples, values: dict[str, float | str]) -> Iterator[Evidence]:
+    text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
+    yield cite(rows, text, values, worst="latency_ms")
+    service = SERVICE[class_of(series)]
+    said: dict[str, float | str] = {
+        "slowest": service.slowest_ms,
+        "class": class_of(series),
+        "source": service.source,
+    }
+    text = "one request alone takes a healthy device ({class}) {slowest:g} ms at the longest ({source})"
+    yield cite(rows, text, said, weighs="context")
+    util = weighted.mean(rows, "util_pct")
+    if not np.isnan(util) and util >= 95 and len(rows):
+        per_request = float(weighted.ratio(rows, "util_pct", "ios_per_s") * 10)
+        text = "{util:.0f} % busy for {rate} requests/s: {per_request:.0f} ms of busy time for each"
+        rate = weighted.mean(rows, "ios_per_s")
+        yield cite(rows, text, {"util": util, "rate": rate, "per_request": per_request}, worst="util_pct")
+
+
+RULE = Rule(
+    id="extreme-latency",
+    title="Requests take longer than on any healthy device",
+    why="Whoever asked waits, for seconds.",
+    remedy=(
+        "Look for timeouts, resets and errors of this device in the kernel's log; then its SMART data, cable, "
+        "slot and power.",
+        "On an array, volume or network device: compare with the disks below, which may answer quickly.",
+    ),
+    needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
+    thresholds={
+        "least_ms": Threshold(
+            200, "ms", "latency from which somebody notices", "judgement: a person's patience"
+        ),
+        "margin": Threshold(
+            1.0, "x", "latency over the slowest sane one", "the table holds the slowest already"
+        ),
+        "least_requests": Threshold(
+            10, "requests", "counted for high confidence", "a mean of 10 is known to 30 %"
+        ),
+    },
+    confirm=(
+        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'",
+        "smartctl -x /dev/DEVICE",
+    ),
+    references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    detect=detect,
+)
