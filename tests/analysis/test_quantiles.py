@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from iodiag.analysis.measure import quantiles
 from iodiag.analysis.measure.quantiles import extent, median, percentiles
-from iodiag.table.samples import repeated
+from iodiag.table.table import repeated
 
 NUMBERS = st.lists(
     st.floats(0, 1e9) | st.floats(-1e3, 1e-300) | st.sampled_from([0.0, 0.01, 100.0]), min_size=1, max_size=60

@@ -33,7 +33,7 @@ from iodiag.analysis.view.view import DeviceSeries
 from iodiag.api import join
 from iodiag.model.rule import Limits
 from iodiag.model.topology import DeviceTopology
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 from writers.captures import iostat, sar_d
 from writers.loads import array, load, lsblk
 
@@ -108,7 +108,7 @@ def prepared_of(kinds, depths, rates, keep):
         "span": np.ones(count),
         "interval_s": np.ones(count),
     }
-    samples = Samples.of_columns(columns, count)
+    samples = Table.of_columns(columns, count)
     series = DeviceSeries("sda", samples, None, DeviceTopology(), memo={"prepared": samples})
     return series, samples, np.array(keep, dtype=np.bool_)
 

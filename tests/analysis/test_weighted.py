@@ -8,12 +8,12 @@ import pytest
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.prepare import _are_sorted
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 def test_samples_have_the_same_values_as_a_frame():
     frame = pd.DataFrame({"ios_per_s": [1, 2], "interval_s": [1.0, np.nan]})
-    samples = Samples.of(frame)
+    samples = Table.of(frame)
     for rows in (frame, samples):
         assert weighted.values(rows, "ios_per_s").tolist() == [1.0, 2.0]
         assert np.isnan(weighted.values(rows, "absent")).all()
@@ -30,7 +30,7 @@ def test_what_is_unknown_counts_once_or_not_at_all():
 
 
 def test_what_is_made_from_samples_is_looked_up_anew():
-    samples = Samples.of(pd.DataFrame({"util": [0.1, 0.2, 0.3]}))
+    samples = Table.of(pd.DataFrame({"util": [0.1, 0.2, 0.3]}))
     assert weighted.values(samples, "util").sum() == pytest.approx(0.6)
     assert weighted.values(samples.with_columns(util=np.ones(3)), "util").sum() == 3
     assert weighted.values(samples[samples["util"] > 0.15], "util").tolist() == [0.2, 0.3]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.weighted import or_zero, values
 from iodiag.analysis.view.request_columns import HALF_DIGIT, anomalies, enrich
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ def middle_of(frame: pd.DataFrame) -> pd.Series:
     return times - pd.to_timedelta(_lengths(frame).fillna(0.0) / 2, unit="s")
 
 
-def days_of(devices: Iterable[Samples]) -> int:
+def days_of(devices: Iterable[Table]) -> int:
     """On how many days of their clock the middles of some devices' samples lie."""
     days: set[np.datetime64] = set()
     latest: tuple[npt.NDArray[np.int64], Floats] | None = None

@@ -20,7 +20,7 @@ from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ class Plateau:
     the round number that it is near, in the same quantity.
     """
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     quantity: caps.Quantity
     rate: float
     variation: float
@@ -67,7 +67,7 @@ class Plateau:
 
 
 def plateau(
-    samples: Samples,
+    samples: Table,
     quantity: caps.Quantity,
     demand: Mask,
     *,
@@ -170,7 +170,7 @@ _WITHIN_BIN = 42
 """The bits of a rate that do not count for its bin."""
 
 
-def spread(rows: Samples, column: str) -> float:
+def spread(rows: Table, column: str) -> float:
     """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
     data = weighted.values(rows, column)
     data = data[np.isfinite(data) & (data > 0)]
@@ -185,8 +185,8 @@ class Step:
     """The samples before and after one step of a rate; rates are medians, noise is robust."""
 
     quantity: caps.Quantity
-    before: Samples = field(repr=False)
-    after: Samples = field(repr=False)
+    before: Table = field(repr=False)
+    after: Table = field(repr=False)
 
     @property
     def before_rate(self) -> float:
@@ -224,12 +224,12 @@ class Step:
         return _median(self.after, column) / before if before > 0 else float("nan")
 
 
-def step_of(rows: Samples | pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
+def step_of(rows: Table | pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
     """The one step that splits a rate's samples best, at least `least` of them to each side.
 
     Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
     """
-    samples = Samples.of(rows)
+    samples = Table.of(rows)
     rates = samples.floats(quantity)
     if len(rates) < 2 * least or not (rates > 0).all():
         return None
@@ -237,11 +237,11 @@ def step_of(rows: Samples | pd.DataFrame, quantity: caps.Quantity, least: int) -
     return Step(quantity, samples[:place], samples[place:])
 
 
-def _median(rows: Samples, column: str) -> float:
+def _median(rows: Table, column: str) -> float:
     return median(weighted.values(rows, column))
 
 
-def _deviation(rows: Samples, column: str) -> float:
+def _deviation(rows: Table, column: str) -> float:
     """1.4826 times the median distance from the median: the standard deviation of normal data."""
     data = weighted.values(rows, column)
     return 1.4826 * median(np.abs(data - median(data)))

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -56,7 +56,7 @@ class Level:
     samples is unknown. `span` is their length, in seconds or samples.
     """
 
-    samples: Samples = field(repr=False)
+    samples: Table = field(repr=False)
     places: Places = field(repr=False)
     direction: Direction
     depth: float
@@ -71,7 +71,7 @@ class Level:
     span: float
 
     @cached_property
-    def rows(self) -> Samples:
+    def rows(self) -> Table:
         """Its samples."""
         return self.samples[self.places]
 
@@ -99,7 +99,7 @@ class Baseline:
     latency_ms: float
     is_measured: bool
     depth: float
-    rows: Samples = field(repr=False, compare=False)
+    rows: Table = field(repr=False, compare=False)
 
 
 def levels(series: DeviceSeries) -> list[list[Level]]:
@@ -150,7 +150,7 @@ def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
     return found
 
 
-def prepared(series: DeviceSeries) -> Samples:
+def prepared(series: DeviceSeries) -> Table:
     """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
 
     `busy` is the share of time that the device cannot have been less than about busy (util,
@@ -159,11 +159,11 @@ def prepared(series: DeviceSeries) -> Samples:
     """
     if "prepared" not in series.memo:
         series.memo["prepared"] = _prepared(bridged(series.samples))
-    found: Samples = series.memo["prepared"]
+    found: Table = series.memo["prepared"]
     return found
 
 
-def _prepared(samples: Samples) -> Samples:
+def _prepared(samples: Table) -> Table:
     util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
     latency, kind = _costs(samples), _kinds(samples)
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
@@ -179,7 +179,7 @@ def _prepared(samples: Samples) -> Samples:
     return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
 
 
-def _costs(samples: Samples) -> Floats:
+def _costs(samples: Table) -> Floats:
     """Latency of the dominant direction: its own column unless the mean over all is finer."""
     ios = samples.floats("ios_per_s")
     reads, writes = samples.floats("reads_per_s"), samples.floats("writes_per_s")
@@ -192,7 +192,7 @@ def _costs(samples: Samples) -> Floats:
     return cost
 
 
-def _kinds(samples: Samples) -> Floats:
+def _kinds(samples: Table) -> Floats:
     """A number per sample for direction (in tenths of reads) and size (in powers of two)."""
     ios, kb = samples.floats("ios_per_s"), samples.floats("kb_per_s")
     reads, size = samples.floats("reads_per_s"), samples.floats("size_kb")
@@ -225,7 +225,7 @@ class _ByLevel(NamedTuple):
     kinds: tuple[range, ...]
 
 
-def _by_level(samples: Samples) -> _ByLevel:
+def _by_level(samples: Table) -> _ByLevel:
     if "by_level" not in samples.memo:
         number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
         for places in _alike(samples.floats("kind").astype(np.int16)):
@@ -279,7 +279,7 @@ def _within(low: float, high: float) -> list[float]:
     return [low * (high / low) ** (piece / pieces) for piece in range(1, pieces)]
 
 
-def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
+def _made(samples: Table, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
     """The levels that so many samples each make, of which some may have none, by their number."""
     numbers, ends = np.flatnonzero(sizes), np.cumsum(sizes)
     begins = (ends - sizes)[numbers]
@@ -288,7 +288,7 @@ def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) ->
     return dict(zip(numbers.tolist(), made, strict=True))
 
 
-def level_of(rows: Samples) -> Level:
+def level_of(rows: Table) -> Level:
     """The level that some prepared rows of one kind make."""
     places = np.arange(len(rows))
     return _level(rows, places, _sums(_over_time(rows), places[:1])[0])
@@ -302,7 +302,7 @@ def _sums(over_time: Floats, begins: Places) -> list[list[float]]:
     return found
 
 
-def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
+def _level(samples: Table, places: Places, sums: Sequence[float]) -> Level:
     """The level of samples with these sums of what `_over_time` has."""
     held, read, waited, used, moved, requests = sums[3:]
     # per nothing is unknown
@@ -325,7 +325,7 @@ def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
     )
 
 
-def _over_time(samples: Samples) -> Floats:
+def _over_time(samples: Table) -> Floats:
     """What the means of levels are made of, times the length of each sample: a row each."""
     span = samples.floats("span")
     rows = np.empty((9, len(samples)))
@@ -340,7 +340,7 @@ def _over_time(samples: Samples) -> Floats:
     return rows
 
 
-def _requests(samples: Samples) -> Floats:
+def _requests(samples: Table) -> Floats:
     """The requests of each sample, at the least: it lasts a second where its length is unknown."""
     if "requests" not in samples.memo:
         span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))

@@ -42,7 +42,7 @@ from iodiag.analysis.measure.episodes import longest
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
 
@@ -132,7 +132,7 @@ class Disk(NamedTuple):
 
     name: str
     util: float
-    rows: Samples
+    rows: Table
 
 
 class Load(NamedTuple):
@@ -197,7 +197,7 @@ def unbusy(series: DeviceSeries, limits: Limits) -> str:
     return "never busy enough"
 
 
-def together(series: DeviceSeries, rows: Samples) -> Samples:
+def together(series: DeviceSeries, rows: Table) -> Table:
     """The longest window in which some of a device's samples follow each other, with stalls before them."""
     samples = series.samples
     mask = np.zeros(len(samples), dtype=np.bool_)

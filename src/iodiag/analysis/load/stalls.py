@@ -19,7 +19,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,14 +52,14 @@ def stalled(rows: weighted.Rows) -> Mask:
     return np.asarray((completed == 0) & (weighted.values(rows, "util") >= ALWAYS_BUSY))
 
 
-def bridged(rows: Samples | pd.DataFrame) -> Samples:
+def bridged(rows: Table | pd.DataFrame) -> Table:
     """One device's samples with each stall taken into the sample that ends it.
 
     Rates, depth and util become means over the joined span; latencies and sizes are those of the
     ending sample, where the requests completed. `span` is the joined length, in seconds or, where no
     length is known, in samples. A stall that nothing ends within its stream is left out.
     """
-    samples = Samples.of(rows)
+    samples = Table.of(rows)
     lengths = weighted.lengths(samples)
     silent = stalled(samples)
     if not silent.any():
@@ -90,9 +90,9 @@ class Stall:
     typical sample, `flushing_s` the time of flushes that it shows; NaN without a release.
     """
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     seconds: float
-    release: Samples | None = field(repr=False)
+    release: Table | None = field(repr=False)
     booked_s: float
     flushing_s: float
 
@@ -167,7 +167,7 @@ def _median(rows: weighted.Rows, column: str) -> float:
     return median(data) if np.isfinite(data).any() else 0.0
 
 
-def _stall(rows: Samples, seconds: float, release: Samples | None, typical: float) -> Stall:
+def _stall(rows: Table, seconds: float, release: Table | None, typical: float) -> Stall:
     if release is None:
         return Stall(rows, seconds, None, float("nan"), float("nan"))
     length = float(weighted.lengths(release)[0])

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.shifts import LEADS, LIKE_MIX, shift
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -115,7 +115,7 @@ def _moment(time: datetime | None) -> str:
     return "" if time is None else f" at {time:%H:%M:%S}"
 
 
-def _changepoints(rows: Samples) -> tuple[Changepoint, ...]:
+def _changepoints(rows: Table) -> tuple[Changepoint, ...]:
     logs = {name: _logs(weighted.values(rows, column)) for name, column in QUANTITIES.items()}
     known = [logs[name] for name in SEARCHED if np.isfinite(logs[name]).all()]
     length = median(weighted.lengths(rows)) if len(rows) else 1.0

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure.weighted import values
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from iodiag.analysis.measure.weighted import Rows
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
-Table = TypeVar("Table", Samples, "pd.DataFrame")
 
 MOST_WINDOWS = 20
 """Windows that a search tries, longest first: what none of the longest shows, no shorter one proves."""
@@ -107,7 +104,7 @@ def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[Places, Places]:
     return firsts, lasts + 1
 
 
-def by_stream(samples: Samples) -> Iterator[Samples]:
+def by_stream(samples: Table) -> Iterator[Table]:
     """One device's samples of each stream; streams follow each other."""
     streams = samples["stream"]
     is_one = len(streams) > 0 and streams[0] == streams[-1]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ def _shown(value: float | str, spec: str) -> str:
 
 
 def cite(
-    rows: Samples | pd.DataFrame | None,
+    rows: Table | pd.DataFrame | None,
     template: str,
     values: Mapping[str, float | str] | None = None,
     *,
@@ -81,7 +81,7 @@ def cite(
         source, lines = _stated_at(values)
         quotes = tuple(Quote(source, line, "") for line in lines)
         return Evidence(text, values, source, lines, len(lines), quotes, weighs)
-    samples = Samples.of(rows)
+    samples = Table.of(rows)
     sources, lines = samples["source"], samples["line"]
     source = str(sources[0])
     is_one = (sources.codes == sources.codes[0]).all()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.finding import CONFIDENCES, Confidence
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +24,9 @@ def confidence(points: float, *, at_most: Confidence = "high") -> Confidence:
     return min(earned, at_most, key=CONFIDENCES.index)
 
 
-def when(rows: Samples | pd.DataFrame) -> dict[str, Any]:
+def when(rows: Table | pd.DataFrame) -> dict[str, Any]:
     """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known."""
-    samples = Samples.of(rows)
+    samples = Table.of(rows)
     fields: dict[str, Any] = {}
     if "sample" in samples and len(samples):
         numbers = samples["sample"]

@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.table.samples import is_repeated
+from iodiag.table.table import is_repeated
 
 Floats = npt.NDArray[np.float64]
 

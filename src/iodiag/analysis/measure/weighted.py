@@ -14,19 +14,19 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import quantiles
 from iodiag.model import columns as registry
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    Rows = Samples | pd.DataFrame
+    Rows = Table | pd.DataFrame
 
 Floats = npt.NDArray[np.float64]
 
 
 def lengths(rows: Rows) -> Floats:
     """Length of each sample for weighting: seconds where all are known, else 1 each."""
-    samples = Samples.of(rows)
+    samples = Table.of(rows)
     if "lengths" not in samples.memo:
         samples.memo["lengths"] = _lengths(samples.floats("interval_s"))
     found: Floats = samples.memo["lengths"]
@@ -49,19 +49,19 @@ def or_zero(number: float) -> float:
 
 def seconds_or_one(rows: Rows) -> Floats:
     """Length of each sample in seconds; 1 where it is unknown, so that a rate counts at the least once."""
-    seconds = Samples.of(rows).floats("interval_s")
+    seconds = Table.of(rows).floats("interval_s")
     is_unknown = np.isnan(seconds)
     return np.where(is_unknown, 1.0, seconds) if is_unknown.any() else seconds
 
 
 def values(rows: Rows, column: str) -> Floats:
     """A column as floats; all NaN where the rows lack it."""
-    return Samples.of(rows).floats(column)
+    return Table.of(rows).floats(column)
 
 
 def mean(rows: Rows, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
-    samples, key = Samples.of(rows), f"mean {family} {column}"
+    samples, key = Table.of(rows), f"mean {family} {column}"
     if key not in samples.memo:
         entry = registry.find(family, column)
         by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
@@ -70,7 +70,7 @@ def mean(rows: Rows, column: str, family: str = "disk") -> float:
     return found
 
 
-def _mean(samples: Samples, column: str, by: str) -> float:
+def _mean(samples: Table, column: str, by: str) -> float:
     data, (weights, total) = samples.floats(column), _weights(samples, by)
     above = float((data * weights).sum())
     if math.isnan(total + above):
@@ -81,7 +81,7 @@ def _mean(samples: Samples, column: str, by: str) -> float:
     return above / total if total > 0 else float("nan")
 
 
-def _weights(samples: Samples, column: str) -> tuple[Floats, float]:
+def _weights(samples: Table, column: str) -> tuple[Floats, float]:
     """What samples weigh, lengths times the column of their weights ("" for none), and the sum of it."""
     key = f"weights {column}"
     if key not in samples.memo:
@@ -93,7 +93,7 @@ def _weights(samples: Samples, column: str) -> tuple[Floats, float]:
 
 def extent(rows: Rows, column: str) -> dict[str, float] | None:
     """Median, p95 and maximum of a column's samples, as they are; None where none is known."""
-    samples, key = Samples.of(rows), f"extent {column}"
+    samples, key = Table.of(rows), f"extent {column}"
     if key not in samples.memo:
         samples.memo[key] = quantiles.extent(samples.floats(column))
     found: dict[str, float] | None = samples.memo[key]

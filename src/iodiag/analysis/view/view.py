@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
-from iodiag.table.samples import Samples, numbered
+from iodiag.table.table import Table, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,13 +37,13 @@ class DeviceSeries:
     """
 
     name: str
-    samples: Samples = field(repr=False)
+    samples: Table = field(repr=False)
     device: Device | None
     topology: DeviceTopology = field(repr=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "samples", Samples.of(self.samples))
+        object.__setattr__(self, "samples", Table.of(self.samples))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -51,7 +51,7 @@ class DeviceSeries:
         return self.samples.frame
 
     @cached_property
-    def loaded(self) -> Samples:
+    def loaded(self) -> Table:
         """The samples in which the device was not idle."""
         is_idle: npt.NDArray[np.bool_] = self.samples["is_idle"]
         return self.samples[~is_idle]
@@ -106,21 +106,21 @@ class View:
     """
 
     host: str | None
-    tables: Mapping[str, Samples | pd.DataFrame] = field(repr=False)
+    tables: Mapping[str, Table | pd.DataFrame] = field(repr=False)
     topology: DeviceTopology = field(repr=False)
     facts: tuple[Fact, ...] = ()
     cpus: int | None = None
     kernel: str | None = None
     fallback: frozenset[str] = frozenset()
-    left_out: Samples | None = field(default=None, repr=False)
-    since_boot: Mapping[str, Samples] = field(default_factory=dict, repr=False)
-    parts: Mapping[str, Samples] = field(default_factory=dict, repr=False)
+    left_out: Table | None = field(default=None, repr=False)
+    since_boot: Mapping[str, Table] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, Table] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _samples(self) -> dict[str, Samples]:
-        return {name: Samples.of(table) for name, table in self.tables.items()}
+    def _samples(self) -> dict[str, Table]:
+        return {name: Table.of(table) for name, table in self.tables.items()}
 
-    def samples(self, name: str) -> Samples | None:
+    def samples(self, name: str) -> Table | None:
         """A table, or None when the capture has none of its rows."""
         found = self._samples.get(name)
         return found if found is not None and len(found) else None
@@ -175,7 +175,7 @@ class View:
         """Outside facts of the given kinds, in the order of the inputs."""
         return tuple(fact for fact in self.facts if fact.kind in kinds)
 
-    def cpu_at(self, rows: Samples | pd.DataFrame) -> Samples | None:
+    def cpu_at(self, rows: Table | pd.DataFrame) -> Table | None:
         """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
 
         Reports are the same when source, segment and report number are; vmstat beside iostat is
@@ -184,11 +184,11 @@ class View:
         cpu = self.cpu_all
         if cpu is None:
             return None
-        same = same_reports(cpu, Samples.of(rows))
+        same = same_reports(cpu, Table.of(rows))
         return cpu[same] if same.any() else cpu
 
     @cached_property
-    def cpu_all(self) -> Samples | None:
+    def cpu_all(self) -> Table | None:
         """The samples of the CPU `all`, or None."""
         cpu = self.samples("cpu")
         if cpu is None:
@@ -197,13 +197,13 @@ class View:
         return found if len(found) else None
 
 
-def same_reports(samples: Samples, others: Samples) -> npt.NDArray[np.bool_]:
+def same_reports(samples: Table, others: Table) -> npt.NDArray[np.bool_]:
     """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
     own, wanted = report_numbers(samples, others)
     return np.isin(own, wanted)
 
 
-def report_numbers(*tables: Samples) -> list[npt.NDArray[np.int64]]:
+def report_numbers(*tables: Table) -> list[npt.NDArray[np.int64]]:
     """Per sample of each table a number that is the same in all tables for samples of one report."""
     numbers: dict[str, int] = {}
     keys = []
