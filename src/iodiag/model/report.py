@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from iodiag.model.capture import Section
-from iodiag.model.finding import SEVERITIES, Finding, Ignored, Outcome
+from iodiag.model.finding import SEVERITIES, Confidence, Finding, Ignored, Outcome, Severity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +56,48 @@ class DeviceSummary:
     samples: int
     summary: Mapping[str, Mapping[str, float]]
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a whole report says in a word, and of what; `rule` is the finding's that the sentence is about.
+
+    `trouble`: somebody waits, and a mechanism explains it. `open`: somebody waits, and no mechanism is sure.
+    `healthy`: every device with traffic was seen to answer as its class does. `elsewhere`: somebody waits,
+    and not for the storage. `unknown`: the capture cannot tell.
+    """
+
+    state: Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
+    rule: str | None = None
+    devices: tuple[str, ...] = ()
+    severity: Severity | None = None
+    confidence: Confidence | None = None
+
+
+@dataclass(frozen=True)
+class StateSummary:
+    """What a device was doing in some of its samples, which need not follow each other.
+
+    `seconds` is None where no sample's length is known; `share_of_time` is of the device's samples,
+    `requests` are those counted. `lines` are those of `source` that its first, middle and last sample stand
+    on.
+    """
+
+    device: str
+    host: str | None
+    samples: int
+    seconds: float | None
+    share_of_time: float
+    requests: float
+    direction: str
+    size_kb: float | None
+    per_s: float | None
+    in_flight: float | None
+    latency_ms: float | None
+    busy_pct: float | None
+    text: str
+    source: str
+    lines: tuple[int, ...]
 
 
 class Thinned(Mapping[str, tuple[float, ...]]):
@@ -111,6 +153,8 @@ class Report:
     schema: str = SCHEMA
     comparison: Comparison | None = None
     ignored: tuple[Ignored, ...] = ()
+    verdict: Verdict | None = None
+    states: tuple[StateSummary, ...] = ()
 
     @property
     def hosts(self) -> list[str]:

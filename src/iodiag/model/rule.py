@@ -50,6 +50,21 @@ class Needs:
     or_unsound: bool = False
 
 
+@dataclass(frozen=True)
+class ToClear:
+    """What a capture must hold of a device (or of the host's tables) before a rule may say `clear`.
+
+    `samples` with I/O: one sample clears nothing that changes or recurs. `requests` counted in all of them.
+    `busy_pct` in the busiest sample: an idle device shows no limit. `columns` of the disk table that must
+    have values; a column may name alternatives: "await_ms|read_await_ms".
+    """
+
+    samples: int = 3
+    requests: int = 50
+    busy_pct: float = 0.0
+    columns: tuple[str, ...] = ()
+
+
 Detect = Callable[["View", Limits], Iterator[Finding | Outcome]]
 
 
@@ -73,6 +88,7 @@ class Rule:
     confirm: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     pictures: tuple[PictureKind, ...] = ()
+    to_clear: ToClear = ToClear()
 
     def limits(self, changed: Mapping[str, float] | None = None) -> Limits:
         """The effective thresholds: the defaults, and what was changed of them."""

@@ -15,7 +15,7 @@ import numpy as np
 from iodiag.analysis.load.device_class import chain, is_spinning
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.samples import Floats, Samples
+from iodiag.table.table import Floats, Table
 
 Class = Literal["nvme", "solid", "network", "spinning", "memory card", "unknown"]
 
@@ -87,8 +87,8 @@ def _or_zero(number: float) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def counted(samples: Samples, rate: str = "ios_per_s") -> Floats:
-    """How many events of a rate each sample counted; a sample of unknown length counts a second, at the least."""
+def counted(samples: Table, rate: str = "ios_per_s") -> Floats:
+    """How many events of a rate each sample counted; one of unknown length lasts a second at least."""
     return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service import counted, relative_error
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.samples import Floats, Places, Samples
+from iodiag.table.table import Floats, Places, Table
 
 Kind = Literal["idle", "reads", "writes", "reads and writes", "discards", "stuck"]
 KINDS: tuple[Kind, ...] = ("idle", "reads", "writes", "reads and writes", "discards", "stuck")
@@ -39,7 +39,7 @@ MOST_STATES = 8
 
 @dataclass(frozen=True)
 class State:
-    """Samples of one device in which it did the same.
+    """Table of one device in which it did the same.
 
     Means are weighted as the column registry says. `seconds` is NaN where no length is known; `requests` are
     those counted (of samples of unknown length at the least); `share` is of the device's time. `at_once` are
@@ -48,7 +48,7 @@ class State:
 
     device: str
     kind: Kind
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     places: Places = field(repr=False)
     share: float
     requests: float
@@ -108,14 +108,14 @@ class State:
         return relative_error(self.requests)
 
     def spread(self, column: str) -> float:
-        """How far a column strays from its mean over the samples (largest deviation, relative); NaN for one."""
+        """The largest relative deviation of a column from its mean; NaN for one sample."""
         data = self.rows.floats(column)
         data = data[~np.isnan(data)]
         middle = float(data.mean()) if len(data) else math.nan
         return float(np.abs(data - middle).max()) / middle if len(data) > 1 and middle > 0 else math.nan
 
 
-def _by_requests(rows: Samples, column: str, rate: str) -> float:
+def _by_requests(rows: Table, column: str, rate: str) -> float:
     data, weights = rows.floats(column), rows.floats(rate) * weighted.lengths(rows)
     known = ~np.isnan(data) & (weights > 0)
     return float((data[known] * weights[known]).sum() / weights[known].sum()) if known.any() else math.nan
@@ -145,7 +145,7 @@ def _states(series: DeviceSeries) -> Iterator[State]:
         yield State(series.name, KINDS[kind], rows, places, share, done)
 
 
-def kinds_of(samples: Samples) -> npt.NDArray[np.int8]:
+def kinds_of(samples: Table) -> npt.NDArray[np.int8]:
     """What each sample is of, as a place in KINDS."""
     ios = samples.floats("ios_per_s")
     reads, writes, discards = (
@@ -165,7 +165,7 @@ def kinds_of(samples: Samples) -> npt.NDArray[np.int8]:
     return kinds
 
 
-def _groups(samples: Samples, kinds: npt.NDArray[np.int8], kind: int) -> list[Places]:
+def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Places]:
     """The samples of one kind by like latency, then like depth."""
     places = np.flatnonzero(kinds == kind)
     if KINDS[kind] in ("idle", "stuck"):

@@ -1,15 +1,16 @@
 """Requests take longer than they take on any healthy device.
 
-What it detects: a mean latency that no healthy device of the class takes for requests of that size, with that
-many in flight: longer than the slowest sane service of the class for each request that was in line. A device of
-unknown class is held against the slowest one. One sample is enough, and so is one request: a rate of three
-requests per second is low because they are stuck.
+What it detects: a mean latency that no healthy device of the class takes for requests of that size, with
+that many in flight: longer than the slowest sane service of the class for each request that was in line. A
+device of unknown class is held against the slowest one. One sample is enough, and so is one request: a rate
+of three requests per second is low because they are stuck.
 
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
-When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the pause as
-latency. A limiter that holds requests back makes any latency: volume-cap and throttled-above-device name it. A
-memory card or a USB stick that erases takes seconds for writes and is no worse than its kind.
+When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the
+pause as latency. A limiter that holds requests back makes any latency: volume-cap and
+throttled-above-device name it. A memory card or a USB stick that erases takes seconds for writes and is no
+worse than its kind.
 
 References: Little's law; the table of service times in `analysis/states/service.py`, each with its source.
 """
@@ -28,14 +29,14 @@ from iodiag.analysis.states.service import SERVICE, class_of, counted, slowest_m
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Floats, Mask, Samples
+from iodiag.table.table import Floats, Mask, Table
 
 DIRECTIONS = (("read", "reads"), ("write", "writes"))
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose requests took longer than any healthy device takes."""
-    found: dict[str, Samples] = {}
+    found: dict[str, Table] = {}
     clear = []
     for series in view.devices:
         is_extreme = extreme(series, limits)
@@ -54,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
-    """The samples of a device in which requests of either direction took too long for any device of its class."""
+    """The samples in which requests of either direction took too long for any device of the class."""
     samples = series.samples
     in_line = _in_line(samples)
     result = np.zeros(len(samples), dtype=np.bool_)
@@ -64,14 +65,14 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     return result
 
 
-def _latencies(samples: Samples) -> Iterator[tuple[Floats, Floats]]:
+def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
     yield samples.floats("latency_ms"), samples.floats("size_kb")
     for way, _ in DIRECTIONS:
         yield samples.floats(f"{way}_await_ms"), samples.floats(f"{way}_size_kb")
 
 
-def _in_line(samples: Samples) -> Floats:
-    """Requests that one had to wait for, at the most: those in flight while busy, but no more than were counted.
+def _in_line(samples: Table) -> Floats:
+    """Requests in line before one, at most: those in flight while busy, no more than were counted.
 
     Where util misses time, the quotient of depth and util is larger than all requests of the sample.
     """
@@ -84,7 +85,7 @@ def _in_line(samples: Samples) -> Floats:
 
 
 def _finding(
-    view: View, series: DeviceSeries, rows: Samples, below: tuple[str, ...], limits: Limits
+    view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
 ) -> Finding:
     requests = float(np.nansum(counted(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
@@ -111,7 +112,7 @@ def _finding(
     )
 
 
-def _told(series: DeviceSeries, rows: Samples) -> Iterator[dict[str, float | str]]:
+def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]:
     """The worst sample, by all requests and by direction."""
     in_line = _in_line(rows)
     ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
@@ -135,7 +136,7 @@ def _told(series: DeviceSeries, rows: Samples) -> Iterator[dict[str, float | str
         }
 
 
-def _evidence(series: DeviceSeries, rows: Samples, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
     text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
@@ -159,8 +160,8 @@ RULE = Rule(
     title="Requests take longer than on any healthy device",
     why="Whoever asked waits, for seconds.",
     remedy=(
-        "Look for timeouts, resets and errors of this device in the kernel's log; then its SMART data, cable, "
-        "slot and power.",
+        "Look for timeouts, resets and errors of this device in the kernel's log; then its SMART data, "
+        "cable, slot and power.",
         "On an array, volume or network device: compare with the disks below, which may answer quickly.",
     ),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),

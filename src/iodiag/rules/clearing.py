@@ -1,0 +1,119 @@
+"""What `clear` may be said of: only what the capture could have shown, had it been so.
+
+`clear` is a claim. A rule states what it needs for that (`Rule.to_clear`), and here it is enforced, device by
+device: one sample clears no rule about change, an idle device none about load, a column that is not there
+clears nothing. All else is undetermined, with what the capture lacks as the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from iodiag.analysis.states.service import counted
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Rule, ToClear
+
+
+def checked(outcome: Outcome, rule: Rule, view: View) -> Iterator[Outcome]:
+    """An outcome as it is, unless it says clear of what the capture could not have shown."""
+    if outcome.status != "clear":
+        yield outcome
+        return
+    if not outcome.devices:
+        lack = _host_lacks(rule, view)
+        yield replace(outcome, status="undetermined", reason=lack) if lack else outcome
+        return
+    by_lack: dict[str, list[str]] = {}
+    for name in outcome.devices:
+        series = view.series(name)
+        lack = "" if series is None else _device_lacks(series, rule.to_clear, view)
+        by_lack.setdefault(lack, []).append(name)
+    for lack, names in by_lack.items():
+        if lack:
+            yield replace(outcome, status="undetermined", devices=tuple(names), reason=lack)
+        else:
+            yield replace(outcome, devices=tuple(names))
+
+
+def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
+    """What the samples of a device lack to clear a rule; empty where they have it all."""
+    samples = series.samples
+    if "disk" in view.fallback:
+        return "there are only averages since boot, which show neither bursts nor changes"
+    if lack := _few(len(series.loaded), len(samples), needed.samples):
+        return lack
+    missing = [
+        column for column in needed.columns if not any(samples.has(each) for each in column.split("|"))
+    ]
+    if missing:
+        return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
+    requests = float(np.nansum(counted(samples)))
+    if requests < needed.requests:
+        return f"it completed {requests:.0f} requests; {needed.requests} would show it"
+    util = samples.floats("util_pct")
+    busiest = float(np.nanmax(util)) if np.isfinite(util).any() else 0.0
+    if busiest < needed.busy_pct:
+        return f"it was at most {busiest:.0f} % busy: a limit shows only on a device that is used"
+    return ""
+
+
+def _few(loaded: int, samples: int, needed: int) -> str:
+    if loaded >= needed:
+        return ""
+    if samples < needed:
+        return f"{samples} sample{'s' if samples > 1 else ''} cannot show it; {needed} could"
+    if not loaded:
+        return "it was idle: nothing could be seen of it"
+    return f"it was idle in all but {loaded} samples; {needed} with I/O could show it"
+
+
+def _host_lacks(rule: Rule, view: View) -> str:
+    """What the host's tables lack to clear a rule that is not about devices."""
+    used = {name for alternative in rule.needs.one_of for name in alternative}
+    there = [name for name in used if view.samples(name) is not None]
+    if there and all(name in view.fallback for name in there):
+        return "there are only averages since boot, which show neither bursts nor changes"
+    rows = max((_moments(view, name) for name in there), default=0)
+    if rows < rule.to_clear.samples:
+        return f"{rows} sample{'s' if rows != 1 else ''} cannot show it; {rule.to_clear.samples} could"
+    return ""
+
+
+def _moments(view: View, name: str) -> int:
+    """How many moments a table has samples of."""
+    samples = view.samples(name)
+    if samples is None:
+        return 0
+    if name == "disk":
+        return max((len(part) for part in view.parts.values()), default=0)
+    return len(np.unique(np.asarray(samples["report"])))
+
+
+def not_ruled_out(
+    outcomes: Iterable[Outcome], findings: Iterable[Finding], rules: Mapping[str, Rule]
+) -> Iterator[Outcome]:
+    """Outcomes in which no cause is cleared of a device whose symptom nothing explains.
+
+    Something is wrong there and no rule knows what: then none of them has seen all that there is to see.
+    """
+    waiting = {
+        name
+        for finding in findings
+        if finding.role == "symptom" and finding.explained_by is None
+        for name in finding.devices
+    }
+    for outcome in outcomes:
+        rule = rules.get(outcome.rule)
+        open_for = tuple(name for name in outcome.devices if name in waiting)
+        if outcome.status != "clear" or rule is None or rule.role != "cause" or not open_for:
+            yield outcome
+            continue
+        rest = tuple(name for name in outcome.devices if name not in waiting)
+        if rest:
+            yield replace(outcome, devices=rest)
+        reason = f"not seen ({outcome.reason}), but nothing else explains its latency either"
+        yield replace(outcome, status="undetermined", devices=open_for, reason=reason)

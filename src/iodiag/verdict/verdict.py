@@ -1,0 +1,144 @@
+"""The verdict of a whole report: its state, the finding that it is about, and one sentence.
+
+It is never softer than the worst number on the page: a symptom that nothing explains makes it `open`,
+whatever was cleared, and `healthy` is said only where every device with traffic was seen to answer as its
+class does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.states.states import states
+from iodiag.analysis.states.summary import text_of
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
+from iodiag.model.report import Verdict
+from iodiag.verdict.health import Shown, healths
+
+REAL = SEVERITIES.index("warning")
+
+
+def verdict(
+    findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View], ignored: int = 0
+) -> tuple[Verdict, str]:
+    """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
+
+    `ignored` counts the findings that the configuration takes out, which no verdict may hide.
+    """
+    state, text = _judged(findings, views)
+    if ignored:
+        text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
+    return state, text
+
+
+def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
+    shown = [(view, series.name, one) for view in views for series, one in healths(view)]
+    waiting = [name for _, name, one in shown if one == "waiting"]
+    harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
+    if harm:
+        return _of_harm(harm, findings, len(views))
+    elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
+    if elsewhere and not waiting:
+        first = elsewhere[0]
+        return _about(first, "elsewhere"), f"Not storage: {first.summary}"
+    noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
+    if waiting or any(f.confidence == "low" or f.role == "symptom" for f in noted):
+        return _open(noted, waiting, views)
+    if shown and all(one in ("healthy", "idle") for _, _, one in shown) and _has_traffic(shown):
+        return Verdict("healthy"), _healthy(views, noted)
+    return Verdict("unknown"), _unknown(findings, views, noted)
+
+
+def _is_real(finding: Finding) -> bool:
+    return SEVERITIES.index(finding.severity) >= REAL
+
+
+def _about(finding: Finding, state: str) -> Verdict:
+    return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)  # type: ignore[arg-type]
+
+
+def _of_harm(harm: Sequence[Finding], findings: Sequence[Finding], hosts: int) -> tuple[Verdict, str]:
+    """Trouble where a cause is likely at least; open where a symptom stands alone."""
+    first = harm[0]
+    where = f" ({first.host})" if hosts > 1 and first.host else ""
+    others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
+    then = f" Then: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
+    if first.role == "cause":
+        said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
+        return _about(first, "trouble"), said + where + then
+    guesses = [f for f in findings if f.role == "cause" and set(f.devices) & set(first.devices)]
+    named = list(dict.fromkeys(f.title for f in guesses))[:2]
+    may_be = f" It may be: {'; '.join(named)}." if named else " No rule names the cause."
+    settle = f" Settle it with: {first.confirm[0]}" if first.confirm else ""
+    return _about(first, "open"), first.summary + where + may_be + settle + then
+
+
+def _more(count: int) -> str:
+    return f", and {count} more" if count > 0 else ""
+
+
+def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View]) -> tuple[Verdict, str]:
+    if noted:
+        first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
+        settle = f" Settle it with: {first.confirm[0]}" if first.confirm else ""
+        return _about(first, "open"), f"Not determined; possibly: {first.summary}{settle}"
+    name = waiting[0]
+    view = next(view for view in views if view.series(name) is not None)
+    return Verdict("open", devices=tuple(waiting)), (
+        f"Not determined: {name} has more to do than it serves at once ({_worst_state(view, name)}), and "
+        f"the capture does not show why. Settle it with: iostat -xt 1 30, once under this load and once at
+        rest"
+    )
+
+
+def _worst_state(view: View, name: str) -> str:
+    series = view.series(name)
+    assert series is not None
+    busiest = max(states(series), key=lambda state: (state.kind == "stuck", state.util * state.share))
+    return text_of(busiest, len(series.samples))
+
+
+def _has_traffic(shown: Sequence[tuple[View, str, Shown]]) -> bool:
+    return any(one == "healthy" for _, _, one in shown)
+
+
+def _healthy(views: Sequence[View], noted: Sequence[Finding]) -> str:
+    busiest = [
+        (state.rate, series.name, text_of(state, len(series.samples)))
+        for view in views
+        for series in view.devices
+        for state in states(series)
+        if state.kind != "idle"
+    ]
+    _, name, text = max(busiest)
+    said = f"Healthy: every device with traffic answers as its class does; the busiest is {name} ({text})."
+    return said + (f" Note: {noted[0].summary}" if noted else "")
+
+
+def _unknown(findings: Sequence[Finding], views: Sequence[View], noted: Sequence[Finding]) -> str:
+    if noted:
+        return f"No visible impact. Note: {noted[0].summary}"
+    if any(view.fallback for view in views) and not any(set(view.tables) - view.fallback for view in views):
+        tables = ", ".join(sorted({name for view in views for name in view.fallback}))
+        return (
+            f"The capture cannot tell: it holds averages since boot alone ({tables}). Capture the present: "
+            "iostat -xt 5 12"
+        )
+    return f"The capture cannot tell: {_why(views)}. Capture more: iostat -xt 5 12, and vmstat 5 12 beside it"
+
+
+def _why(views: Sequence[View]) -> str:
+    with_traffic = [
+        series.name
+        for view in views
+        for series in view.devices
+        if any(state.kind != "idle" for state in states(series))
+    ]
+    if with_traffic:
+        values: dict[str, float | str] = {"names": ", ".join(with_traffic[:3])}
+        return say("it does not show whether {names} answered as expected", values)
+    if any(view.devices for view in views):
+        return "no device had any I/O while it was taken"
+    return "it holds no numbers of any disk"
