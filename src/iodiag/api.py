@@ -422,7 +422,7 @@ def judged(
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        headline=headline(findings, outcomes, hosts, len(ignored)),
+        headline=headline(findings, outcomes, hosts, chosen.values(), len(ignored)),
         sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),

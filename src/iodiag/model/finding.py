@@ -8,6 +8,13 @@ from typing import Literal
 
 Severity = Literal["critical", "warning", "notice", "info"]
 Confidence = Literal["high", "medium", "low"]
+Role = Literal["symptom", "cause", "reading", "elsewhere", "context"]
+"""What a rule's findings are: who waits, whatever the cause; a mechanism; how to read the numbers of this
+capture; a cause outside the storage; what only looks wrong, and what to know beside the findings."""
+
+UNTROUBLED: tuple[Role, ...] = ("reading", "context")
+"""Roles of rules whose findings name no trouble of the host: it may be perfectly well."""
+
 Status = Literal["finding", "clear", "undetermined", "not_applicable", "error"]
 
 PictureKind = Literal["stack", "peers", "ladder", "cpu"]
@@ -67,8 +74,9 @@ class Finding:
     `samples` are the first and last index into the samples of the first device (the rows of
     its series, 0-based). `refutes` says what would prove the finding wrong; `cannot_know` what
     the counters do not tell. `supersedes` names rules whose findings on the same devices this
-    one explains. `pictures` are the charts that it asks for beside its samples over time; `peers` the
-    devices that it compares its own with, `edges` the traffic through its devices' stack, for them.
+    one explains. `role` is its rule's; None in a report that was stored without. `pictures` are the
+    charts that it asks for beside its samples over time; `peers` the devices that it compares its own
+    with, `edges` the traffic through its devices' stack, for them.
     """
 
     rule: str
@@ -93,6 +101,7 @@ class Finding:
     pictures: tuple[PictureKind, ...] = ()
     peers: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
+    role: Role | None = None
 
 
 @dataclass(frozen=True)

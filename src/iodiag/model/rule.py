@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from iodiag.model.finding import Finding, Outcome, PictureKind
+from iodiag.model.finding import Finding, Outcome, PictureKind, Role
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -59,8 +59,12 @@ class Rule:
 
     A device or host that `detect` examined and says nothing of is clear: it yields an Outcome
     with status `clear` to name the devices, or nothing at all for "looked, found nothing".
-    `pictures` are the charts that explain its findings. `module_doc` (the docstring of the rule's
-    file) is the rule's page.
+    The docstring of its module is the rule's page (`iodiag.rules.page`).
+
+    `explains` names the rules whose findings are effects of this one's, on the same devices or those
+    above and below; `replaces` those whose findings say the same on the same devices and samples, but
+    less exactly. Both name rules by id, or all rules of a role by the role, of any package; a name that
+    no rule has means nothing. `pictures` are the charts that explain its findings.
     """
 
     id: str
@@ -73,6 +77,9 @@ class Rule:
     confirm: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     pictures: tuple[PictureKind, ...] = ()
+    role: Role = "cause"
+    explains: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
     def limits(self, changed: Mapping[str, float] | None = None) -> Limits:
         """The effective thresholds: the defaults, and what was changed of them."""
@@ -83,6 +90,7 @@ class Rule:
         """A finding of this rule, with the rule's remedy, commands and references filled in."""
         defaults: dict[str, Any] = {
             "rule": self.id,
+            "role": self.role,
             "title": self.title,
             "thresholds": limits.as_dict(),
             "remedy": self.remedy,

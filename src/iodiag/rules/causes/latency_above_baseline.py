@@ -182,6 +182,8 @@ def _usual(series: DeviceSeries, runs: Sequence[Run]) -> pd.DataFrame:
 
 RULE = Rule(
     id="latency-above-baseline",
+    role="cause",
+    replaces=("backend-latency-shift",),
     title="A device was slower than is normal for it at that hour and load",
     why="What this device usually takes for such requests is known; for hours it took more.",
     remedy=(

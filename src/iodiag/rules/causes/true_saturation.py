@@ -154,6 +154,8 @@ _SUMMARY = {
 
 RULE = Rule(
     id="true-saturation",
+    role="cause",
+    explains=("symptom", "iowait-misread"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",
     remedy=(
