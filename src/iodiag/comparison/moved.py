@@ -10,7 +10,7 @@ from iodiag.analysis.measure.changes import AFTER
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.shifts import BLIND_PCT
 from iodiag.model.comparison import Change, FindingChange, Subject
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, UNTROUBLED, Confidence, Evidence
+from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Confidence, Evidence
 from iodiag.model.units import KB_PER_MB
 from iodiag.rules import of_role
 
@@ -299,9 +299,7 @@ def _findings(findings: Sequence[FindingChange]) -> str:
 def is_of_note(finding: FindingChange) -> bool:
     """Whether a finding is about trouble of the host, and at least an inefficiency."""
     severity = finding.severity_after or finding.severity_before or "info"
-    return finding.rule not in of_role(*UNTROUBLED) and SEVERITIES.index(severity) >= SEVERITIES.index(
-        "notice"
-    )
+    return finding.rule not in of_role(*HARMLESS) and SEVERITIES.index(severity) >= SEVERITIES.index("notice")
 
 
 def _capital(text: str) -> str:

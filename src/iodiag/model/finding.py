@@ -9,13 +9,19 @@ from typing import Literal
 Severity = Literal["critical", "warning", "notice", "info"]
 Confidence = Literal["high", "medium", "low"]
 Role = Literal["symptom", "cause", "reading", "elsewhere", "context"]
-"""What a rule's findings are: who waits, whatever the cause; a mechanism; how to read the numbers of this
-capture; a cause outside the storage; what only looks wrong, and what to know beside the findings."""
-
-UNTROUBLED: tuple[Role, ...] = ("reading", "context")
-"""Roles of rules whose findings name no trouble of the host: it may be perfectly well."""
-
 Status = Literal["finding", "clear", "undetermined", "not_applicable", "error"]
+
+ROLES: dict[Role, str] = {
+    "symptom": "it measures who waits, whatever the cause",
+    "cause": "it names a mechanism",
+    "reading": "it says how to read the numbers of the capture",
+    "elsewhere": "it shows a cause outside the storage",
+    "context": "it says what only looks wrong, or what to know beside the findings",
+}
+"""What a finding says, by the role of its rule."""
+
+HARMLESS: tuple[Role, ...] = ("reading", "context")
+"""Roles of rules whose findings name no trouble of the host."""
 
 PictureKind = Literal["stack", "peers", "ladder", "cpu"]
 """What explains a finding: the layers' traffic, peers side by side, load levels, the CPU left over."""

@@ -65,6 +65,18 @@ def named_by(rules: Sequence[Rule], names: Callable[[Rule], tuple[str, ...]]) ->
     return result
 
 
+def relations(rule_id: str, rules: Sequence[Rule]) -> dict[str, list[str]]:
+    """What a rule is to the others, as people read it: the ids by "Explains", "Explained by" and so on."""
+    result: dict[str, list[str]] = {}
+    for active, passive, named in (
+        ("Explains", "Explained by", named_by(rules, lambda rule: rule.explains)),
+        ("Replaces", "Replaced by", named_by(rules, lambda rule: rule.replaces)),
+    ):
+        result[active] = [other for other, names in named.items() if rule_id in names]
+        result[passive] = named[rule_id]
+    return {label: ids for label, ids in result.items() if ids}
+
+
 def _above(named: Mapping[str, list[str]], rule: str) -> set[str]:
     """The rule, those that name it, those that name them, and so on."""
     above: set[str] = set()

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from iodiag.fleet.summary.states import CLEAR, NO_DATA, UNJUDGED, States
-from iodiag.model.finding import SEVERITIES, UNTROUBLED
+from iodiag.model.finding import HARMLESS, SEVERITIES
 from iodiag.model.fleet import Cell, HarmedHost, Matrix, MatrixRow, Trouble
 from iodiag.rules import of_role
 
@@ -37,7 +37,7 @@ def scored(findings: pd.DataFrame) -> pd.DataFrame:
     `rank` is the severity as a number, 0 for `info`.
     """
     is_root = findings["explained_by"].isna() & (findings["severity"] != "info")
-    is_root &= ~findings["rule"].isin(list(of_role(*UNTROUBLED)))
+    is_root &= ~findings["rule"].isin(list(of_role(*HARMLESS)))
     rows = findings[is_root.to_numpy(dtype=bool)].copy()
     start, end = _instants(rows["start"]), _instants(rows["end"])
     share = ((end - start).dt.total_seconds() / 86400).clip(LEAST_SHARE, 1.0).fillna(1.0)
