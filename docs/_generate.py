@@ -17,7 +17,9 @@ from iodiag import __version__, formats
 from iodiag.cli import _COMMANDS, cli
 from iodiag.formats.types import ContextFormat, FileFormat, TableFormat
 from iodiag.model import columns
+from iodiag.model.finding import ROLES
 from iodiag.rules import all_rules, page
+from iodiag.rules.precedence import relations
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- made by docs/_generate.py: edit the code, not this page -->\n\n"
@@ -118,8 +120,12 @@ def formats_page() -> str:
 
 
 def rules_index() -> str:
-    parts = ["# Rules\n", "| rule | finds |\n|---|---|"]
-    parts += [f"| [{rule.id}]({rule.id}.md) | {cell(rule.title)} |" for rule in all_rules().values()]
+    parts = ["# Rules\n", "The role of a rule says what its findings tell:\n"]
+    parts += [f"- **{role}**: {meaning}" for role, meaning in ROLES.items()]
+    parts.append("\n| rule | role | finds |\n|---|---|---|")
+    parts += [
+        f"| [{rule.id}]({rule.id}.md) | {rule.role} | {cell(rule.title)} |" for rule in all_rules().values()
+    ]
     return "\n".join(parts)
 
 
@@ -138,6 +144,9 @@ def rule_page(rule_id: str) -> str:
         ]
     else:
         parts.append("None.")
+    parts.append(f"\n## Relations\n\n- Role: {rule.role}, {ROLES[rule.role]}")
+    for label, others in relations(rule.id, list(all_rules().values())).items():
+        parts.append(f"- {label}: {', '.join(f'[{other}]({other}.md)' for other in others)}")
     parts.append("\n## Needs\n")
     for alternative in rule.needs.one_of:
         parts.append(
