@@ -24,7 +24,7 @@ from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, Un
 from iodiag.model.topology import Device, merge
 from iodiag.sources.archives import Contents, HostName, find
 from iodiag.sources.copies import Seen
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,11 +118,11 @@ def _nothing_known(source: Source) -> str:
 def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
     """Sort a reader's items into a Capture."""
     capture = Capture(sources=sources)
-    tables: dict[tuple[str, bool], list[Samples]] = {}
+    tables: dict[tuple[str, bool], list[Table]] = {}
     devices: list[Device] = []
     for item in items:
         if isinstance(item, SampleTable):
-            tables.setdefault((item.family, item.is_average), []).append(Samples.of(item.rows))
+            tables.setdefault((item.family, item.is_average), []).append(Table.of(item.rows))
         elif isinstance(item, Device):
             devices.append(item)
         elif isinstance(item, Fact):
@@ -152,7 +152,7 @@ def _pair_counters(capture: Capture, interval_s: float | None) -> None:
     made = paired(counters, interval_s)
     if made is None:
         return
-    rows, disk = Samples.of(made), capture.tables.samples("disk")
+    rows, disk = Table.of(made), capture.tables.samples("disk")
     if disk is None:
         capture.tables["disk"] = rows
     elif not set(rows["source"].distinct()) <= set(disk["source"].distinct()):
@@ -289,7 +289,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     is given, a column `clock` keeps them apart: such times are never compared.
     """
     whole = Capture()
-    tables: dict[tuple[str, bool], list[Samples]] = {}
+    tables: dict[tuple[str, bool], list[Table]] = {}
     devices: list[Device] = []
     captures = settle(_once(captures))
     by_host: dict[str | None, list[Device]] = {}

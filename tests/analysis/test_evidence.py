@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from iodiag.analysis.measure.evidence import cite, say, telling
-from iodiag.table.samples import Samples
-from iodiag.table.words import Words
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,6 @@ def test_a_sentence_without_a_value_for_its_name_is_refused():
     ],
 )
 def test_the_first_of_the_worst_known_rows_is_quoted_and_the_first_and_the_last(waits, quoted):
-    columns = {"source": Words.same("a.txt", 4), "line": np.array([10, 20, 30, 40]), "wait": np.array(waits)}
-    evidence = cite(Samples.of_columns(columns, 4), "rows wait", worst="wait")
+    columns = {"source": Texts.same("a.txt", 4), "line": np.array([10, 20, 30, 40]), "wait": np.array(waits)}
+    evidence = cite(Table.of_columns(columns, 4), "rows wait", worst="wait")
     assert [quote.line for quote in evidence.quotes] == quoted

@@ -14,7 +14,7 @@ from iodiag.analysis.view.prepare import Selection, views
 from iodiag.analysis.view.request_columns import anomalies
 from iodiag.analysis.view.view import View
 from iodiag.api import join
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 BANNER = "Linux 5.14.0 (db1) \t11/{day} \t_x86_64_\t(4 CPU)\n\n"
 SAR = BANNER + (
@@ -119,7 +119,7 @@ def test_rows_turned_by_device_are_those_that_are_fetched(monkeypatch):
 
 
 def test_the_number_of_an_input_is_no_rate():
-    many = Samples.of_columns({"stream": np.array([2_000_000_000]), "ios_per_s": np.array([1.0])}, 1)
+    many = Table.of_columns({"stream": np.array([2_000_000_000]), "ios_per_s": np.array([1.0])}, 1)
     assert anomalies(many).tolist() == [0]
 
 
@@ -129,7 +129,7 @@ def test_the_number_of_an_input_is_no_rate():
 )
 def test_what_no_device_does_is_seen_beside_what_is_known_and_unknown(kb, reason):
     for other in (1.0, np.nan):
-        rows = Samples.of_columns(
+        rows = Table.of_columns(
             {"ios_per_s": np.ones(3), "await_ms": np.ones(3), "read_kb_per_s": np.array([1.0, kb, other])}, 3
         )
         assert anomalies(rows).tolist() == [0, reason, 0]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.rules.causes.fragmentation_sized_reads.reads import with_reads
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 rates = st.floats(5, 500)
 
@@ -42,5 +42,5 @@ def test_counted_reads_are_kept(reads, written):
     assert not found["is_bounded"][0]
 
 
-def _sample(**values: float) -> Samples:
-    return Samples.of_columns({name: np.array([value]) for name, value in values.items()}, 1)
+def _sample(**values: float) -> Table:
+    return Table.of_columns({name: np.array([value]) for name, value in values.items()}, 1)

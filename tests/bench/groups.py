@@ -12,7 +12,7 @@ import iodiag
 from bench import inputs, yardsticks
 from bench.timing import Measure, call
 from iodiag.model.capture import Capture
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 _READ = "import sys, iodiag; iodiag.read(sys.argv[1])"
 SMALL = inputs.SAMPLES / "cases" / "raid5-small-writes" / "iostat.txt"
@@ -104,7 +104,7 @@ def frames(path: Path, tables: Sequence[str] | None = None) -> Capture:
 def unseen(capture: Capture) -> Capture:
     """The capture as it was when nobody had looked at its columns: what rules looked up is kept with them."""
     tables = {
-        family: Samples.of_columns({name: rows.look_up(name) for name in rows.names}, len(rows))
+        family: Table.of_columns({name: rows.look_up(name) for name in rows.names}, len(rows))
         for family, rows in capture.tables.each()
     }
     return replace(capture, tables=tables)

@@ -9,7 +9,7 @@ import pytest
 
 from iodiag.formats.raw_columns.sar import SECTIONS, combine_long_cpu, find_section
 from iodiag.model.columns import KEY_COLUMNS, LABEL_COLUMNS, find
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 HEADERS = {
     "cpu": ["CPU %user %nice %system %iowait %steal %idle", "CPU %usr %sys %irq %soft %guest %gnice %idle"],
@@ -129,10 +129,10 @@ def test_the_long_cpu_form_gets_the_meaning_of_the_short_one() -> None:
             "guest_pct": [3.0, float("nan")],
         }
     )
-    combined = combine_long_cpu(Samples.of(frame))
+    combined = combine_long_cpu(Table.of(frame))
     # The second row came from the short form, which has no parts.
     assert combined["system_pct"].tolist() == [7.0, 6.0]
     assert combined["user_pct"].tolist() == [13.0, 20.0]
     assert combined["nice_pct"].tolist() == [1.0, 2.0]
-    short = Samples.of(frame[["user_pct", "system_pct"]])
+    short = Table.of(frame[["user_pct", "system_pct"]])
     assert combine_long_cpu(short) is short

@@ -12,7 +12,7 @@ from iodiag.analysis.array.stacks import topmost
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import device_names
-from iodiag.table.samples import numbered
+from iodiag.table.table import numbered
 
 LEAST_SHARE = 0.05
 """A device with less of its host's work is not what keeps the host busy (judgement)."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.topology import Device
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     from iodiag.formats.text.clean.lines import Piece
@@ -21,7 +21,7 @@ Item = SampleTable | Device | Fact | ParseNote | Section | Ledger
 """What reading an input yields."""
 
 
-Finish = Callable[[dict[str, Samples]], dict[str, Samples]]
+Finish = Callable[[dict[str, Table]], dict[str, Table]]
 """What is left to do with the rows of a layout, by table."""
 
 

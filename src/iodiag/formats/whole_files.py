@@ -14,8 +14,8 @@ from iodiag.formats.text.clean.lines import without_nuls
 from iodiag.formats.text.reader import read_text
 from iodiag.formats.types import Item
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
+from iodiag.table.texts import Texts
 from iodiag.table.times import Times
-from iodiag.table.words import Words
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -31,7 +31,7 @@ _MOST_NOTES = 200
 def front_columns(
     source: str,
     lines: Ints,
-    host: str | Words,
+    host: str | Texts,
     seconds: Floats,
     is_aware: bool,
     interval: Floats,
@@ -42,9 +42,9 @@ def front_columns(
     """The columns that every table begins with. `seconds` count from 1970, NaN where no date is known."""
     rows = len(lines)
     return {
-        "source": Words.same(source, rows),
+        "source": Texts.same(source, rows),
         "line": lines,
-        "host": Words.same(host, rows) if isinstance(host, str) else host,
+        "host": Texts.same(host, rows) if isinstance(host, str) else host,
         "time": Times.of(seconds, is_moment=is_aware),
         "interval_s": interval,
         "segment": segment,

@@ -15,9 +15,9 @@ import numpy as np
 
 from iodiag.model.capture import Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 from iodiag.table.tables import Tables
-from iodiag.table.words import Words
+from iodiag.table.texts import Texts
 
 Parts = tuple[str, ...]
 Owners = Mapping[str, str | None]
@@ -216,14 +216,14 @@ def _given(tables: Tables, owners: Owners) -> Tables:
     return Tables({family: _with_owners(table, owners) for family, table in tables.each()})
 
 
-def _with_owners(table: Samples, owners: Owners) -> Samples:
+def _with_owners(table: Table, owners: Owners) -> Table:
     hosts, sources = table["host"], table["source"]
     if all(hosts.distinct()) and not hosts.is_missing().any():
         return table
     words = (*hosts.categories, *(owners.get(source) or "" for source in sources.categories))
     given = len(hosts.categories) + sources.codes.astype(np.intp)
     codes = np.where((hosts == "") | hosts.is_missing(), given, hosts.codes)
-    return table.with_columns(host=Words.coded(codes, words))
+    return table.with_columns(host=Texts.coded(codes, words))
 
 
 def _fact_of(fact: Fact, sections: Sequence[Section], owners: Owners) -> Fact:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iodiag.table import samples
-from iodiag.table.samples import Samples
+from iodiag.table import table as _table
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
 from iodiag.table.times import Times
-from iodiag.table.words import Words
 
 
-def below_each_other(tables: Sequence[Samples]) -> Samples:
+def below_each_other(tables: Sequence[Table]) -> Table:
     """Tables of one family below each other; a column that some lack is unknown there.
 
     Where some have clocks with a zone and some without, a column `clock` keeps them apart.
     """
-    return samples.below_each_other([unzoned(table) for table in tables] if is_mixed(tables) else tables)
+    return _table.below_each_other([unzoned(table) for table in tables] if is_mixed(tables) else tables)
 
 
-def in_zone(table: Samples, tz: str | None) -> Samples:
+def in_zone(table: Table, tz: str | None) -> Table:
     """Rows with their times in a zone, which clocks that state none are taken to be in."""
     if tz is None:
         return table
@@ -34,17 +34,17 @@ def in_zone(table: Samples, tz: str | None) -> Samples:
     return moved.only(name for name in moved.names if name != "clock")
 
 
-def is_mixed(tables: Sequence[Samples]) -> bool:
+def is_mixed(tables: Sequence[Table]) -> bool:
     """Whether some clocks have a zone and some have none."""
     is_kept_apart = any("clock" in table for table in tables)
     return is_kept_apart or len({table["time"].zone is None for table in tables}) > 1
 
 
-def unzoned(table: Samples) -> Samples:
+def unzoned(table: Table) -> Table:
     """Rows with times of no zone, and a column `clock` that says whose they are: the host's, or UTC."""
     if "clock" in table:
         return table
     times = table["time"]
     if times.zone is None:
-        return table.with_columns(clock=Words.same("local", len(table)))
-    return table.with_columns(time=Times(times.stamps), clock=Words.same("UTC", len(table)))
+        return table.with_columns(clock=Texts.same("local", len(table)))
+    return table.with_columns(time=Times(times.stamps), clock=Texts.same("UTC", len(table)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from iodiag.table.samples import Samples
+    from iodiag.table.table import Table
     from iodiag.table.tables import Tables
 
 
@@ -86,20 +86,20 @@ class Source:
 class SampleTable:
     """Rows of one family, as a reader yields them.
 
-    `rows` (Samples, or a DataFrame) have the columns of the contract: source, line, host, time, interval_s,
+    `rows` (a Table, or a DataFrame) have the columns of the contract: source, line, host, time, interval_s,
     segment, report, since_boot, the keys of its family (device, cpu, …) and registry columns in float64.
     """
 
     family: str
-    rows: Samples | pd.DataFrame = field(repr=False)
+    rows: Table | pd.DataFrame = field(repr=False)
     is_average: bool = False
 
     @property
     def frame(self) -> pd.DataFrame:
         """The rows as a DataFrame."""
-        from iodiag.table.samples import Samples
+        from iodiag.table.table import Table
 
-        return Samples.of(self.rows).frame
+        return Table.of(self.rows).frame
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Capture:
         return f"Capture({', '.join(self.sources) or 'nothing'}; {sizes or 'no tables'})"
 
 
-def _tables(tables: Mapping[str, Samples | pd.DataFrame] | None) -> Tables:
+def _tables(tables: Mapping[str, Table | pd.DataFrame] | None) -> Tables:
     # whoever only renders a report needs no numpy
     from iodiag.table.tables import Tables
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,18 @@ class Limits:
         self._values = dict(values)
         vars(self).update(self._values)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Limits) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
     def __getattr__(self, name: str) -> float:
         raise AttributeError(f"the rule declares no threshold {name!r}")
+
+    def only(self, names: Iterable[str]) -> Limits:
+        """Those thresholds alone: equal for all rules that agree on them."""
+        return Limits({name: self._values[name] for name in names})
 
     def as_dict(self) -> dict[str, float]:
         """The values by name."""

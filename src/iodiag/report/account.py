@@ -42,7 +42,7 @@ _INSTEAD_OF = {
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table of spans. `numeric` are the indices of its right-aligned columns."""
 
     head: tuple[str, ...]
@@ -64,10 +64,10 @@ class Remark:
     lines: tuple[str, ...]
 
 
-def select(table: Table, wanted: Callable[[int], bool]) -> Table:
+def select(table: TextTable, wanted: Callable[[int], bool]) -> TextTable:
     """The table with only the columns whose index is wanted."""
     kept = [at for at in range(len(table.head)) if wanted(at)]
-    return Table(
+    return TextTable(
         head=tuple(table.head[at] for at in kept),
         rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
         numeric=frozenset(new for new, old in enumerate(kept) if old in table.numeric),
@@ -75,17 +75,17 @@ def select(table: Table, wanted: Callable[[int], bool]) -> Table:
     )
 
 
-def _without_empty(table: Table) -> Table:
+def _without_empty(table: TextTable) -> TextTable:
     return select(table, lambda at: at == 0 or any(row[at] for row in table.rows))
 
 
-def clear(report: Report) -> Table:
+def clear(report: Report) -> TextTable:
     """Rules that looked and found nothing, and at what they looked."""
     found = [outcome for outcome in report.outcomes if outcome.status == "clear"]
     return _merged(found, ("Rules", "Devices", "Why"), len(report.hosts) > 1)
 
 
-def ignored(report: Report) -> Table:
+def ignored(report: Report) -> TextTable:
     """Findings that the configuration takes out, and why."""
     rows = tuple(
         (
@@ -97,10 +97,10 @@ def ignored(report: Report) -> Table:
         )
         for one in report.ignored
     )
-    return Table(("Finding", "Rule", "Devices", "Severity", "Why it is ignored"), rows)
+    return TextTable(("Finding", "Rule", "Devices", "Severity", "Why it is ignored"), rows)
 
 
-def unjudged(report: Report) -> list[tuple[str, Table]]:
+def unjudged(report: Report) -> list[tuple[str, TextTable]]:
     """What could not be judged, by kind of reason."""
     kinds = (
         ("undetermined", "Too little in the captures to say"),
@@ -116,7 +116,7 @@ def unjudged(report: Report) -> list[tuple[str, Table]]:
     return tables
 
 
-def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool) -> Table:
+def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool) -> TextTable:
     """One row for all rules that say the same of the same devices; empty columns are dropped."""
     groups: dict[tuple[str | None, tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
     for outcome in outcomes:
@@ -134,10 +134,10 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
         )
         rows.append(cells)
     full_head = (head[0], *(("Host",) if has_hosts else ()), *head[1:])
-    return _without_empty(Table(full_head, tuple(row[: len(full_head)] for row in rows)))
+    return _without_empty(TextTable(full_head, tuple(row[: len(full_head)] for row in rows)))
 
 
-def devices(report: Report) -> Table:
+def devices(report: Report) -> TextTable:
     """What each device did: median, p95 and max of the sample means of its main columns.
 
     Devices of findings come first. Devices without any work are counted, not listed.
@@ -158,7 +158,7 @@ def devices(report: Report) -> Table:
         some = _text.plain(_text.names(idle, NAMES_IN_CELL))
         left_out.append(f"Without any I/O in the captures: {some}.")
     first = len(head) - 1
-    table = Table(
+    table = TextTable(
         head=(*head, *map(_text.column_label, columns)),
         rows=tuple(rows),
         numeric=frozenset(range(first, first + 1 + len(columns))),
@@ -167,7 +167,7 @@ def devices(report: Report) -> Table:
     return _without_empty(table)
 
 
-def stacked(table: Table) -> Table:
+def stacked(table: TextTable) -> TextTable:
     """The table of devices with the three numbers of a cell below each other, where width is dear."""
 
     def below(cell: Spans) -> Spans:
@@ -218,7 +218,7 @@ def _triple(device: DeviceSummary, column: str) -> Spans:
     return (Span(" / ".join(shown if len(set(shown)) > 1 else shown[:1])),)
 
 
-def sources(report: Report) -> Table:
+def sources(report: Report) -> TextTable:
     """What was read: a row per capture and per block of context."""
     rows = []
     for summary in report.sources[:SOURCES_SHOWN]:
@@ -245,7 +245,7 @@ def sources(report: Report) -> Table:
     head = ("Input", "Format", "Layout", "Host", "Kernel", "CPUs", "Time", "Reports", "Rows")
     more = len(report.sources) - len(rows)
     left_out = f"{_text.plural(more, 'more section')} in the JSON report." if more > 0 else ""
-    return _without_empty(Table(head, tuple(rows), frozenset({5, 7, 8}), left_out))
+    return _without_empty(TextTable(head, tuple(rows), frozenset({5, 7, 8}), left_out))
 
 
 def ledgers(report: Report) -> list[tuple[Span, str]]:

@@ -17,7 +17,7 @@ from iodiag.report import comparison as _comparison
 from iodiag.report import outline as _outline
 from iodiag.report import templates as _templates
 from iodiag.report import text as _text
-from iodiag.report.account import Table
+from iodiag.report.account import TextTable
 from iodiag.report.charts import attached as charts
 from iodiag.report.charts.attached import CHARTS_SHOWN, Key
 from iodiag.report.outline import Part
@@ -79,7 +79,7 @@ def render(report: Report, with_charts: bool = True) -> str:
 
 def _cut(value: Any, most: int) -> Any:
     """A list, a table or named tables with at most so many entries; anything else as it is."""
-    if isinstance(value, Table):
+    if isinstance(value, TextTable):
         more = len(value.rows) - most
         if more <= 0:
             return value
@@ -87,7 +87,7 @@ def _cut(value: Any, most: int) -> Any:
         return replace(value, rows=value.rows[:most], left_out=left_out)
     if isinstance(value, list):
         return [_cut(item, most) for item in value[:most]]
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Table):
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], TextTable):
         return value[0], _cut(value[1], most)
     return value
 

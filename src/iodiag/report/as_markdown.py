@@ -17,7 +17,7 @@ from iodiag.report import account as _account
 from iodiag.report import comparison as _comparison
 from iodiag.report import outline as _outline
 from iodiag.report import text as _text
-from iodiag.report.account import Remark, Table
+from iodiag.report.account import Remark, TextTable
 from iodiag.report.charts.attached import ChartFile, Key
 from iodiag.report.comparison import Section
 from iodiag.report.outline import Part, Point
@@ -118,7 +118,7 @@ def _block(spans: Spans) -> str:
     return _BLOCK_START.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", text)
 
 
-def table_lines(table: Table) -> Iterator[str]:
+def table_lines(table: TextTable) -> Iterator[str]:
     """A table's lines, and below it what was left out; none without rows."""
     if table.rows:
         yield f"| {' | '.join(_escaped(head, True) for head in table.head)} |"

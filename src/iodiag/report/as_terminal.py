@@ -11,7 +11,7 @@ from iodiag.report import account as _account
 from iodiag.report import comparison as _comparison
 from iodiag.report import outline as _outline
 from iodiag.report import text as _text
-from iodiag.report.account import Remark, Table
+from iodiag.report.account import Remark, TextTable
 from iodiag.report.outline import Part, Point
 from iodiag.report.text import Span, Spans
 
@@ -124,7 +124,7 @@ def _facts(facts: Iterable[tuple[str, Spans]]) -> Iterator[RenderableType]:
     yield grid
 
 
-def _grid(table: Table) -> Iterator[RenderableType]:
+def _grid(table: TextTable) -> Iterator[RenderableType]:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -145,12 +145,12 @@ def _grid(table: Table) -> Iterator[RenderableType]:
         yield Text(table.left_out, "dim")
 
 
-def _short(table: Table) -> Table:
+def _short(table: TextTable) -> TextTable:
     """The table of sources without its widest columns, which the other renderings have."""
     return _account.select(table, lambda at: table.head[at] not in ("Layout", "Kernel", "CPUs"))
 
 
-def _section(heading: str, tables: Iterable[tuple[str, Table]]) -> Iterator[RenderableType]:
+def _section(heading: str, tables: Iterable[tuple[str, TextTable]]) -> Iterator[RenderableType]:
     from rich.text import Text
 
     filled = [(title, table) for title, table in tables if table.rows or table.left_out]

@@ -10,7 +10,7 @@ from iodiag.model.comparison import Change, Comparison, FindingChange, MatchedLo
 from iodiag.model.report import Report
 from iodiag.report import outline as _outline
 from iodiag.report import text as _text
-from iodiag.report.account import Table
+from iodiag.report.account import TextTable
 from iodiag.report.outline import Part, Point
 from iodiag.report.text import Span, Spans
 
@@ -79,8 +79,8 @@ class Section:
     reading: Spans
     facts: tuple[tuple[str, Spans], ...]
     points: tuple[Point, ...]
-    changes: Table
-    loads: Table
+    changes: TextTable
+    loads: TextTable
     remarks: tuple[Spans, ...]
 
 
@@ -152,14 +152,14 @@ def drawn(subject: Subject) -> list[Change]:
     ]
 
 
-def changes(subject: Subject) -> Table:
+def changes(subject: Subject) -> TextTable:
     """Before, after, by how much, and how sure, a row per quantity; matched load last."""
     rows = [_row(label(change.quantity), change) for change in drawn(subject)]
     rows += [_row(f"{label(change.quantity)}, at matched load", change) for change in subject.at_matched_load]
     slight = [label(c.quantity) for c in subject.changes if c.verdict == "negligible"]
     left_out = f"Next to nothing on both sides: {', '.join(slight)}." if slight else ""
     head = ("Quantity", "Before", "After", "Change", "95 % interval", "Verdict", "Confidence")
-    return Table(head, tuple(rows), frozenset({1, 2, 3, 4}), left_out)
+    return TextTable(head, tuple(rows), frozenset({1, 2, 3, 4}), left_out)
 
 
 def _row(name: str, change: Change) -> tuple[Spans, ...]:
@@ -228,7 +228,7 @@ def verdict(change: Change) -> str:
     return text
 
 
-def loads(matched: Iterable[MatchedLoad]) -> Table:
+def loads(matched: Iterable[MatchedLoad]) -> TextTable:
     """Latency and rate where both sides show like requests at a like depth."""
     every = list(matched)
     rows = [
@@ -247,7 +247,7 @@ def loads(matched: Iterable[MatchedLoad]) -> Table:
     more = len(every) - len(rows)
     left_out = f"{_text.plural(more, 'more load')} in the JSON report." if more > 0 else ""
     head = ("Requests", "Size kB", "In flight", "Latency ms", "Change", "95 % interval", "Rate/s", "Change")
-    return Table(head, tuple(rows), frozenset(range(1, 8)), left_out)
+    return TextTable(head, tuple(rows), frozenset(range(1, 8)), left_out)
 
 
 def _both(values: tuple[float, float]) -> str:
@@ -255,7 +255,7 @@ def _both(values: tuple[float, float]) -> str:
     return shown[0] if shown[0] == shown[1] else " → ".join(shown)
 
 
-def others(comparison: Comparison) -> Table:
+def others(comparison: Comparison) -> TextTable:
     """The devices without a section of their own: members of arrays, and those with little work."""
     shown = _shown(comparison)
     rest = [s for s in comparison.subjects if s.kind == "device" and not any(s is one for one in shown)]
@@ -270,7 +270,7 @@ def others(comparison: Comparison) -> Table:
     more = len(rest) - len(rows)
     left_out = f"{_text.plural(more, 'more device')} in the JSON report." if more > 0 else ""
     head = ("Device", "Requests/s", "kB/s", "Size kB", "In flight", "Latency ms", "In short")
-    return Table(head, tuple(rows), frozenset(range(1, 6)), left_out)
+    return TextTable(head, tuple(rows), frozenset(range(1, 6)), left_out)
 
 
 def _brief(change: Change | None) -> Spans:
@@ -286,7 +286,7 @@ def _waits(subject: Subject) -> Spans:
     return (Span("; ".join(found)),) if found else _brief(subject.change("await_ms"))
 
 
-def fates(report: Report, comparison: Comparison) -> Table:
+def fates(report: Report, comparison: Comparison) -> TextTable:
     """What became of each finding: gone, new, still there; one row for all devices that share it."""
     groups: dict[FindingChange, list[str]] = {}
     for one in comparison.findings:
@@ -309,7 +309,7 @@ def fates(report: Report, comparison: Comparison) -> Table:
         )
     hosts = ("Host",) if has_hosts else ()
     head = ("Fate", "Finding", "Rule", *hosts, "Devices", "Before", "After", "What the rule said without it")
-    return Table(head, tuple(rows))
+    return TextTable(head, tuple(rows))
 
 
 def _fate(one: FindingChange) -> str:

@@ -9,7 +9,7 @@ from iodiag.model.comparison import Comparison
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
 from iodiag.model.report import Report
 from iodiag.report import text as _text
-from iodiag.report.account import Table
+from iodiag.report.account import TextTable
 from iodiag.report.text import Span, Spans
 
 FULL_FINDINGS = 100
@@ -166,7 +166,7 @@ def parts(report: Report) -> list[Part]:
     ]
 
 
-def summary_table(report: Report, full: int = FULL_FINDINGS) -> Table:
+def summary_table(report: Report, full: int = FULL_FINDINGS) -> TextTable:
     """One row per finding; the first `full` of them are shown below as well."""
     ordered = findings_in_order(report.findings)
     has_hosts = len(report.hosts) > 1
@@ -181,7 +181,7 @@ def summary_table(report: Report, full: int = FULL_FINDINGS) -> Table:
     left_out = ""
     if len(ordered) > full:
         left_out = f"The first {full} are shown in full below; the JSON report has all of them."
-    return Table(head, tuple(rows), frozenset({0}), left_out)
+    return TextTable(head, tuple(rows), frozenset({0}), left_out)
 
 
 def _part(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +17,8 @@ class Tables(MutableMapping[str, "pd.DataFrame"]):
     A DataFrame that was given out is the table from then on: what is done to it is seen by all.
     """
 
-    def __init__(self, tables: Mapping[str, Samples | pd.DataFrame] | None = None) -> None:
-        self._tables: dict[str, Samples | pd.DataFrame] = {}
+    def __init__(self, tables: Mapping[str, Table | pd.DataFrame] | None = None) -> None:
+        self._tables: dict[str, Table | pd.DataFrame] = {}
         if isinstance(tables, Tables):
             self._tables |= tables._tables
         elif tables:
@@ -26,11 +26,11 @@ class Tables(MutableMapping[str, "pd.DataFrame"]):
 
     def __getitem__(self, family: str) -> pd.DataFrame:
         table = self._tables[family]
-        if isinstance(table, Samples):
+        if isinstance(table, Table):
             self._tables[family] = table = table.frame
         return table
 
-    def __setitem__(self, family: str, table: Samples | pd.DataFrame) -> None:
+    def __setitem__(self, family: str, table: Table | pd.DataFrame) -> None:
         self._tables[family] = table
 
     def __delitem__(self, family: str) -> None:
@@ -52,11 +52,11 @@ class Tables(MutableMapping[str, "pd.DataFrame"]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Tables, (dict(self),)
 
-    def samples(self, family: str) -> Samples | None:
+    def samples(self, family: str) -> Table | None:
         """The columns of a table, or None where there is none."""
         table = self._tables.get(family)
-        return None if table is None else Samples.of(table)
+        return None if table is None else Table.of(table)
 
-    def each(self) -> Iterator[tuple[str, Samples]]:
+    def each(self) -> Iterator[tuple[str, Table]]:
         """The columns of all tables, by family."""
-        return ((family, Samples.of(table)) for family, table in self._tables.items())
+        return ((family, Table.of(table)) for family, table in self._tables.items())

@@ -22,7 +22,7 @@ from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import together
 from iodiag.analysis.view.view import View
-from iodiag.table.samples import Samples, numbered, stacked
+from iodiag.table.table import Table, numbered, stacked
 
 PAGE_KB = (3.9, 4.8)
 """Mean size before merging of a member's requests that are pages, and a few of the superblock's."""
@@ -46,7 +46,7 @@ class PageTraffic(NamedTuple):
     write_size_kb: float
 
 
-def page_traffic(rows: Sequence[Samples]) -> PageTraffic | None:
+def page_traffic(rows: Sequence[Table]) -> PageTraffic | None:
     """What three and more devices have in common if they are members under small writes, or None.
 
     `rows` are their samples, row by row the same reports.
@@ -68,12 +68,12 @@ def page_traffic(rows: Sequence[Samples]) -> PageTraffic | None:
     return PageTraffic(float(reads), float(writes), float(sizes[0]), float(sizes[1]))
 
 
-def _bios(frame: Samples, direction: str) -> float:
+def _bios(frame: Table, direction: str) -> float:
     """Requests per second before merging: those that were completed and those merged into them."""
     return weighted.mean(frame, f"{direction}s_per_s") + weighted.mean(frame, f"{direction}_merges_per_s")
 
 
-def _in_step(rows: Sequence[Samples]) -> bool:
+def _in_step(rows: Sequence[Table]) -> bool:
     """Whether reads rise and fall with writes, where there are samples enough and they do."""
     read, write = (
         np.sum([weighted.values(frame, f"{name}_kb_per_s") for frame in rows], axis=0)
@@ -92,7 +92,7 @@ def _is_steady(total: npt.NDArray[np.float64]) -> bool:
 class HostAccount:
     """What a host's disks moved, and what was submitted to it, in kB/s over the same samples."""
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     disks_read: float
     disks_write: float
     submitted_read: float
@@ -153,7 +153,7 @@ _SUBMITTED = ("pgpgin_kb_per_s", "pgpgout_kb_per_s")
 _MOVED = ("read_kb_per_s", "write_kb_per_s")
 
 
-def _disk_totals(view: View) -> Samples | None:
+def _disk_totals(view: View) -> Table | None:
     """Reads and writes of the host's disks per report, with the rows' places."""
     shown = without_parts([series for series in view.devices if is_physical(series.name)])
     table, paging = view.samples("io"), view.samples("paging")
@@ -168,10 +168,11 @@ def _disk_totals(view: View) -> Samples | None:
     return table if table is not None and set(_MOVED) <= table.names.keys() else None
 
 
-def _reports_of(parts: Sequence[Samples]) -> Samples:
+def _reports_of(parts: Sequence[Table]) -> Table:
     """A sample of each report that any of the parts has, in their order."""
     keys = report_keys(parts[0])
     if all(np.array_equal(report_keys(part), keys) for part in parts):
         return parts[0]
     rows = stacked(parts)
-    return rows[np.unique(report_keys(rows), return_index=True)[1]]
+    first: npt.NDArray[np.intp] = np.unique(report_keys(rows), return_index=True)[1]
+    return rows[first]

@@ -20,7 +20,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import longest_stretch, seconds
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Comparison:
 
     peers: Peers
     slow: int
-    rows: tuple[Samples, ...] = field(repr=False)
+    rows: tuple[Table, ...] = field(repr=False)
     latency: str
     rate: str
     ratios: Floats = field(repr=False)
@@ -64,7 +64,7 @@ class Comparison:
     is_equal_load: bool
 
     @property
-    def window(self) -> Samples:
+    def window(self) -> Table:
         """The samples of the slow one."""
         return self.rows[self.slow]
 
@@ -148,7 +148,7 @@ def comparisons(peers: Peers, ratio: float, persistence: float) -> Iterator[Comp
 
 
 def _by_capture(
-    peers: Peers, rows: Sequence[Samples], ratios: Floats, columns: tuple[str, str]
+    peers: Peers, rows: Sequence[Table], ratios: Floats, columns: tuple[str, str]
 ) -> Iterator[Comparison]:
     """Each capture by itself, where there are several: their loads may have been others."""
     of = rows[0]["stream"]
@@ -161,7 +161,7 @@ def _by_capture(
 
 
 def _comparison(
-    peers: Peers, slow: int, rows: Sequence[Samples], ratios: Floats, columns: tuple[str, str]
+    peers: Peers, slow: int, rows: Sequence[Table], ratios: Floats, columns: tuple[str, str]
 ) -> Comparison:
     """The comparison over some samples, of which `ratios` has a row per peer."""
     latency, rate = columns
@@ -186,7 +186,7 @@ def _ratios(waits: Floats) -> Floats:
     return np.asarray((waits - HALF_DIGIT) / (others + HALF_DIGIT))
 
 
-def _comparable(rows: Sequence[Samples]) -> tuple[str, str] | None:
+def _comparable(rows: Sequence[Table]) -> tuple[str, str] | None:
     """The latency and rate columns in which the peers can be compared, or None.
 
     The mixed latency will do where all have the same mix of directions; else one direction's own.
@@ -206,7 +206,7 @@ def _comparable(rows: Sequence[Samples]) -> tuple[str, str] | None:
     return f"{name}_await_ms", f"{name}s_per_s"
 
 
-def _read_share(frame: Samples) -> float:
+def _read_share(frame: Table) -> float:
     """Share of reads in the requests; in the bytes, where requests are not told apart."""
     reads, writes = weighted.mean(frame, "reads_per_s"), weighted.mean(frame, "writes_per_s")
     if not _splits_requests(frame):
@@ -214,12 +214,12 @@ def _read_share(frame: Samples) -> float:
     return reads / (reads + writes) if reads + writes > 0 else 0.0
 
 
-def _splits_requests(frame: Samples) -> bool:
+def _splits_requests(frame: Table) -> bool:
     """Whether every sample tells reads from writes: sar does only where all go one way."""
     return not np.isnan(weighted.values(frame, "reads_per_s")).any()
 
 
-def _load_spread(rows: Sequence[Samples]) -> float:
+def _load_spread(rows: Sequence[Table]) -> float:
     """How far the loads are apart: bytes, and requests as they were before merging."""
     loads = [[weighted.mean(frame, "kb_per_s") for frame in rows]]
     merges = [

@@ -21,7 +21,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.samples import Column, Samples, stacked
+from iodiag.table.table import Column, Table, stacked
 
 PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
@@ -49,8 +49,8 @@ class Array:
     name: str
     device: Device
     legs: tuple[DeviceSeries, ...] = field(repr=False)
-    rows: Samples = field(repr=False)
-    leg_rows: tuple[Samples, ...] = field(repr=False)
+    rows: Table = field(repr=False)
+    leg_rows: tuple[Table, ...] = field(repr=False)
     missing: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     is_seen: bool = True
@@ -109,15 +109,15 @@ class Array:
             return "of unknown level"
         return ("" if self.is_level_stated else "by its traffic ") + self.level.replace("raid", "RAID")
 
-    def legs_at(self, rows: Samples) -> list[Samples]:
+    def legs_at(self, rows: Table) -> list[Table]:
         """The samples of each leg in some of the array's `rows`."""
         return [leg[rows["place"]] for leg in self.leg_rows]
 
-    def both_layers(self, rows: Samples) -> Samples:
+    def both_layers(self, rows: Table) -> Table:
         """The samples of the array and of its legs in some of its `rows`, for evidence to cite."""
         return stacked([rows, *self.legs_at(rows)])
 
-    def leg_mean(self, rows: Samples, column: str) -> list[float]:
+    def leg_mean(self, rows: Table, column: str) -> list[float]:
         """The mean of a column per leg, over some of the array's `rows`."""
         return [weighted.mean(leg, column) for leg in self.legs_at(rows)]
 
@@ -184,7 +184,7 @@ def array_of(view: View, device: Device) -> Array | None:
         name=device.name,
         device=device,
         legs=legs,
-        rows=Samples.of_columns({}, 0),
+        rows=Table.of_columns({}, 0),
         leg_rows=(),
         missing=missing,
         shared=tuple(leg.name for leg in legs if _carries_more(view, device, leg)),
@@ -212,7 +212,7 @@ def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
 _PLACE = ("source", "line", "host", "time", "interval_s", "segment", "report", "stream", "sample")
 
 
-def account(rows: Samples) -> Account:
+def account(rows: Table) -> Account:
     """The account over some of an Array's `rows`."""
     mean = {column: weighted.mean(rows, column) for column in _ACCOUNTED}
     seconds = weighted.seconds_or_one(rows)
@@ -281,14 +281,14 @@ def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
     return False
 
 
-def least_writes(rows: weighted.Rows) -> npt.NDArray[np.float64]:
+def least_writes(rows: Table) -> npt.NDArray[np.float64]:
     """Writes per second, or as many as there must be: a read moves at least one sector."""
     bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / _SECTOR_KB
     writes = weighted.values(rows, "writes_per_s")
     return np.asarray(np.where(np.isnan(writes), np.maximum(bound, 0), writes))
 
 
-def _with_sums(array: Array) -> Samples:
+def _with_sums(array: Array) -> Table:
     """The array's rows with the sums over its legs.
 
     Parity RAID moves whole pages: a write of one sector costs as much as one of 4 kB, so the

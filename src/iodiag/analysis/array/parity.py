@@ -20,7 +20,7 @@ import numpy.typing as npt
 from iodiag.analysis.array.members import Account, Array, account, least_writes
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import episodes
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 class Geometry(NamedTuple):
@@ -95,7 +95,7 @@ class Traffic(NamedTuple):
 class SmallWrites:
     """The longest window in which an array pays for small writes; `is_repeated` from REPEATED of them on."""
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     geometry: Geometry
     paid: Account
     share: Share
@@ -114,7 +114,7 @@ def geometries(array: Array) -> list[Geometry]:
     return [geometry for geometry in found if geometry.is_possible]
 
 
-def small_writes(rows: Samples, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
+def small_writes(rows: Table, geometry: Geometry, traffic: Traffic) -> SmallWrites | None:
     """The longest window of an array's `rows` whose sums show small writes, or None."""
     found = list(islice(_windows(rows, _mask(rows, geometry, traffic), geometry, traffic), REPEATED))
     if not found:
@@ -124,8 +124,8 @@ def small_writes(rows: Samples, geometry: Geometry, traffic: Traffic) -> SmallWr
 
 
 def _windows(
-    rows: Samples, mask: npt.NDArray[np.bool_], geometry: Geometry, traffic: Traffic
-) -> Iterator[tuple[Samples, Account, Share]]:
+    rows: Table, mask: npt.NDArray[np.bool_], geometry: Geometry, traffic: Traffic
+) -> Iterator[tuple[Table, Account, Share]]:
     for window in episodes(rows, mask):
         paid = account(window)
         share = small_share(paid.amplification, paid.extra_reads, geometry)
@@ -134,7 +134,7 @@ def _windows(
             yield window, paid, share
 
 
-def _mask(rows: Samples, geometry: Geometry, traffic: Traffic) -> npt.NDArray[np.bool_]:
+def _mask(rows: Table, geometry: Geometry, traffic: Traffic) -> npt.NDArray[np.bool_]:
     """The samples in which enough is written and both counts show small writes."""
     enough = weighted.values(rows, "write_kb_per_s") >= traffic.least_kb
     enough |= least_writes(rows) >= traffic.least_writes

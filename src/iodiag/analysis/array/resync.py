@@ -16,7 +16,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import episodes
 from iodiag.analysis.view.view import View
 from iodiag.model.topology import Device
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 ALIKE = 0.1
 """Reads of members that differ by less are alike: rounding and the edges of samples."""
@@ -30,7 +30,7 @@ LEAST_KB = 256.0
 Floats = npt.NDArray[np.float64]
 
 
-def unasked_reads(array: Array, rows: Samples) -> Floats:
+def unasked_reads(array: Array, rows: Table) -> Floats:
     """kB/s that the legs read beyond all that the array's own reads and writes may cost.
 
     Where a member of a parity array is gone, or may be, any read can cost one from each of n - p members.
@@ -54,7 +54,7 @@ def resyncing(array: Array) -> npt.NDArray[np.bool_]:
     return np.asarray((unasked_reads(array, array.rows) >= LEAST_KB) & (is_alike | is_rebuild(array)))
 
 
-def window(array: Array) -> Samples | None:
+def window(array: Array) -> Table | None:
     """The longest run of such samples, or None.
 
     Small writes read before they are counted as written: at the start of a burst of them a sample

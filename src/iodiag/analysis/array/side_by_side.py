@@ -9,34 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, report_numbers
-from iodiag.table.samples import Samples
+from iodiag.table.remembered import remembered
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 
-def report_keys(samples: Samples) -> Keys:
+@remembered
+def report_keys(samples: Table) -> Keys:
     """A number per sample that is the same in the samples of one report."""
-    if "report_keys" not in samples.memo:
-        keys = samples["stream"] * REPORTS + samples["report"]
-        samples.memo["report_keys"] = np.asarray(keys, dtype=np.int64)
-    found: Keys = samples.memo["report_keys"]
-    return found
+    return np.asarray(samples["stream"] * REPORTS + samples["report"], dtype=np.int64)
 
 
-def once(series: DeviceSeries) -> Samples:
+@remembered
+def once(series: DeviceSeries) -> Table:
     """A device's samples, of each report the first; their keys rise."""
-    if "once" not in series.memo:
-        keys = report_keys(series.samples)
-        is_once = (keys[1:] > keys[:-1]).all()
-        first = None if is_once else np.unique(keys, return_index=True)[1]
-        series.memo["once"] = series.samples if first is None else series.samples[first]
-    found: Samples = series.memo["once"]
-    return found
+    keys = report_keys(series.samples)
+    if (keys[1:] > keys[:-1]).all():
+        return series.samples
+    first: Places = np.unique(keys, return_index=True)[1]
+    return series.samples[first]
 
 
-def side_by_side(devices: Sequence[DeviceSeries]) -> list[Samples]:
+def side_by_side(devices: Sequence[DeviceSeries]) -> list[Table]:
     """The samples of several devices in the reports that all of them have, row by row."""
     parts = [once(series) for series in devices]
     keys = [report_keys(part) for part in parts]
@@ -46,7 +43,7 @@ def side_by_side(devices: Sequence[DeviceSeries]) -> list[Samples]:
     return [part[np.searchsorted(own, common)] for part, own in zip(parts, keys, strict=True)]
 
 
-def total_of(parts: Sequence[Samples], column: str, reports: Keys) -> Floats:
+def total_of(parts: Sequence[Table], column: str, reports: Keys) -> Floats:
     """A column summed over devices in each report; NaN where none of them has a value.
 
     Of samples as `once` gives them. What rounding takes off a sum is added to the next term (Kahan 1965).
@@ -63,7 +60,7 @@ def total_of(parts: Sequence[Samples], column: str, reports: Keys) -> Floats:
     return np.where(is_any, total, np.nan)
 
 
-def paired(samples: Samples, others: Samples) -> tuple[Places, Places]:
+def paired(samples: Table, others: Table) -> tuple[Places, Places]:
     """Which samples are of a report that `others` have a sample of: their places, and the first of that."""
     wanted, keys = report_numbers(samples, others)
     known, first = np.unique(keys, return_index=True)
@@ -72,7 +69,7 @@ def paired(samples: Samples, others: Samples) -> tuple[Places, Places]:
     return found, first[places[found]]
 
 
-def _at(reports: Keys, part: Samples, column: str) -> Floats:
+def _at(reports: Keys, part: Table, column: str) -> Floats:
     keys, data = report_keys(part), part.floats(column)
     if np.array_equal(keys, reports):
         return data

@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import View
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class CpuShares:
     as what it is: idle time.
     """
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     idle: float
     iowait: float
     busy: float
@@ -53,7 +53,7 @@ class CpuShares:
         }
 
 
-def cpu_shares(rows: Samples | None) -> CpuShares | None:
+def cpu_shares(rows: Table | None) -> CpuShares | None:
     """The shares over some CPU rows; None without rows or without idle and iowait in them."""
     if rows is None or not len(rows):
         return None
@@ -73,7 +73,7 @@ class Convoy:
     `dispersion` the variance over the mean, 1 for tasks that come and go on their own.
     """
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     empty: float
     crowded: float
     crowd: float

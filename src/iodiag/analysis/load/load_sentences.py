@@ -16,7 +16,7 @@ from iodiag.analysis.measure.facts import number
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
 
@@ -73,12 +73,12 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     )
 
 
-def both(one: Samples, other: Samples) -> Samples:
+def both(one: Table, other: Table) -> Table:
     """The rows of two load levels: what compares them rests on both, and both are quoted."""
     return stacked([one, other])
 
 
-def in_order(loads: Iterable[Load]) -> Samples:
+def in_order(loads: Iterable[Load]) -> Table:
     """The samples of several load levels of a device, in their order."""
     rows = stacked([load.level.rows for load in loads])
     return rows[np.argsort(rows["sample"], kind="stable")]

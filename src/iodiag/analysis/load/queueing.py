@@ -22,7 +22,8 @@ import numpy.typing as npt
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.samples import Samples
+from iodiag.table.remembered import remembered
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -56,7 +57,7 @@ class Level:
     samples is unknown. `span` is their length, in seconds or samples.
     """
 
-    samples: Samples = field(repr=False)
+    samples: Table = field(repr=False)
     places: Places = field(repr=False)
     direction: Direction
     depth: float
@@ -71,7 +72,7 @@ class Level:
     span: float
 
     @cached_property
-    def rows(self) -> Samples:
+    def rows(self) -> Table:
         """Its samples."""
         return self.samples[self.places]
 
@@ -99,22 +100,20 @@ class Baseline:
     latency_ms: float
     is_measured: bool
     depth: float
-    rows: Samples = field(repr=False, compare=False)
+    rows: Table = field(repr=False, compare=False)
 
 
+@remembered
 def levels(series: DeviceSeries) -> list[list[Level]]:
     """The load levels of a device by kind of request, each list rising in depth.
 
     Left out are idle samples, samples in which the device was busy for less than a twentieth of the
     time, and samples that no direction or size can be told of.
     """
-    if "levels" not in series.memo:
-        samples = prepared(series)
-        by_level = _by_level(samples)
-        made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
-        series.memo["levels"] = [[made[n] for n in kind] for kind in by_level.kinds]
-    found: list[list[Level]] = series.memo["levels"]
-    return found
+    samples = prepared(series)
+    by_level = _by_level(samples)
+    made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
+    return [[made[n] for n in kind] for kind in by_level.kinds]
 
 
 def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
@@ -143,27 +142,23 @@ def places_of(kind: Sequence[Level]) -> Places:
 
 def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
     """What a request of one of a device's kinds costs alone (`baseline`)."""
-    key = ("unloaded", kind[0].kind)
-    if key not in series.memo:
-        series.memo[key] = baseline(kind)
-    found: Baseline | None = series.memo[key]
-    return found
+    return _unloaded(series, kind[0].kind)
 
 
-def prepared(series: DeviceSeries) -> Samples:
+@remembered
+def _unloaded(series: DeviceSeries, number: float) -> Baseline | None:
+    return baseline(next(kind for kind in levels(series) if kind[0].kind == number))
+
+
+@remembered
+def prepared(series: DeviceSeries) -> Table:
     """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
 
     `busy` is the share of time that the device cannot have been less than about busy (util,
     bounded by 1 and by the depth), `at_once` the depth while busy, `cost_ms` the latency of the
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
-    if "prepared" not in series.memo:
-        series.memo["prepared"] = _prepared(bridged(series.samples))
-    found: Samples = series.memo["prepared"]
-    return found
-
-
-def _prepared(samples: Samples) -> Samples:
+    samples = bridged(series.samples)
     util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
     latency, kind = _costs(samples), _kinds(samples)
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
@@ -179,7 +174,7 @@ def _prepared(samples: Samples) -> Samples:
     return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
 
 
-def _costs(samples: Samples) -> Floats:
+def _costs(samples: Table) -> Floats:
     """Latency of the dominant direction: its own column unless the mean over all is finer."""
     ios = samples.floats("ios_per_s")
     reads, writes = samples.floats("reads_per_s"), samples.floats("writes_per_s")
@@ -192,7 +187,7 @@ def _costs(samples: Samples) -> Floats:
     return cost
 
 
-def _kinds(samples: Samples) -> Floats:
+def _kinds(samples: Table) -> Floats:
     """A number per sample for direction (in tenths of reads) and size (in powers of two)."""
     ios, kb = samples.floats("ios_per_s"), samples.floats("kb_per_s")
     reads, size = samples.floats("reads_per_s"), samples.floats("size_kb")
@@ -225,23 +220,18 @@ class _ByLevel(NamedTuple):
     kinds: tuple[range, ...]
 
 
-def _by_level(samples: Samples) -> _ByLevel:
-    if "by_level" not in samples.memo:
-        number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
-        for places in _alike(samples.floats("kind").astype(np.int16)):
-            depth = samples.floats("at_once").take(places)
-            own, bounds = np.full(len(places), count), _bounds(depth)
-            for bound in bounds:
-                own += depth > bound
-            number[places] = own
-            kinds.append(range(count, count := count + len(bounds) + 1))
-        # numbers of one or two bytes are sorted several times as fast
-        order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
-        edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
-        over_time = _over_time(samples).take(order, axis=1)
-        samples.memo["by_level"] = _ByLevel(order, over_time, edges, tuple(kinds))
-    found: _ByLevel = samples.memo["by_level"]
-    return found
+@remembered
+def _by_level(samples: Table) -> _ByLevel:
+    number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
+    for places in _alike(samples.floats("kind").astype(np.int16)):
+        depth = samples.floats("at_once").take(places)
+        bounds = _bounds(depth)
+        number[places] = count + np.searchsorted(bounds, depth)
+        kinds.append(range(count, count := count + len(bounds) + 1))
+    # numbers of one or two bytes are sorted several times as fast
+    order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
+    edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
+    return _ByLevel(order, _over_time(samples).take(order, axis=1), edges, tuple(kinds))
 
 
 def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
@@ -254,20 +244,14 @@ def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
 
 def _bounds(depth: Floats) -> list[float]:
     """Depths above which the next level begins: at gaps, and where one would be wider than LEVEL_SPAN."""
-    # the leading bits of positive numbers, 16 to an octave
-    bins = depth.view(np.int64) >> 48
-    first = bins.min()
-    bins -= first
-    taken = np.flatnonzero(np.bincount(bins))
+    in_order = np.sort(depth)
+    gaps = np.flatnonzero(in_order[1:] > LEVEL_GAP * in_order[:-1])
     bounds: list[float] = []
-    low = float(depth.min())
-    # numbers that are LEVEL_GAP apart are six bins apart, wherever in an octave they lie
-    for place in np.flatnonzero(np.diff(taken) >= 6).tolist():
-        below, above = float(depth[bins <= taken[place]].max()), float(depth[bins > taken[place]].min())
-        if above > LEVEL_GAP * below:
-            bounds += [*_within(low, below), below]
-            low = above
-    return [*bounds, *_within(low, float(depth.max()))]
+    low = float(in_order[0])
+    for below, above in zip(in_order[gaps].tolist(), in_order[gaps + 1].tolist(), strict=True):
+        bounds += [*_within(low, below), below]
+        low = above
+    return [*bounds, *_within(low, float(in_order[-1]))]
 
 
 def _within(low: float, high: float) -> list[float]:
@@ -279,7 +263,7 @@ def _within(low: float, high: float) -> list[float]:
     return [low * (high / low) ** (piece / pieces) for piece in range(1, pieces)]
 
 
-def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
+def _made(samples: Table, places: Places, over_time: Floats, sizes: Places) -> dict[int, Level]:
     """The levels that so many samples each make, of which some may have none, by their number."""
     numbers, ends = np.flatnonzero(sizes), np.cumsum(sizes)
     begins = (ends - sizes)[numbers]
@@ -288,7 +272,7 @@ def _made(samples: Samples, places: Places, over_time: Floats, sizes: Places) ->
     return dict(zip(numbers.tolist(), made, strict=True))
 
 
-def level_of(rows: Samples) -> Level:
+def level_of(rows: Table) -> Level:
     """The level that some prepared rows of one kind make."""
     places = np.arange(len(rows))
     return _level(rows, places, _sums(_over_time(rows), places[:1])[0])
@@ -302,7 +286,7 @@ def _sums(over_time: Floats, begins: Places) -> list[list[float]]:
     return found
 
 
-def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
+def _level(samples: Table, places: Places, sums: Sequence[float]) -> Level:
     """The level of samples with these sums of what `_over_time` has."""
     held, read, waited, used, moved, requests = sums[3:]
     # per nothing is unknown
@@ -325,7 +309,7 @@ def _level(samples: Samples, places: Places, sums: Sequence[float]) -> Level:
     )
 
 
-def _over_time(samples: Samples) -> Floats:
+def _over_time(samples: Table) -> Floats:
     """What the means of levels are made of, times the length of each sample: a row each."""
     span = samples.floats("span")
     rows = np.empty((9, len(samples)))
@@ -340,14 +324,12 @@ def _over_time(samples: Samples) -> Floats:
     return rows
 
 
-def _requests(samples: Samples) -> Floats:
+@remembered
+def _requests(samples: Table) -> Floats:
     """The requests of each sample, at the least: it lasts a second where its length is unknown."""
-    if "requests" not in samples.memo:
-        span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
-        lasts = span if is_known.all() else np.where(is_known, span, 1.0)
-        samples.memo["requests"] = lasts * samples.floats("ios_per_s")
-    found: Floats = samples.memo["requests"]
-    return found
+    span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
+    lasts = span if is_known.all() else np.where(is_known, span, 1.0)
+    return lasts * samples.floats("ios_per_s")
 
 
 def baseline(kind: Sequence[Level]) -> Baseline | None:
@@ -378,25 +360,10 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
 
 def _tenth(cost: Floats, requests: Floats) -> int:
     """Where the tenth percentile of the cost is, weighted by requests."""
-    target = 0.1 * requests.sum()
-    # most often a third of the samples have it, and the others need not be put in order
-    some = np.sort(cost[::_ONE_OF])
-    cheapest = np.flatnonzero(cost <= some[len(some) // 3])
-    # not by a hair: sums in another order differ in their last digits
-    if requests[cheapest].sum() < 1.01 * target:
-        cheapest = np.arange(len(cost))
-    order = cheapest[np.argsort(cost[cheapest])]
-    rising, done = cost[order], np.cumsum(requests[order])
-    reached = rising[int(done.searchsorted(target))]
-    # those of equal cost count in their own order, which this sort does not keep
-    first, end = (int(rising.searchsorted(reached, side)) for side in ("left", "right"))
-    alike = np.sort(order[first:end])
-    done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
-    return int(alike[min(int(done_alike.searchsorted(target)), len(alike) - 1)])
-
-
-_ONE_OF = 8
-"""Of so many samples one is looked at to guess a percentile."""
+    # those of equal cost count in their own order
+    order = np.argsort(cost, kind="stable")
+    done = np.cumsum(requests[order])
+    return int(order[done.searchsorted(0.1 * done[-1])])
 
 
 def elasticity(low: Level, high: Level) -> float:

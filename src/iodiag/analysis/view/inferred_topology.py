@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.byte_conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.samples import Samples, numbered
-
-if TYPE_CHECKING:
-    import pandas as pd
+from iodiag.table.table import Table, numbered
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,13 +51,12 @@ class Traffic(NamedTuple):
         return np.asarray(self.read + self.write)
 
 
-def infer(disk: Samples | pd.DataFrame, topology: DeviceTopology) -> tuple[Device, ...]:
-    """Devices with the members that `disk` (the table, with `stream`) shows and `topology` lacks.
+def infer(samples: Table, topology: DeviceTopology) -> tuple[Device, ...]:
+    """Devices with the members that `samples` (of the disk table, with `stream`) shows and `topology` lacks.
 
     The `device` column holds canonical names. Arrays first, by stream; then what disks their legs
     lie on; then that dev253-89 is dm-89, where both namings show the same array.
     """
-    samples = Samples.of(disk)
     if "read_kb_per_s" not in samples or "write_kb_per_s" not in samples:
         return ()
     names = numbered(samples["device"])[1]
@@ -95,7 +91,7 @@ def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
             yield Device(parent, members=tuple(found), provenance={"members": why})
 
 
-def _traffic(part: Samples) -> Traffic:
+def _traffic(part: Table) -> Traffic:
     """What the busiest devices of a stream moved; one that a report leaves out moved nothing in it."""
     codes, shown = numbered(part["device"])
     read, written = (np.nan_to_num(part.floats(f"{name}_kb_per_s")) for name in ("read", "write"))
@@ -229,7 +225,7 @@ def _aliases(arrays: Sequence[Device], topology: DeviceTopology) -> Iterator[Dev
 
 
 def _disks_below(
-    part: Samples, traffic: Traffic, arrays: Sequence[Device], topology: DeviceTopology
+    part: Table, traffic: Traffic, arrays: Sequence[Device], topology: DeviceTopology
 ) -> Iterator[Device]:
     """The disk that each leg lies on: disks move what all legs on them do, and answer in the same order."""
     known = {name: place for place, name in enumerate(traffic.names)}
@@ -282,7 +278,7 @@ def _carries(traffic: Traffic, disks: Sequence[int], legs: Sequence[int]) -> boo
     return True
 
 
-def _in_order(part: Samples, legs: Sequence[str], disks: Sequence[str]) -> Iterator[Device]:
+def _in_order(part: Table, legs: Sequence[str], disks: Sequence[str]) -> Iterator[Device]:
     """Legs paired with disks by how long they take; nothing where all take the same."""
     rows = {name: part[np.asarray(part["device"] == name)] for name in (*legs, *disks)}
     common = np.array(sorted(set.intersection(*(set(own["report"].tolist()) for own in rows.values()))))
@@ -310,7 +306,7 @@ def _in_order(part: Samples, legs: Sequence[str], disks: Sequence[str]) -> Itera
         yield Device(leg, members=(disk,), provenance={"members": why})
 
 
-def _wait(rows: Samples, column: str) -> float:
+def _wait(rows: Table, column: str) -> float:
     wait = weighted.mean(rows, column)
     return weighted.mean(rows, "await_ms") if np.isnan(wait) else wait
 

@@ -14,9 +14,9 @@ from iodiag.analysis.view.request_columns import ANOMALIES, enriched
 from iodiag.analysis.view.view import SEGMENTS, View
 from iodiag.model.capture import Capture
 from iodiag.model.topology import DeviceTopology, merge
-from iodiag.table.samples import Column, Mask, Places, Samples, numbered, repeated
+from iodiag.table.table import Column, Mask, Places, Table, numbered, repeated
+from iodiag.table.texts import Texts
 from iodiag.table.times import Times
-from iodiag.table.words import Words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +57,9 @@ def views(capture: Capture, selection: Selection) -> list[View]:
 
 
 def _view(capture: Capture, host: str | None, is_only: bool, selection: Selection) -> View:
-    tables: dict[str, Samples] = {}
+    tables: dict[str, Table] = {}
     fallback: set[str] = set()
-    since_boot: dict[str, Samples] = {}
+    since_boot: dict[str, Table] = {}
     for family in dict.fromkeys([*capture.tables, *capture.averages]):
         samples = _of_host(capture.tables.samples(family), host, is_only)
         averages = _of_host(capture.averages.samples(family), host, is_only)
@@ -75,7 +75,7 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
         if samples is not None and len(samples):
             tables[family] = _one_stream(_with_streams(samples), family)
     left_out = None
-    parts: Mapping[str, Samples] = {}
+    parts: Mapping[str, Table] = {}
     topology = capture.topology if is_only else capture.topologies.get(host, DeviceTopology())
     if "disk" in tables:
         disk, topology = _with_inferred(_without_groups(tables["disk"]), topology)
@@ -95,14 +95,14 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
     )
 
 
-def _of_host(samples: Samples | None, host: str | None, is_only: bool) -> Samples | None:
+def _of_host(samples: Table | None, host: str | None, is_only: bool) -> Table | None:
     if samples is None or is_only:
         return samples
     is_own: Mask = samples["host"] == (host or "")
     return samples[is_own]
 
 
-def _select(samples: Samples | None, selection: Selection) -> Samples | None:
+def _select(samples: Table | None, selection: Selection) -> Table | None:
     """The rows within --since and --until, with the stated sample length where it is unknown."""
     if samples is None:
         return None
@@ -133,7 +133,7 @@ def _compare(times: Times, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
     return np.asarray(np.sign(difference.fillna(-np.inf).to_numpy(dtype=np.float64)))
 
 
-def _with_streams(samples: Samples) -> Samples:
+def _with_streams(samples: Table) -> Table:
     """Rows in order, with the number of their stream: one per source and segment."""
     stream = numbered(samples["source"])[0] * SEGMENTS + samples["segment"]
     samples = samples.with_columns(stream=stream)
@@ -153,7 +153,7 @@ def _are_sorted(keys: list[npt.NDArray[np.int64]]) -> bool:
     return True
 
 
-def _one_stream(samples: Samples, family: str) -> Samples:
+def _one_stream(samples: Table, family: str) -> Table:
     """Rows of one source where several inputs show the same time.
 
     iostat and sar of the same minutes would count every load twice. Inputs whose spans do not meet
@@ -177,7 +177,7 @@ def _one_stream(samples: Samples, family: str) -> Samples:
     return samples[is_kept]
 
 
-def _richness(part: Samples, family: str) -> int:
+def _richness(part: Table, family: str) -> int:
     if family == "disk":
         return sum(1 for column in _RICH if part.has(column))
     if family == "cpu":
@@ -187,7 +187,7 @@ def _richness(part: Samples, family: str) -> int:
     return sum(1 for column in part.names if part.has(column))
 
 
-def _meets(a: Samples, b: Samples, family: str) -> bool:
+def _meets(a: Table, b: Table, family: str) -> bool:
     if family == "disk":
         first, second = (frozenset(part["device"].distinct()) for part in (a, b))
         if not first & second and not any(re.match(r"dev\d+-\d+$", name) for name in first ^ second):
@@ -204,7 +204,7 @@ def _meets(a: Samples, b: Samples, family: str) -> bool:
     return bool(a_begin <= b_end and b_begin <= a_end)
 
 
-def _without_groups(disk: Samples) -> Samples:
+def _without_groups(disk: Table) -> Table:
     if "is_group" not in disk:
         return disk
     # unknown (NaN) where another tool has no groups
@@ -212,7 +212,7 @@ def _without_groups(disk: Samples) -> Samples:
     return disk[~is_group] if is_group.any() else disk
 
 
-def _with_inferred(disk: Samples, topology: DeviceTopology) -> tuple[Samples, DeviceTopology]:
+def _with_inferred(disk: Table, topology: DeviceTopology) -> tuple[Table, DeviceTopology]:
     """Rows with canonical names, and the topology with what they show of arrays that no input describes."""
     named = _with_canonical(disk, topology)
     found = infer(named, topology)
@@ -222,18 +222,18 @@ def _with_inferred(disk: Samples, topology: DeviceTopology) -> tuple[Samples, De
     return _with_canonical(disk, topology), topology
 
 
-def _with_canonical(disk: Samples, topology: DeviceTopology) -> Samples:
+def _with_canonical(disk: Table, topology: DeviceTopology) -> Table:
     """Disk rows with the canonical names of their devices; `printed` is what the source calls them."""
     if all(topology.canonical(name) == name for name in disk["device"].distinct()):
         return disk.with_columns(printed=disk["device"])
     codes, names = numbered(disk["device"])
     canonical = [topology.canonical(name) for name in names]
-    return disk.with_columns(printed=Words.coded(codes, names), device=Words.coded(codes, canonical))
+    return disk.with_columns(printed=Texts.coded(codes, names), device=Texts.coded(codes, canonical))
 
 
 def _disk(
-    disk: Samples, topology: DeviceTopology, selection: Selection
-) -> tuple[Samples, dict[str, Samples], Samples]:
+    disk: Table, topology: DeviceTopology, selection: Selection
+) -> tuple[Table, dict[str, Table], Table]:
     """The sound samples with derived columns; those of each device; the others."""
     if selection.devices:
         wanted = _wanted(set(disk["device"].distinct()), topology, selection.devices)
@@ -255,11 +255,11 @@ def _disk(
         is_sound_in_order = is_sound[in_order]
         good, bad = in_order[is_sound_in_order], in_order[~is_sound_in_order]
     left_out = disk[bad].only(name for name in disk.names if name != "sample")
-    anomaly = Words.coded(reasons[bad], ANOMALIES)
+    anomaly = Texts.coded(reasons[bad], ANOMALIES)
     return disk[good], parts, left_out.with_columns(anomaly=anomaly)
 
 
-def _by_device(disk: Samples, codes: Places, devices: int, numbers: Sequence[str]) -> tuple[Samples, Places]:
+def _by_device(disk: Table, codes: Places, devices: int, numbers: Sequence[str]) -> tuple[Table, Places]:
     """The rows with those of one device together, and the places that they had; `numbers` are columns.
 
     Where all reports show the same devices in the same order, that is a table turned on its side, which takes
@@ -300,8 +300,8 @@ def _numbers(is_sound: Mask, edges: Places) -> Places:
 
 
 def _parts(
-    disk: Samples, is_sound: Mask, edges: Places, names: Sequence[str], order: Places
-) -> Iterator[tuple[str, Samples]]:
+    disk: Table, is_sound: Mask, edges: Places, names: Sequence[str], order: Places
+) -> Iterator[tuple[str, Table]]:
     """Each device's sound samples, in the order in which the first of them appear in the source."""
     found = []
     for name, begin, end in zip(names, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -312,7 +312,7 @@ def _parts(
     yield from ((name, part) for _, name, part in sorted(found, key=lambda one: one[0]))
 
 
-def _without_repeats(disk: Samples) -> Samples:
+def _without_repeats(disk: Table) -> Table:
     """Rows without those that a document quotes again: all numbers equal, in a text without clocks."""
     has_clock = ~disk["time"].is_unknown()
     if has_clock.all():

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
-from iodiag.table.samples import Column, Floats, Samples, is_repeated
-
-if TYPE_CHECKING:
-    import pandas as pd
+from iodiag.table.table import Column, Floats, Table, is_repeated
 
 Columns = dict[str, Column]
 
@@ -39,18 +35,15 @@ _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of w
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
 
-def enrich(disk: pd.DataFrame) -> pd.DataFrame:
+def enrich(disk: Table) -> Table:
     """The disk table with the derived columns that DeviceSeries documents.
 
     Columns that the source lacks are computed where others determine them, and NaN elsewhere.
     """
-    samples = Samples.of(disk)
-    derived = _derived(samples)
-    samples = samples.with_columns(**derived)
-    return disk.assign(**derived, **{name: made(samples) for name, made in _WHILE_BUSY.items()})
+    return disk.with_columns(**_derived(disk)).with_made(_WHILE_BUSY)
 
 
-def enriched(disk: Samples, numbers: Iterable[str]) -> tuple[Samples, npt.NDArray[np.int8]]:
+def enriched(disk: Table, numbers: Iterable[str]) -> tuple[Table, npt.NDArray[np.int8]]:
     """The samples with the columns of `enrich`, and what `anomalies` says of each.
 
     `numbers` are its columns of numbers.
@@ -71,7 +64,7 @@ def enriched(disk: Samples, numbers: Iterable[str]) -> tuple[Samples, npt.NDArra
     return disk.with_columns(**columns).with_made(_WHILE_BUSY), strange
 
 
-def _derived(disk: Samples) -> Columns:
+def _derived(disk: Table) -> Columns:
     """The derived columns, and those of its own that others complete."""
     found: Columns = {}
     for step in (
@@ -88,7 +81,7 @@ def _derived(disk: Samples) -> Columns:
     return found
 
 
-def _totals(disk: Samples) -> Columns:
+def _totals(disk: Table) -> Columns:
     columns: Columns = {}
     for total, ending in (("ios_per_s", "s_per_s"), ("kb_per_s", "_kb_per_s")):
         if _is_partly_unknown(disk, total):
@@ -97,7 +90,7 @@ def _totals(disk: Samples) -> Columns:
     return columns
 
 
-def _directions(disk: Samples) -> Columns:
+def _directions(disk: Table) -> Columns:
     """Requests of either direction; with bytes in one alone, all requests are of that direction."""
     columns: Columns = {}
     moved = {name: disk.floats(f"{name}_kb_per_s") for name in _DIRECTIONS}
@@ -112,7 +105,7 @@ def _directions(disk: Samples) -> Columns:
     return columns
 
 
-def _merges(disk: Samples) -> Columns:
+def _merges(disk: Table) -> Columns:
     columns: Columns = {}
     for direction in _DIRECTIONS[:2]:
         name = f"{direction}_merges_per_s"
@@ -124,7 +117,7 @@ def _merges(disk: Samples) -> Columns:
     return columns
 
 
-def _sizes(disk: Samples) -> Columns:
+def _sizes(disk: Table) -> Columns:
     columns: Columns = {}
     for size, rate, moved in (
         ("read_size_kb", "reads_per_s", "read_kb_per_s"),
@@ -135,7 +128,7 @@ def _sizes(disk: Samples) -> Columns:
     return columns
 
 
-def _waits_per_completed(disk: Samples) -> Columns:
+def _waits_per_completed(disk: Table) -> Columns:
     """Response times of pt-diskstats as all others count them: per completed request.
 
     Alone in telling the concurrency of a direction, it divides by merged requests, too; where these
@@ -154,7 +147,7 @@ def _waits_per_completed(disk: Samples) -> Columns:
     return columns
 
 
-def _mixed(disk: Samples) -> Columns:
+def _mixed(disk: Table) -> Columns:
     """The latency of all requests, from those of the directions."""
     if not _is_partly_unknown(disk, "await_ms"):
         return {}
@@ -165,7 +158,7 @@ def _mixed(disk: Samples) -> Columns:
     return {"await_ms": _completed(disk, "await_ms", _per(summed, ios))}
 
 
-def _latencies(disk: Samples) -> Columns:
+def _latencies(disk: Table) -> Columns:
     """Latency per direction, that of all requests where one direction is all there is."""
     columns: Columns = {}
     for name in _DIRECTIONS[:2]:
@@ -176,7 +169,7 @@ def _latencies(disk: Samples) -> Columns:
     return columns
 
 
-def _use(disk: Samples) -> Columns:
+def _use(disk: Table) -> Columns:
     ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
     is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
@@ -193,7 +186,7 @@ def _use(disk: Samples) -> Columns:
     }
 
 
-def _while_busy(disk: Samples, name: str) -> Floats:
+def _while_busy(disk: Table, name: str) -> Floats:
     """A column over the share of time with a request in flight; unknown where that is little or not known."""
     util = disk.floats("util")
     return disk.floats(name) / np.where((util >= 0.05) & disk["is_util_trusted"], util, np.nan)
@@ -205,7 +198,7 @@ _WHILE_BUSY = {
 }
 
 
-def _is_partly_unknown(disk: Samples, name: str) -> bool:
+def _is_partly_unknown(disk: Table, name: str) -> bool:
     return name not in disk or bool(np.isnan(disk.floats(name)).any())
 
 
@@ -228,7 +221,7 @@ def _per(amounts: Floats, rates: Floats) -> Floats:
     return each
 
 
-def _completed(disk: Samples, name: str, others: Floats) -> Floats:
+def _completed(disk: Table, name: str, others: Floats) -> Floats:
     """A column with others' values where it is unknown."""
     if name not in disk:
         return others
@@ -237,13 +230,12 @@ def _completed(disk: Samples, name: str, others: Floats) -> Floats:
     return result
 
 
-def anomalies(disk: Samples | pd.DataFrame) -> npt.NDArray[np.int8]:
+def anomalies(samples: Table) -> npt.NDArray[np.int8]:
     """Why each sample's numbers cannot all be true, as a place in ANOMALIES: 0 is a sound sample.
 
     Values beyond any device come from counters that ran backwards: unsigned differences near
     1.8e19, or 4e9 per interval for 32-bit ones (sysstat before 12.7.3).
     """
-    samples = Samples.of(disk)
     is_absurd = np.zeros(len(samples), dtype=np.bool_)
     for name in samples.names:
         column = samples[name]

@@ -11,7 +11,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series, Thinned
-from iodiag.table.samples import Samples, numbered
+from iodiag.table.table import Table, numbered
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""
@@ -80,7 +80,7 @@ def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
     return tuple(result)
 
 
-def _series(view: View, name: str, samples: Samples, columns: tuple[str, ...]) -> Series:
+def _series(view: View, name: str, samples: Table, columns: tuple[str, ...]) -> Series:
     """Thinned to what a chart can show: of each stretch of neighbours the samples with its extremes."""
     places = _places(samples)
     moments = samples["time"][places]
@@ -94,7 +94,7 @@ def _series(view: View, name: str, samples: Samples, columns: tuple[str, ...]) -
     )
 
 
-def _places(samples: Samples) -> npt.NDArray[np.intp]:
+def _places(samples: Table) -> npt.NDArray[np.intp]:
     """The samples to keep: all of few; of many, per stretch the least and the greatest of what is drawn."""
     count = len(samples)
     if count <= MOST_POINTS:

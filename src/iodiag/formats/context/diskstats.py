@@ -20,8 +20,8 @@ from iodiag.formats.whole_files import front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
-from iodiag.table.samples import Samples
-from iodiag.table.words import Words
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
 
 _EXAMPLE = """\
    8       0 sda 579 666 47810 3565 32 40 568 66 0 2864 3635 0 0 0 0 6 3
@@ -95,7 +95,7 @@ def _device(row: re.Match[str], line: Line, source: str) -> Device:
     return Device(name, (f"{row[1]}:{row[2]}",), provenance={"name": f"diskstats {source}:{line.number}"})
 
 
-def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> Samples:
+def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> Table:
     """One row per device and snapshot; counters the kernel does not have are NaN."""
     size, width = len(found), max(len(row[4].split()) for _, row, _, _ in found)
     counters = np.full((size, width), np.nan)
@@ -112,10 +112,10 @@ def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> S
         np.zeros(size, dtype=np.int64),
         np.array([snapshot for _, _, snapshot, _ in found], dtype=np.int64),
     )
-    data["device"] = Words.of(row[3].replace("!", "/") for _, row, _, _ in found)
+    data["device"] = Texts.of(row[3].replace("!", "/") for _, row, _, _ in found)
     for column, (name, factor) in enumerate(COUNTERS[:width]):
         data[name] = counters[:, column] * factor
-    return Samples.of_columns(data, size)
+    return Table.of_columns(data, size)
 
 
 FORMAT = ContextFormat(

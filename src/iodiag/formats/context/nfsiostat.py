@@ -21,8 +21,8 @@ from iodiag.formats.context._parts import MAX_BLOCK_LINES
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.formats.whole_files import columns_of, front_columns
 from iodiag.model.capture import SampleTable
-from iodiag.table.samples import Samples
-from iodiag.table.words import Words
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
 
 _EXAMPLE = """\
 nas1:/export/home mounted on /home:
@@ -141,7 +141,7 @@ def _values(text: str, count: int) -> list[float] | None:
     return numbers if at == len(text) and len(numbers) == count else None
 
 
-def _table(rows: Sequence[_Row], source: str) -> Samples:
+def _table(rows: Sequence[_Row], source: str) -> Table:
     """One row per mount and report; numbers that the version does not print are absent."""
     size = len(rows)
     seconds = np.array([row.seconds for row in rows])
@@ -156,9 +156,9 @@ def _table(rows: Sequence[_Row], source: str) -> Samples:
         np.array([row.report for row in rows], dtype=np.int64),
         np.array([row.report == 0 for row in rows], dtype=np.bool_),
     )
-    front["mount"] = Words.of(row.mount for row in rows)
-    front["export"] = Words.of(row.export for row in rows)
-    return Samples.of_columns(front | columns_of([row.numbers for row in rows]), size)
+    front["mount"] = Texts.of(row.mount for row in rows)
+    front["export"] = Texts.of(row.export for row in rows)
+    return Table.of_columns(front | columns_of([row.numbers for row in rows]), size)
 
 
 def _lengths(rows: Sequence[_Row]) -> Iterator[float]:

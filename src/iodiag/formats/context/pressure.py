@@ -19,7 +19,7 @@ from iodiag.formats.context._parts import MAX_BLOCK_LINES
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.formats.whole_files import columns_of, front_columns
 from iodiag.model.capture import SampleTable
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 _AVERAGES = (
     r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
@@ -87,7 +87,7 @@ def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str
                 last.averages[f"{key}_{span}_pct"] = float(half[group])
 
 
-def _table(samples: Sequence[_Sample], source: str) -> Samples:
+def _table(samples: Sequence[_Sample], source: str) -> Table:
     """A row per sample; `time` is in UTC where epochs were given, unknown otherwise."""
     size = len(samples)
     epochs = np.array([np.nan if s.epoch is None else s.epoch for s in samples], dtype=np.float64)
@@ -101,7 +101,7 @@ def _table(samples: Sequence[_Sample], source: str) -> Samples:
         np.zeros(size, dtype=np.int64),
         np.arange(size),
     )
-    return Samples.of_columns(front | columns_of(list(_rows(samples))), size)
+    return Table.of_columns(front | columns_of(list(_rows(samples))), size)
 
 
 def _rows(samples: Sequence[_Sample]) -> Iterator[dict[str, float]]:

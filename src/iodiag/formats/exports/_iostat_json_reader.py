@@ -22,7 +22,7 @@ from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.tables.iostat_text import layout as text_layout
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
-from iodiag.formats.text.times.report_times import Ends, Rows, ends_of, lengths_of, may_be_since_boot
+from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
 from iodiag.formats.types import Item, LayoutColumn
 from iodiag.formats.whole_files import (
     CLASS,
@@ -36,9 +36,9 @@ from iodiag.formats.whole_files import (
     unseen,
 )
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.samples import Samples, below_each_other, in_order_of_lines
+from iodiag.table.table import Table, below_each_other, in_order_of_lines
+from iodiag.table.texts import Texts
 from iodiag.table.times import span
-from iodiag.table.words import Words
 
 _LINES_BEFORE = 5
 _MOST_LAYOUTS = 100
@@ -189,7 +189,7 @@ class _Table(NamedTuple):
     layout: str
     names: tuple[str | None, ...]
     lines: Ints
-    rows: Rows
+    rows: RowGroup
 
 
 def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, notes: list[ParseNote]) -> _Table:
@@ -209,7 +209,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
     rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
-    rows = Rows(
+    rows = RowGroup(
         np.frombuffer(group.reports, dtype=np.int64), np.array(group.devices, dtype=object), numbers, rates_at
     )
     return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
@@ -279,7 +279,7 @@ def _tables(source: str, runs: list[_Timed], is_aware: bool) -> Iterator[SampleT
     for timed in runs:
         for table in timed.tables:
             alike_rows.setdefault((table.family, table.names), []).append((timed, table))
-    tables: dict[str, list[Samples]] = {}
+    tables: dict[str, list[Table]] = {}
     for (family, names), found in alike_rows.items():
         tables.setdefault(family, []).append(_rows(source, family, names, found, is_aware))
     for family, parts in tables.items():
@@ -292,7 +292,7 @@ def _rows(
     names: tuple[str | None, ...],
     found: list[tuple[_Timed, _Table]],
     is_aware: bool,
-) -> Samples:
+) -> Table:
     """The rows of one layout."""
     counts = [len(table.lines) for _, table in found]
     hosts = [timed.run.facts.get("nodename", "") for timed, _ in found]
@@ -302,7 +302,7 @@ def _rows(
     data = front_columns(
         source,
         np.concatenate([table.lines for _, table in found]),
-        Words.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
+        Texts.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
         np.concatenate([timed.seconds[table.rows.report] for timed, table in found]),
         is_aware,
         np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
@@ -311,13 +311,13 @@ def _rows(
         (report == 0) & np.repeat([timed.is_since_boot for timed, _ in found], counts),
     )
     if family == "disk":
-        data["device"] = Words.of(name.strip() for name in items)
+        data["device"] = Texts.of(name.strip() for name in items)
     else:
-        data["cpu"] = Words.same("all", len(items))
+        data["cpu"] = Texts.same("all", len(items))
     data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
     if family == "disk":
         data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)
-    return Samples.of_columns(data, len(items))
+    return Table.of_columns(data, len(items))
 
 
 def _section(source: Source, starts: Ints, timed: _Timed) -> Section:

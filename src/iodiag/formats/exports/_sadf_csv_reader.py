@@ -17,7 +17,7 @@ from iodiag.formats.exports.sadf_csv import HEADER, ID, SAMPLE
 from iodiag.formats.types import Item
 from iodiag.formats.whole_files import CLASS, UNSEEN, Bools, Ints, account
 from iodiag.model.capture import ParseNote, Source
-from iodiag.table.words import Words
+from iodiag.table.texts import Texts
 
 _FRONT = 3
 _MOST_FIELDS = 100_000
@@ -94,7 +94,7 @@ def _part(
     chosen: Ints,
     fields: pd.DataFrame,
     numbers: Floats,
-    words: dict[str, Words],
+    words: dict[str, Texts],
     is_bad: Bools,
 ) -> Part:
     """The good ones among rows, with a segment still to be told; the others are left unread."""
@@ -116,7 +116,7 @@ def _part(
     )
 
 
-def _rename(name: str, words: pd.Series[str]) -> Words:
+def _rename(name: str, words: pd.Series[str]) -> Texts:
     """The names that sar's text uses: `all` CPUs, the `sum` of interrupts."""
     return categories(words, _NAMES.get(name, {}))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.formats.exports._json_scan import Event, Value, scan
 from iodiag.formats.exports._sadf_names import SECTION_OF
-from iodiag.formats.exports._sadf_samples import Samples, export
+from iodiag.formats.exports._sadf_samples import Gathered, export
 from iodiag.formats.exports._sadf_tables import tables
 from iodiag.formats.exports.sadf_json import ID
 from iodiag.formats.types import Item
@@ -20,7 +20,7 @@ class _Reader:
     """Takes the events of a file one after the other."""
 
     def __init__(self) -> None:
-        self.samples = Samples()
+        self.samples = Gathered()
         self.marks: list[tuple[int, int, int]] = []
         self._io: dict[str, Value] = {}
         self._io_at = 0

@@ -16,7 +16,7 @@ from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Part, number, parse_stamp
 from iodiag.formats.whole_files import CLASS, UNSEEN, Bools, Classes, Ints, line_starts, undress, unseen
 from iodiag.model.capture import Source
-from iodiag.table.words import Words
+from iodiag.table.texts import Texts
 
 _SAMPLE_BYTES = 200_000
 _MOST_HOSTS = 1000
@@ -142,11 +142,11 @@ class Lines:
         return found
 
 
-def categories(words: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})) -> Words:
+def categories(words: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})) -> Texts:
     """A column of words without the blanks around them; some are called otherwise."""
     codes, distinct = pd.factorize(words)
     stripped = [word.strip() for word in distinct]
-    return Words.coded(codes, [called.get(word, word) for word in stripped])
+    return Texts.coded(codes, [called.get(word, word) for word in stripped])
 
 
 def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tuple[list[Part], dict[int, int]]:
@@ -155,7 +155,7 @@ def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tupl
         return [], {}
     lines = np.concatenate([part.lines for part in parts])
     order = np.argsort(lines, kind="stable")
-    hosts = Words.joined([part.hosts for part in parts]).codes[order]
+    hosts = Texts.joined([part.hosts for part in parts]).codes[order]
     changes = lines[order][1:][hosts[1:] != hosts[:-1]]
     borders = np.union1d(np.fromiter(restarts, dtype=np.int64, count=len(restarts)), changes)
     cpus = {int(np.searchsorted(borders, line, "right")): n for line, n in restarts.items() if n is not None}

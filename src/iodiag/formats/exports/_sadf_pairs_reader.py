@@ -18,7 +18,7 @@ from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.types import Item
 from iodiag.formats.whole_files import CLASS, UNSEEN, Ints, account
 from iodiag.model.capture import Source
-from iodiag.table.words import Words
+from iodiag.table.texts import Texts
 
 _WIDTH = 6
 _MOST_LAYOUTS = 2000
@@ -132,8 +132,8 @@ def _part(
     places: Ints,
     seconds: np.ndarray,
     interval: np.ndarray,
-    hosts: Words,
-    items: Words,
+    hosts: Texts,
+    items: Texts,
 ) -> Part:
     """The rows of one section, whose values stand on the lines of `places` (rows x names)."""
     section, own = piece.section, words[piece.first : piece.last]
@@ -163,9 +163,9 @@ def _part(
     )
 
 
-def _rename(key: str, items: Words) -> Words:
+def _rename(key: str, items: Texts) -> Texts:
     """Items as sar's text calls them: without the prefix of numbers."""
     names = [
         re.sub(rf"^(?:{_PREFIXES[key]})", "", name) if key in _PREFIXES else name for name in items.categories
     ]
-    return Words.coded(items.codes, names)
+    return Texts.coded(items.codes, names)

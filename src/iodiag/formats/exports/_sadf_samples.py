@@ -14,7 +14,7 @@ from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stam
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.whole_files import Ints
 from iodiag.model.capture import ParseNote, Source
-from iodiag.table.words import Words
+from iodiag.table.texts import Texts
 
 Value = str | float | None
 
@@ -23,7 +23,7 @@ _MOST_LAYOUTS = 1000
 
 
 @dataclass
-class _Rows:
+class _ItemRows:
     """Rows with the same names: sample, place in the input, words and numbers of each."""
 
     section: SarSection
@@ -53,14 +53,14 @@ class _Host:
 
 
 @dataclass
-class Samples:
+class Gathered:
     """What was gathered so far. Rows belong to the last sample that began, samples to the last host.
 
     `unknown` are groups and names that no section has, with the place where each stood first.
     """
 
     hosts: list[_Host] = field(default_factory=list)
-    rows: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
+    rows: dict[tuple[str, ...], _ItemRows] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
     zones: set[str] = field(default_factory=set)
     host_of: array[int] = field(default_factory=lambda: array("q"))
@@ -115,7 +115,7 @@ class Samples:
             return False
         if rows is None:
             section, names = SECTION_OF[group], tuple(members)
-            rows = self.rows[key] = _Rows(section, names, word_columns(section, names))
+            rows = self.rows[key] = _ItemRows(section, names, word_columns(section, names))
         rows.add(len(self.seconds) - 1, at, members)
         return True
 
@@ -129,7 +129,7 @@ class Samples:
 
 
 def export(
-    source: Source, format_id: str, samples: Samples, lines_of: Callable[[Ints], Ints]
+    source: Source, format_id: str, samples: Gathered, lines_of: Callable[[Ints], Ints]
 ) -> tuple[Export, list[ParseNote]]:
     """The parts of all rows, and notes. `lines_of` turns places in the input into line numbers."""
     is_aware, notes = settle_zone(source.name, samples.zones)
@@ -144,7 +144,7 @@ def export(
     return Export(source.name, format_id, parts, is_aware, kernels=kernels, cpus=cpus), notes
 
 
-def _segments(samples: Samples) -> tuple[Ints, dict[int, str], dict[int, int]]:
+def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:
     """The segment of every sample, with the kernel and the CPUs of each: hosts, divided by their restarts.
 
     sadf prints no row for the record behind a restart, so a sample of the same second stands before it.
@@ -170,7 +170,7 @@ def _segments(samples: Samples) -> tuple[Ints, dict[int, str], dict[int, int]]:
 
 
 def _parts(
-    samples: Samples, rows: _Rows, segment_of: Ints, lines_of: Callable[[Ints], Ints]
+    samples: Gathered, rows: _ItemRows, segment_of: Ints, lines_of: Callable[[Ints], Ints]
 ) -> Iterator[Part]:
     """The rows of one group of names; sadf's memory holds what sar prints as two sections."""
     numeric = [name for name in rows.names if name not in rows.word_columns]
@@ -181,8 +181,8 @@ def _parts(
     )
     sample = np.frombuffer(rows.samples, dtype=np.int64)
     host_of = np.frombuffer(samples.host_of, dtype=np.int64)[sample]
-    hosts = Words.coded(host_of, [host.name for host in samples.hosts])
-    words = {column: Words.of(rows.words[name]) for name, column in rows.word_columns.items()}
+    hosts = Texts.coded(host_of, [host.name for host in samples.hosts])
+    words = {column: Texts.of(rows.words[name]) for name, column in rows.word_columns.items()}
     rest = dict(enumerate(numeric))
     for section in (rows.section, MEMORY_CHANGES) if rows.section.name == "memory" else (rows.section,):
         found = {place: token for place, name in rest.items() if (token := token_of(section, name))}

@@ -17,9 +17,9 @@ from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.clean.lines import Ints
 from iodiag.formats.whole_files import front_columns
 from iodiag.model.capture import ParseNote, SampleTable, Section
-from iodiag.table.samples import Column, Samples, below_each_other, in_order_of_lines
+from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
+from iodiag.table.texts import Texts
 from iodiag.table.times import span
-from iodiag.table.words import Words
 
 _STAMP = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?: +(\S{1,20}))?\s*")
 _EPOCH = re.compile(r"\s*(\d{9,10})\s*")
@@ -39,12 +39,12 @@ class Part(NamedTuple):
     section: SarSection
     tokens: tuple[str, ...]
     lines: Ints
-    hosts: Words
+    hosts: Texts
     seconds: Floats
     interval: Floats
     segment: Ints
     numbers: Floats
-    words: Mapping[str, Words]
+    words: Mapping[str, Texts]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def tables(export: Export) -> Iterator[SampleTable | Section]:
     if not parts:
         return
     segments, reports = _numbers(parts)
-    found: dict[str, list[Samples]] = {}
+    found: dict[str, list[Table]] = {}
     for part, segment, report in zip(parts, segments, reports, strict=True):
         for family, rows in _tables(export, part, segment, report).items():
             found.setdefault(family, []).append(rows)
@@ -127,7 +127,7 @@ def _numbers(parts: list[Part]) -> tuple[list[Ints], list[Ints]]:
     return np.split(segment_of[rows], ends), np.split(report_of[rows], ends)
 
 
-def _tables(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str, Samples]:
+def _tables(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str, Table]:
     """The rows of each table that the section's columns belong to."""
     section = part.section
     seconds = part.seconds if export.is_dated else np.full(len(part.lines), np.nan)
@@ -154,20 +154,20 @@ def _tables(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str
         for (owner, name), (place, factor) in chosen.items():
             if owner == family:
                 data[name] = part.numbers[:, place] * factor
-        rows = Samples.of_columns(data, len(part.lines))
+        rows = Table.of_columns(data, len(part.lines))
         result[family] = combine_long_cpu(rows) if family == "cpu" else rows
     return result
 
 
 def _spread(
     section: SarSection, data: dict[str, Column], values: Floats, items: Sequence[str | None]
-) -> Samples:
+) -> Table:
     """A row per item where a section prints an item per column."""
     spread = section.spread
     assert spread is not None  # the caller asked it for the items
     kept = [place for place, item in enumerate(items) if item is not None]
     names = [str(items[place]) for place in kept]
-    front = Samples.of_columns(data, len(values))
+    front = Table.of_columns(data, len(values))
     rows = unfolded(front, spread.key, names, spread.column, values[:, kept])
     return rows[~np.isnan(rows.floats(spread.column))]
 

@@ -9,7 +9,7 @@ from xml.parsers import expat
 import numpy as np
 
 from iodiag.errors import FormatError
-from iodiag.formats.exports._sadf_samples import Samples, Value, export
+from iodiag.formats.exports._sadf_samples import Gathered, Value, export
 from iodiag.formats.exports._sadf_tables import tables
 from iodiag.formats.exports.sadf_xml import ID
 from iodiag.formats.types import Item
@@ -28,7 +28,7 @@ _NESTED = ("io", "memory", "hugepages")
 class _Reader:
     """One document on its way through the parser; places are 1-based lines of the input."""
 
-    def __init__(self, samples: Samples, lines_before: int, classes: Classes) -> None:
+    def __init__(self, samples: Gathered, lines_before: int, classes: Classes) -> None:
         self._samples = samples
         self._before = lines_before
         self._classes = classes
@@ -135,7 +135,7 @@ def read(source: Source) -> Iterator[Item]:
     starts = line_starts(data)
     classes = unseen(len(starts))
     reasons: dict[int, str] = {}
-    samples = Samples()
+    samples = Gathered()
     at = 0
     while begin := _BEGIN.search(data, at):
         end = _END.search(data, begin.start())

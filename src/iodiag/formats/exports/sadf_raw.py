@@ -22,7 +22,7 @@ from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, undress, unseen
 from iodiag.model.capture import Source
-from iodiag.table.words import Words
+from iodiag.table.texts import Texts
 
 _EXAMPLE = """\
 12:24:44 UTC; tps; 505134; 511372; rtps; 296; 297; wtps; 208; 214; bread/s; 816; 820; bwrtn/s; 4; 8;
@@ -42,7 +42,7 @@ _NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 
 
 @dataclass
-class _Rows:
+class _RawRows:
     """Lines of one section with the same labels."""
 
     section: SarSection
@@ -62,7 +62,7 @@ class _State:
 
     classes: Classes
     reasons: dict[int, str] = field(default_factory=dict)
-    rows: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
+    rows: dict[tuple[str, ...], _RawRows] = field(default_factory=dict)
     segment: int = 0
     cpus: dict[int, int] = field(default_factory=dict)
     epoch: float = float("nan")
@@ -121,7 +121,7 @@ def _take(state: _State, line: int, time: str, rest: str) -> None:
         state.refuse(line, "too many different rows")
         return
     numeric = tuple(name for name in members if name not in _WORD_LABELS)
-    rows = state.rows.setdefault(key, _Rows(section, numeric))
+    rows = state.rows.setdefault(key, _RawRows(section, numeric))
     values = [[number(word, True) for word in members[name]] for name in numeric]
     if any(value is None or not 1 <= len(own) <= 2 for own in values for value in own or [None]):
         state.refuse(line, "a counter is no number")
@@ -177,7 +177,7 @@ def _export(source: Source, state: _State) -> Export:
                 section=rows.section,
                 tokens=tokens,
                 lines=np.array(rows.lines, dtype=np.int64),
-                hosts=Words.same("", len(rows.lines)),
+                hosts=Texts.same("", len(rows.lines)),
                 seconds=own_ends,
                 interval=own_lengths,
                 segment=np.array(rows.segment, dtype=np.int64),
@@ -188,7 +188,7 @@ def _export(source: Source, state: _State) -> Export:
     return Export(source.name, _ID, parts, is_aware=is_dated, is_dated=is_dated, cpus=state.cpus)
 
 
-def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list[Floats]:
+def _lengths(found: Sequence[_RawRows], ends: list[Floats], is_dated: bool) -> list[Floats]:
     """The length of every row's sample. Clocks without a date go on through midnight (in place)."""
     segments = [np.array(rows.segment, dtype=np.int64) for rows in found]
     lengths = [np.full(len(own), np.nan) for own in ends]
@@ -206,10 +206,10 @@ def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list
     return lengths
 
 
-def _named(name: str, words: Sequence[str]) -> Words:
+def _named(name: str, words: Sequence[str]) -> Texts:
     """A column of words as sar's text has them."""
     called = _NAMES.get(name, {})
-    return Words.of(called.get(word.strip(), word.strip()) for word in words)
+    return Texts.of(called.get(word.strip(), word.strip()) for word in words)
 
 
 FORMAT = FileFormat(

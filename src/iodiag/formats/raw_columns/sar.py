@@ -16,8 +16,8 @@ import numpy.typing as npt
 from iodiag.formats.raw_columns.sar_network import NETWORK_SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection, Spread, named
 from iodiag.model.units import KB_PER_MB, KB_PER_SECTOR
-from iodiag.table.samples import Samples
-from iodiag.table.words import Words
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
 
 Floats = npt.NDArray[np.float64]
 
@@ -255,7 +255,7 @@ def find_section(tokens: Sequence[str]) -> SarSection | None:
     return best if 2 * most >= len(words - items) else None
 
 
-def combine_long_cpu(rows: Samples) -> Samples:
+def combine_long_cpu(rows: Table) -> Table:
     """CPU shares of the long form (`-u ALL`, mpstat) in the one meaning of the `cpu` table.
 
     The long form prints system time without interrupts and user and nice time without guests;
@@ -276,9 +276,9 @@ def combine_long_cpu(rows: Samples) -> Samples:
     return rows.with_columns(**sums)
 
 
-def unfolded(rows: Samples, key: str, items: Sequence[str], column: str, values: Floats) -> Samples:
+def unfolded(rows: Table, key: str, items: Sequence[str], column: str, values: Floats) -> Table:
     """A row per item where a section prints an item per column: `values` is rows x `items`."""
     count = len(items)
     long = rows[np.repeat(np.arange(len(rows)), count)]
-    names = Words.coded(np.tile(np.arange(count), len(rows)), items)
+    names = Texts.coded(np.tile(np.arange(count), len(rows)), items)
     return long.with_columns(**{key: names, column: values.ravel()})

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.sa._rates import Samples, Stored, keys_of, pair
+from iodiag.formats.sa._rates import Pairs, Stored, keys_of, pair
 from iodiag.formats.sa._records import Bools, Floats, Ints
-from iodiag.formats.sa._tables import Context, Rows, columns_of, spell_cpu, spell_text, spelled, table
-from iodiag.table.words import Words
+from iodiag.formats.sa._tables import ActivityRows, Context, columns_of, spell_cpu, spell_text, spelled, table
+from iodiag.table.texts import Texts
 
 _PARTS = ("user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq")
 """These make up all time of a CPU; guest time is inside user and nice."""
@@ -18,7 +18,7 @@ _GUESTS = ("guest", "guest_nice")
 _FIRST_TO_ADD_UP = (11, 7, 3)
 
 
-def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     """Shares per CPU and for all.
 
     A counter that went back counts as unchanged (the kernel's idle and iowait do that). A CPU
@@ -50,13 +50,13 @@ def _is_online(stored: Stored, counters: Iterable[str]) -> Bools:
     return is_online
 
 
-def _with_last(stored: Stored, context: Context) -> Samples:
+def _with_last(stored: Stored, context: Context) -> Pairs:
     """Each CPU with its last sample, however long ago; those without one are left out."""
     samples = pair(stored, stored.item, context.seconds, across_gaps=True)
     return samples.take(~samples.is_new) if samples.is_new.any() else samples
 
 
-def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floats:
+def _whole(samples: Pairs, ticks: dict[str, Floats], context: Context) -> Floats:
     """All time of each CPU, in ticks.
 
     Guest time that user time did not follow (the kernel may count one before the other) is time as
@@ -70,11 +70,11 @@ def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floa
     return whole
 
 
-def _forward(samples: Samples, name: str) -> Floats:
+def _forward(samples: Pairs, name: str) -> Floats:
     return np.maximum(_signed(samples, name), 0.0)
 
 
-def _signed(samples: Samples, name: str) -> Floats:
+def _signed(samples: Pairs, name: str) -> Floats:
     now, before = samples.now.values[name], samples.before[name]
     size: Floats = (np.maximum(now, before) - np.minimum(now, before)).astype(np.float64)
     return np.where(now >= before, size, -size)
@@ -101,7 +101,7 @@ def _shares(ticks: dict[str, Floats], whole: Floats) -> dict[str, Floats]:
     return {f"{name}_pct": values for name, values in percent.items()}
 
 
-def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     """Packets that each CPU took from the network; the line of all CPUs is their sum.
 
     Up to 11.7.2 the file held that sum as item 0; later releases leave it zero and add up. From
@@ -115,7 +115,7 @@ def softnet_rows(section: SarSection, stored: Stored, context: Context) -> Itera
     yield table(section.family, samples, columns, {"cpu": spelled(item, spell_cpu, samples.now.period)})
 
 
-def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     """Interrupts per second: up to 12.5.5 of all CPUs together, later per CPU as well.
 
     Of a single CPU only those interrupts have rows that reached it at least once in the segment:
@@ -128,7 +128,7 @@ def interrupt_rows(section: SarSection, stored: Stored, context: Context) -> Ite
         return
     samples = pair(stored, stored.item, context.seconds)
     words = {"interrupt": spelled(samples.now.item, _spell_interrupt)}
-    words["cpu"] = Words.same("all", len(samples.now.item))
+    words["cpu"] = Texts.same("all", len(samples.now.item))
     yield table(section.family, samples, {"interrupts_per_s": samples.rate("intr/s")}, words)
 
 
@@ -136,7 +136,7 @@ def _spell_interrupt(item: object) -> str:
     return "sum" if item == 0 else str(int(str(item)) - 1)
 
 
-def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     names = _interrupt_names(stored)
     key = keys_of((stored.item, names.codes), stored.period)
     samples = pair(stored, key, context.seconds)
@@ -147,10 +147,10 @@ def _matrix(section: SarSection, stored: Stored, context: Context) -> Iterator[R
     kept = np.flatnonzero((item == 0) | _ever(rate > 0, key))
     words = {"interrupt": names[kept], "cpu": spelled(item, spell_cpu, samples.now.period)[kept]}
     numbers = {"interrupts_per_s": rate[kept]}
-    yield Rows(section.family, samples.now.record[kept], samples.seconds[kept], numbers, words)
+    yield ActivityRows(section.family, samples.now.record[kept], samples.seconds[kept], numbers, words)
 
 
-def _interrupt_names(stored: Stored) -> Words:
+def _interrupt_names(stored: Stored) -> Texts:
     """The name of each structure: only those of all CPUs (item 0), which come first in a record, hold it."""
     period, stored_names = stored.period, stored.values["name"]
     if period:

@@ -14,11 +14,11 @@ from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._activities import NAMES
 from iodiag.formats.sa._cpu import cpu_rows, interrupt_rows, softnet_rows
-from iodiag.formats.sa._rates import Samples, Stored, keys_of, pair
+from iodiag.formats.sa._rates import Pairs, Stored, keys_of, pair
 from iodiag.formats.sa._records import Floats
 from iodiag.formats.sa._tables import (
+    ActivityRows,
     Context,
-    Rows,
     columns_of,
     only_item,
     share,
@@ -30,7 +30,7 @@ from iodiag.formats.sa._tables import (
 from iodiag.model.columns import KEY_COLUMNS
 from iodiag.model.units import KB_PER_BYTE
 
-Decoder = Callable[[SarSection, Stored, Context], Iterator[Rows]]
+Decoder = Callable[[SarSection, Stored, Context], Iterator[ActivityRows]]
 
 _SECTIONS = {section.name: section for section in SECTIONS}
 _BATTERY_STATUS = ("unknown", "charging", "discharging", "not charging", "full")
@@ -38,7 +38,7 @@ _FULL_DUPLEX = 2
 _MBIT_PER_KB = 8 * 1024 / 1e6
 
 
-def rows_of(activity: int, stored: Stored, context: Context) -> list[Rows]:
+def rows_of(activity: int, stored: Stored, context: Context) -> list[ActivityRows]:
     """The rows that the structures of this activity make."""
     decode = _DECODERS.get(activity, _single)
     with np.errstate(all="ignore"):  # readings of sensors are doubles and may be infinite
@@ -51,12 +51,12 @@ def families_of(activity: int) -> set[str]:
     return {section.family, *section.other_family.values()}
 
 
-def _single(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _single(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = only_item(stored, context)
     yield table(section.family, samples, columns_of(section, samples))
 
 
-def _paging(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _paging(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = only_item(stored, context)
     columns = columns_of(section, samples)
     # sar dropped the efficiency with 12.7.5, the release that began to count promotions.
@@ -66,14 +66,14 @@ def _paging(section: SarSection, stored: Stored, context: Context) -> Iterator[R
     yield table(section.family, samples, columns)
 
 
-def _queue(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _queue(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = only_item(stored, context)
     columns = columns_of(section, samples)
     hundredths = {name: values / 100.0 for name, values in columns.items() if name.startswith("load_")}
     yield table(section.family, samples, columns | hundredths)
 
 
-def _memory(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _memory(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = only_item(stored, context)
     columns = columns_of(section, samples)
     swap = columns_of(section, samples, "swap")
@@ -110,7 +110,7 @@ def _not_used(columns: dict[str, Floats], version: tuple[int, int, int]) -> Floa
     return columns["free_kb"]
 
 
-def _hugepages(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _hugepages(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = only_item(stored, context)
     columns = columns_of(section, samples)
     if stored.has("total_kb"):
@@ -120,7 +120,7 @@ def _hugepages(section: SarSection, stored: Stored, context: Context) -> Iterato
     yield table(section.family, samples, columns)
 
 
-def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     if not stored.has("major", "minor", "tps", "rd_sec/s", "wr_sec/s"):
         return
     # Up to 0x2173 the list of disks has spare places, which are all zero.
@@ -157,7 +157,7 @@ def _spell_disk(number: object) -> str:
     return f"dev{major}-{minor}"
 
 
-def _named(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _named(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     """Counters of items that have a name: interfaces, Fibre Channel hosts."""
     if not stored.has("name"):
         return
@@ -175,7 +175,7 @@ def _named(section: SarSection, stored: Stored, context: Context) -> Iterator[Ro
     yield table(section.family, samples, columns, words)
 
 
-def _serial(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _serial(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     if not stored.has("number"):
         return
     numbers = stored.values["number"]
@@ -189,7 +189,7 @@ def _serial(section: SarSection, stored: Stored, context: Context) -> Iterator[R
     yield table(section.family, samples, columns_of(section, samples), words)
 
 
-def _cpu_frequency(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _cpu_frequency(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     if not stored.has("frequency"):
         return
     # An offline CPU has no frequency.
@@ -200,7 +200,7 @@ def _cpu_frequency(section: SarSection, stored: Stored, context: Context) -> Ite
     )
 
 
-def _weighted_frequency(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _weighted_frequency(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     """Each CPU's frequency weighted by the time in each of its states, which are subitems."""
     if not stored.has("frequency", "time_in_state"):
         return
@@ -217,12 +217,12 @@ def _weighted_frequency(section: SarSection, stored: Stored, context: Context) -
     yield table(section.family, samples.take(first), {"weighted_frequency_mhz": mhz}, words)
 
 
-def _readings(stored: Stored, context: Context) -> Samples:
+def _readings(stored: Stored, context: Context) -> Pairs:
     """Samples of items that only have gauges, so that nothing is compared with the sample before."""
     return pair(stored, np.arange(len(stored.record)), context.seconds)
 
 
-def _sensor(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _sensor(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = _readings(stored, context)
     columns = columns_of(section, samples)
     if stored.has("rpm", "lowest"):
@@ -237,7 +237,7 @@ def _sensor(section: SarSection, stored: Stored, context: Context) -> Iterator[R
     yield table(section.family, samples, columns, words)
 
 
-def _usb(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _usb(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     if not stored.has("bus", "vendor", "product_number", "power"):
         return
     samples = _readings(stored.where(stored.values["bus"] > 0), context)
@@ -258,7 +258,7 @@ def _spell_hex(value: object) -> str:
     return f"{int(str(value)):x}"
 
 
-def _filesystem(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _filesystem(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     if not stored.has("blocks", "free", "available", "files", "files_free", "name"):
         return
     samples = _readings(stored.where(stored.values["name"] != b""), context)
@@ -279,7 +279,7 @@ def _filesystem(section: SarSection, stored: Stored, context: Context) -> Iterat
     yield table(section.family, samples, columns, words)
 
 
-def _pressure(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _pressure(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     samples = only_item(stored, context)
     columns = {}
     for token, target in section.columns.items():
@@ -291,7 +291,7 @@ def _pressure(section: SarSection, stored: Stored, context: Context) -> Iterator
     yield table(section.family, samples, columns)
 
 
-def _battery(section: SarSection, stored: Stored, context: Context) -> Iterator[Rows]:
+def _battery(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
     if not stored.has("name", "capacity"):
         return
     samples = pair(stored, keys_of((stored.values["name"],)), context.seconds)

@@ -14,12 +14,12 @@ from iodiag.formats.sa._activities import structure
 from iodiag.formats.sa._header import SaHeader, read_header
 from iodiag.formats.sa._rates import cpu_ticks, gather, intervals
 from iodiag.formats.sa._records import Remark, Segment, walk
-from iodiag.formats.sa._tables import Context, Rows
+from iodiag.formats.sa._tables import ActivityRows, Context
 from iodiag.formats.types import Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.samples import Column, Samples
+from iodiag.table.table import Column, Table
+from iodiag.table.texts import Texts
 from iodiag.table.times import Times
-from iodiag.table.words import Words
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -80,7 +80,7 @@ def _tables(
 ) -> Iterator[SampleTable]:
     """The wanted tables of one segment; activities that share a table and its items share its rows."""
     context = Context(header, intervals(header, segment), cpu_ticks(segment))
-    merged: dict[str, list[Rows]] = {}
+    merged: dict[str, list[ActivityRows]] = {}
     seen = set()
     for position, activity in enumerate(header.activities):
         view = structure(activity, header.order, header.long_bytes)
@@ -99,7 +99,7 @@ def _tables(
                 yield SampleTable(family, base.table(rows))
 
 
-def _merge(parts: list[Rows], rows: Rows) -> None:
+def _merge(parts: list[ActivityRows], rows: ActivityRows) -> None:
     """Add the rows to a table: as columns of rows that stand for the same items, else as rows."""
     for place, other in enumerate(parts):
         if np.array_equal(other.record, rows.record) and _are_alike(other.words, rows.words):
@@ -108,7 +108,7 @@ def _merge(parts: list[Rows], rows: Rows) -> None:
     parts.append(rows)
 
 
-def _are_alike(some: Mapping[str, Words], others: Mapping[str, Words]) -> bool:
+def _are_alike(some: Mapping[str, Texts], others: Mapping[str, Texts]) -> bool:
     return some.keys() == others.keys() and all(
         some[key].categories == others[key].categories and np.array_equal(some[key].codes, others[key].codes)
         for key in some
@@ -123,20 +123,20 @@ class _Base:
         self._at, self._number = segment.offset, number
         self._time = Times.of(segment.time.astype(np.float64), is_moment=True)
 
-    def table(self, rows: Rows) -> Samples:
+    def table(self, rows: ActivityRows) -> Table:
         """The whole table."""
         size = len(rows.record)
         columns: dict[str, Column] = {
-            "source": Words.same(self._source, size),
+            "source": Texts.same(self._source, size),
             "line": self._at[rows.record],
-            "host": Words.same(self._host, size),
+            "host": Texts.same(self._host, size),
             "time": self._time[rows.record],
             "interval_s": rows.seconds,
             "segment": np.full(size, self._number, dtype=np.int64),
             "report": rows.record - 1,
             "since_boot": np.zeros(size, dtype=np.bool_),
         }
-        return Samples.of_columns(columns | dict(rows.words) | dict(rows.numbers), size)
+        return Table.of_columns(columns | dict(rows.words) | dict(rows.numbers), size)
 
 
 def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:

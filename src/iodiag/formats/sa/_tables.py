@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._header import SELF_DESCRIBING, SaHeader, text
-from iodiag.formats.sa._rates import Samples, Stored, distinct, pair
+from iodiag.formats.sa._rates import Pairs, Stored, distinct, pair
 from iodiag.formats.sa._records import Floats, Ints
-from iodiag.table.words import Words, least_type
+from iodiag.table.texts import Texts, least_type
 
 
-def spelled(column: npt.NDArray[np.generic], spell: Callable[[object], str], period: int = 0) -> Words:
+def spelled(column: npt.NDArray[np.generic], spell: Callable[[object], str], period: int = 0) -> Texts:
     """Every value spelled out; `spell` is asked once per distinct value.
 
     Where every record has `period` items, mostly the same ones, that number saves work.
@@ -24,18 +24,18 @@ def spelled(column: npt.NDArray[np.generic], spell: Callable[[object], str], per
     values, inverse = distinct(column, period)
     names: dict[str, int] = {}
     codes = [names.setdefault(spell(value), len(names)) for value in values.tolist()]
-    return Words(np.array(codes, dtype=least_type(len(names)))[inverse], tuple(names))
+    return Texts(np.array(codes, dtype=least_type(len(names)))[inverse], tuple(names))
 
 
 @dataclass(frozen=True)
-class Rows:
+class ActivityRows:
     """Rows for one table: the record and the interval of each, its words and its numbers."""
 
     family: str
     record: Ints
     seconds: Floats
     numbers: Mapping[str, Floats]
-    words: Mapping[str, Words] = field(default_factory=dict)
+    words: Mapping[str, Texts] = field(default_factory=dict)
 
 
 class Context(NamedTuple):
@@ -56,15 +56,15 @@ class Context(NamedTuple):
 
 def table(
     family: str,
-    samples: Samples,
+    samples: Pairs,
     numbers: Mapping[str, Floats],
-    words: Mapping[str, Words] | None = None,
-) -> Rows:
+    words: Mapping[str, Texts] | None = None,
+) -> ActivityRows:
     """Rows of all these samples."""
-    return Rows(family, samples.now.record, samples.seconds, numbers, words or {})
+    return ActivityRows(family, samples.now.record, samples.seconds, numbers, words or {})
 
 
-def columns_of(section: SarSection, samples: Samples, family: str = "") -> dict[str, Floats]:
+def columns_of(section: SarSection, samples: Pairs, family: str = "") -> dict[str, Floats]:
     """What sar prints of the stored fields without further arithmetic: gauges, and counters as rates."""
     columns = {}
     for token, target in section.columns.items():
@@ -81,7 +81,7 @@ def share(part: Floats, whole: Floats) -> Floats:
     return np.divide(100.0 * part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
-def only_item(stored: Stored, context: Context) -> Samples:
+def only_item(stored: Stored, context: Context) -> Pairs:
     """Samples of an activity that has one item for the whole host."""
     one = stored.where((stored.item == 0) & (stored.subitem == 0))
     return pair(one, np.zeros_like(one.item), context.seconds)

@@ -23,8 +23,8 @@ from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import Piece
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.samples import Samples
-from iodiag.table.words import Words
+from iodiag.table.table import Table
+from iodiag.table.texts import Texts
 
 _EXAMPLE = """\
   #ts device    rd_s rd_avkb rd_mb_s rd_mrg rd_cnc   rd_rt    wr_s wr_avkb wr_mb_s wr_mrg wr_cnc   wr_rt busy
@@ -168,7 +168,7 @@ def _clocks(marks: Sequence[str]) -> Iterator[Clock | None]:
         yield Clock(seconds=elapsed)
 
 
-def _finish(tables: dict[str, Samples]) -> dict[str, Samples]:
+def _finish(tables: dict[str, Table]) -> dict[str, Table]:
     """Add the requests in flight of both directions, and tell groups from devices."""
     disk = tables["disk"]
     names = disk["device"]
@@ -176,7 +176,7 @@ def _finish(tables: dict[str, Samples]) -> dict[str, Samples]:
         names.codes
     ]
     disk = disk.with_columns(
-        device=Words.coded(names.codes, [_bare(name) for name in names.categories]),
+        device=Texts.coded(names.codes, [_bare(name) for name in names.categories]),
         is_group=is_group,
         since_boot=np.zeros(len(disk), dtype=np.bool_),
     )
@@ -195,7 +195,7 @@ def _bare(name: str) -> str:
 _Floats = npt.NDArray[np.float64]
 
 
-def _depth(disk: Samples, direction: str) -> tuple[_Floats, _Floats] | None:
+def _depth(disk: Table, direction: str) -> tuple[_Floats, _Floats] | None:
     """Requests of one direction in flight, and by how much they may be wrong; None without the column.
 
     One decimal is too coarse below a few requests, but pt-diskstats computes concurrency and response time

@@ -17,7 +17,7 @@ from iodiag.formats.raw_columns.sar import SECTIONS, combine_long_cpu, find_sect
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.types import Finish, Layout, LayoutColumn, TableFormat
 from iodiag.model.columns import KEYS
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 _EXAMPLE = """\
 Linux 3.10.0 (db1) \t09/19/19 \t_x86_64_\t(4 CPU)
@@ -123,11 +123,11 @@ def _finisher(section: SarSection, words: list[str]) -> Finish | None:
     return None
 
 
-def _finish_long_cpu(tables: dict[str, Samples]) -> dict[str, Samples]:
+def _finish_long_cpu(tables: dict[str, Table]) -> dict[str, Table]:
     return {family: combine_long_cpu(rows) if family == "cpu" else rows for family, rows in tables.items()}
 
 
-def _unfold(tables: dict[str, Samples], key: str, column: str) -> dict[str, Samples]:
+def _unfold(tables: dict[str, Table], key: str, column: str) -> dict[str, Table]:
     """A row per item for sections that print an item per column."""
     result = {}
     for family, rows in tables.items():

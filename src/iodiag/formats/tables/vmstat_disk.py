@@ -14,7 +14,7 @@ import numpy as np
 
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
 from iodiag.model.units import KB_PER_SECTOR
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 _EXAMPLE = """\
 disk- ------------reads------------ ------------writes----------- -----IO------
@@ -55,7 +55,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     )
 
 
-def _number_reports(tables: dict[str, Samples]) -> dict[str, Samples]:
+def _number_reports(tables: dict[str, Table]) -> dict[str, Table]:
     """Reports counted by how often a disk has come already; counters are no averages since boot."""
     rows = tables["disk_counters"]
     frame = rows.frame

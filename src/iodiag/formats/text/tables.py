@@ -15,9 +15,9 @@ from iodiag.formats.text.rows.single_row import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.row_times import Timing
 from iodiag.model.capture import SampleTable
-from iodiag.table.samples import Column, Samples, below_each_other, in_order_of_lines
+from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
+from iodiag.table.texts import Texts
 from iodiag.table.times import Times
-from iodiag.table.words import Words
 
 
 class _Front(NamedTuple):
@@ -39,7 +39,7 @@ class _Frame(NamedTuple):
     """The rows of one Rows in one table."""
 
     family: str
-    samples: Samples
+    samples: Table
     is_part: bool
 
 
@@ -101,10 +101,10 @@ def _frames(
     """One frame per family that the layout's columns belong to."""
     layout = rows.layout
     size = len(rows.lines[places])
-    tables: dict[str, Samples] = {}
+    tables: dict[str, Table] = {}
     for family in _families(rows):
         data: dict[str, Column] = {
-            "source": Words.same(front.name, size),
+            "source": Texts.same(front.name, size),
             "line": front.numbers[rows.lines[places]],
             "host": _hosts(front, rows.block[places]),
             "time": _time(front, timing, places, family in aware),
@@ -114,27 +114,27 @@ def _frames(
             "since_boot": timing.since_boot[places],
         }
         if family == layout.family and layout.key is not None:
-            data[layout.key] = Words.coded(rows.key[places], rows.names)
+            data[layout.key] = Texts.coded(rows.key[places], rows.names)
         elif family == "cpu":
-            data["cpu"] = Words.same("all", size)
+            data["cpu"] = Texts.same("all", size)
         if family == "disk" and layout.format == "iostat":
             data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
-            data |= {name: Words.of(cells[places]) for name, cells in rows.labels.items()}
+            data |= {name: Texts.of(cells[places]) for name, cells in rows.labels.items()}
         for number, column in enumerate(layout.columns):
             own = (column.family or layout.family) == family and not column.is_label
             if own and column.column is not None:
                 data[column.column] = rows.numbers[places, number]
-        tables[family] = Samples.of_columns(data, size)
+        tables[family] = Table.of_columns(data, size)
     finished = layout.finish(tables) if layout.finish else tables
     yield from (_Frame(family, samples, is_part(layout)) for family, samples in finished.items())
 
 
-def _hosts(front: _Front, blocks: Ints) -> Words:
+def _hosts(front: _Front, blocks: Ints) -> Texts:
     """The host of each row, by its block."""
     if len(front.hosts) == 1:
-        return Words.same(front.hosts[0], len(blocks))
-    return Words.coded(front.host_of[blocks], front.hosts)
+        return Texts.same(front.hosts[0], len(blocks))
+    return Texts.coded(front.host_of[blocks], front.hosts)
 
 
 def _time(front: _Front, timing: Timing, places: Ints | slice, is_aware: bool) -> Times:
@@ -163,7 +163,7 @@ def _is_group(indents: Ints, rows: Rows) -> Bools:
     return result
 
 
-def _joined(parts: Sequence[Samples]) -> Samples:
+def _joined(parts: Sequence[Table]) -> Table:
     """One row per device and report, where `-h -x` spread it over several tables.
 
     The n-th row of a device in each of a report's tables is one row; it stands where the first of them
@@ -179,4 +179,4 @@ def _joined(parts: Sequence[Samples]) -> Samples:
     ]
     stacked = pd.concat(numbered, ignore_index=True).sort_values("line", kind="stable")
     joined = stacked.groupby([*keys, "_nth"], observed=True, sort=False).first().reset_index()
-    return Samples.of(joined[columns])
+    return Table.of(joined[columns])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from iodiag.model.fleet import FleetReport
 from iodiag.report import text as _text
-from iodiag.report.account import Table
+from iodiag.report.account import TextTable
 from iodiag.report.as_markdown import inline, table_lines
 from iodiag.report.fleet import outline as _fleet
 
@@ -47,7 +47,7 @@ def render(report: FleetReport) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _section(heading: str, table: Table, without: str, note: str = "") -> Iterator[str]:
+def _section(heading: str, table: TextTable, without: str, note: str = "") -> Iterator[str]:
     """A heading with its table; one without rows says so, or is left out where nothing is to be said."""
     lines = list(table_lines(table))
     if lines:

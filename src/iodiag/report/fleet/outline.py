@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from iodiag.model.fleet import Beginning, Cell, CommonChange, FleetReport, HarmedHost, Outlier, Shared
 from iodiag.report import text as _text
-from iodiag.report.account import Table
+from iodiag.report.account import TextTable
 from iodiag.report.text import Span, Spans
 
 CHANGES_SHOWN, HOSTS_LISTED, SILENT_SHOWN = 20, 60, 60
@@ -166,7 +166,7 @@ def linked(text: str, href: str) -> Span:
     return Span(_text.name(text).text, is_code=True, href=href)
 
 
-def hosts_table(report: FleetReport, most: int) -> Table:
+def hosts_table(report: FleetReport, most: int) -> TextTable:
     """The ranking as a plain table."""
     rows = [
         (
@@ -187,10 +187,10 @@ def hosts_table(report: FleetReport, most: int) -> Table:
         for row in host_rows(report, most)
     ]
     head = ("#", "Host", "Severity, confidence", "From what", "Since when", "Worst evidence", "Harm")
-    return Table(head, tuple(rows), frozenset({0, 6}), hosts_left_out(report, most))
+    return TextTable(head, tuple(rows), frozenset({0, 6}), hosts_left_out(report, most))
 
 
-def troubles(report: FleetReport) -> Table:
+def troubles(report: FleetReport) -> TextTable:
     """Each rule over the fleet."""
     rows = [
         (
@@ -205,7 +205,7 @@ def troubles(report: FleetReport) -> Table:
         for one in report.troubles
     ]
     head = ("Rule", "Worst", "Hosts, of those judged", "Warning or worse", "Host-days", "Seen", "Harm")
-    return Table(head, tuple(rows), frozenset({2, 3, 4, 6}))
+    return TextTable(head, tuple(rows), frozenset({2, 3, 4, 6}))
 
 
 def _of(part: int, whole: int) -> str:
@@ -220,13 +220,13 @@ def cell_words(cell: Cell) -> str:
     return "clear" if cell.state == "clear" else "not judged"
 
 
-def matrix(report: FleetReport) -> Table:
+def matrix(report: FleetReport) -> TextTable:
     """Hosts against rules, in words."""
     rows = [
         ((linked(row.host, row.report),), *((Span(cell_words(cell)),) for cell in row.cells))
         for row in report.matrix.rows
     ]
-    return Table(("Host", *report.matrix.rules), tuple(rows), left_out=matrix_left_out(report))
+    return TextTable(("Host", *report.matrix.rules), tuple(rows), left_out=matrix_left_out(report))
 
 
 def matrix_left_out(report: FleetReport) -> str:
@@ -300,7 +300,7 @@ def _raised(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def onsets(report: FleetReport, most: int) -> Table:
+def onsets(report: FleetReport, most: int) -> TextTable:
     """What began on single hosts."""
     rows = [
         (
@@ -315,15 +315,15 @@ def onsets(report: FleetReport, most: int) -> Table:
     ]
     head = ("Host", "Severity", "What began", "On", "Clear on", "Days with it since")
     rest = _left_out(report.totals.onsets, len(rows), "beginning", "`outcomes.parquet`")
-    return Table(head, tuple(rows), frozenset({5}), rest)
+    return TextTable(head, tuple(rows), frozenset({5}), rest)
 
 
-def outliers(report: FleetReport, most: int) -> Table:
+def outliers(report: FleetReport, most: int) -> TextTable:
     """Devices unlike their peers."""
     rows = [_outlier(one) for one in report.outliers[:most]]
     head = ("Host", "Device", "Against", "Latency", "Hours", "Chance", "Confidence")
     rest = _left_out(report.totals.outliers, len(rows), "device", "`hours.parquet`")
-    return Table(head, tuple(rows), left_out=rest)
+    return TextTable(head, tuple(rows), left_out=rest)
 
 
 def _outlier(one: Outlier) -> tuple[Spans, ...]:
@@ -352,7 +352,7 @@ def _direction(word: str) -> str:
     )
 
 
-def departures(report: FleetReport, most: int) -> Table:
+def departures(report: FleetReport, most: int) -> TextTable:
     """Devices unlike their own past."""
     rows = []
     for one in report.departures[:most]:
@@ -373,7 +373,7 @@ def departures(report: FleetReport, most: int) -> Table:
         )
     head = ("Host", "Device", "Latency", "Since", "Hours", "What is usual rests on")
     rest = _left_out(report.totals.departures, len(rows), "stretch", "`hours.parquet`", "stretches")
-    return Table(head, tuple(rows), frozenset({4}), rest)
+    return TextTable(head, tuple(rows), frozenset({4}), rest)
 
 
 def _clock(stamp: str) -> str:
@@ -388,7 +388,7 @@ def _basis(basis: str) -> str:
     }.get(basis, _text.visible(basis, _text.NAME_LIMIT))
 
 
-def failed(report: FleetReport) -> Table:
+def failed(report: FleetReport) -> TextTable:
     """Inputs that were not read whole."""
     rows = [
         (
@@ -401,16 +401,16 @@ def failed(report: FleetReport) -> Table:
     ]
     shown = sum(one.inputs for one in report.failed)
     rest = _left_out(report.totals.failed, shown, "input", "`manifest.parquet`")
-    return Table(("Status", "Inputs", "Why", "For example"), tuple(rows), frozenset({1}), rest)
+    return TextTable(("Status", "Inputs", "Why", "For example"), tuple(rows), frozenset({1}), rest)
 
 
-def unjudged(report: FleetReport) -> Table:
+def unjudged(report: FleetReport) -> TextTable:
     """Rules that reached no verdict on some hosts."""
     rows = [
         ((_text.name(one.rule),), (Span(_of(one.hosts, one.of_hosts)),), _text.prose(one.reason))
         for one in report.unjudged
     ]
-    return Table(("Rule", "Hosts never judged", "Most often because"), tuple(rows), frozenset({1}))
+    return TextTable(("Rule", "Hosts never judged", "Most often because"), tuple(rows), frozenset({1}))
 
 
 def silent(report: FleetReport) -> Spans:

@@ -31,7 +31,7 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import stacked
+from iodiag.table.table import stacked
 
 
 class Step(NamedTuple):

@@ -26,7 +26,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -52,7 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "what is in flight is what completes")
 
 
-def _growing(series: DeviceSeries, limits: Limits) -> Samples | None:
+def _growing(series: DeviceSeries, limits: Limits) -> Table | None:
     samples = series.samples
     depth, booked = weighted.values(samples, "depth"), _booked(samples)
     slack = limits.residual / 100 * depth + HALF_DIGIT * (1 + weighted.values(samples, "ios_per_s") / 1000)
@@ -61,11 +61,11 @@ def _growing(series: DeviceSeries, limits: Limits) -> Samples | None:
     return rows if rows is not None and len(rows) >= limits.least_samples else None
 
 
-def _booked(samples: Samples) -> np.ndarray:
+def _booked(samples: Table) -> np.ndarray:
     return np.asarray(weighted.values(samples, "ios_per_s") * weighted.values(samples, "await_ms") / 1000)
 
 
-def _finding(series: DeviceSeries, rows: Samples, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
     values: dict[str, float | str] = {
         "device": series.name,
         "depth": weighted.mean(rows, "queue_depth"),

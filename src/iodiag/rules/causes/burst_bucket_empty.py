@@ -31,7 +31,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0
 """I/O credits of a full gp2 bucket, and the rate at which it is drained; refilled at the baseline's rate."""
@@ -136,7 +136,7 @@ def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
     yield from _gp2(step, low)
 
 
-def _known(rows: Samples, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
+def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
     cap, number = caps.near(rate, quantity), caps.round_number(rate, quantity)
     values: dict[str, float | str] = {"rate": rate / unit}
     if cap is not None:

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 DRAWS = 2000
 SEED = 0
@@ -59,7 +59,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "nothing was discarded")
 
 
-def _discarding(samples: Samples) -> Mask:
+def _discarding(samples: Table) -> Mask:
     amount = np.fmax(weighted.values(samples, "discards_per_s"), weighted.values(samples, "discard_kb_per_s"))
     return np.asarray(amount > 0)
 
@@ -81,7 +81,7 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
     return _finding(series, rows, worst if held_up else None, wait, limits)
 
 
-def _contrast(rows: Samples, others: Samples, direction: str, limits: Limits) -> Contrast | None:
+def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Contrast | None:
     """The latencies of one direction, and the share of random splits of the samples that do as well."""
     rate, wait = f"{direction}s_per_s", f"{direction}_await_ms"
     sides = [
@@ -101,7 +101,7 @@ def _contrast(rows: Samples, others: Samples, direction: str, limits: Limits) ->
 
 
 def _finding(
-    series: DeviceSeries, rows: Samples, contrast: Contrast | None, wait: float, limits: Limits
+    series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float, limits: Limits
 ) -> Finding:
     values: dict[str, float | str] = {
         "device": series.name,

@@ -29,14 +29,14 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 class Slow(NamedTuple):
     """The flushes of one disk: how many, how slow, and what that makes of it."""
 
     series: DeviceSeries
-    rows: Samples
+    rows: Table
     rate: float
     wait: float
     total: float

@@ -30,7 +30,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -159,7 +159,7 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
     return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
 
-def _is_timed(rows: Samples) -> bool:
+def _is_timed(rows: Table) -> bool:
     return not np.isnan(weighted.values(rows, "interval_s")).any()
 
 

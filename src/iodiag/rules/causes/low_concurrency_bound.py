@@ -31,7 +31,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -121,7 +121,7 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
 
 
-def _is_same_time(cpu: Samples, rows: Samples) -> bool:
+def _is_same_time(cpu: Table, rows: Table) -> bool:
     return bool(cpu["source"][0] == rows["source"][0])
 
 

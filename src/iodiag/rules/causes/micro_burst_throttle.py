@@ -27,7 +27,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -58,7 +58,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     return top if top is not None and spread(top.rows, "ios_per_s") >= limits.varies else None
 
 
-def _waits(series: DeviceSeries, frame: Samples, part: Mask, limits: Limits) -> Mask:
+def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Mask:
     """Samples whose requests take several times as long as alone, measured or as the class has it.
 
     Looked up for the kinds of request that some sample of `part` has.

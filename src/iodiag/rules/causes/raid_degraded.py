@@ -31,7 +31,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.topology import Device
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
 
@@ -99,7 +99,7 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     )
 
 
-def _cost(array: Array, rows: Samples) -> Evidence:
+def _cost(array: Array, rows: Table) -> Evidence:
     paid = account(rows)
     values = _numbers(array, paid)
     return cite(array.both_layers(rows), _COST, values, worst="read_kb_per_s")
@@ -120,7 +120,7 @@ def _numbers(array: Array, paid: Account) -> Values:
     }
 
 
-def _reading(array: Array, limits: Limits) -> Samples | None:
+def _reading(array: Array, limits: Limits) -> Table | None:
     """The longest window in which the array is read and hardly written."""
     if not array.is_seen or not array.leg_rows:
         return None
@@ -129,7 +129,7 @@ def _reading(array: Array, limits: Limits) -> Samples | None:
     return longest(array.rows, (read >= limits.least_read_kb) & (written <= limits.most_written / 100 * read))
 
 
-def _seeming(array: Array, limits: Limits) -> Samples | None:
+def _seeming(array: Array, limits: Limits) -> Table | None:
     """A window whose reads have the ratio of one missing member, on members that read alike; or None."""
     if array.missing or not array.device.parity_members or array.device.is_inferred:
         return None
@@ -144,7 +144,7 @@ def _seeming(array: Array, limits: Limits) -> Samples | None:
     return rows if is_near and is_alike else None
 
 
-def _seems(array: Array, rows: Samples, limits: Limits) -> Finding:
+def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
     values = _numbers(array, account(rows))
     return RULE.finding(
         limits,

@@ -28,7 +28,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
 
@@ -63,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
 
-def _finding(array: Array, rows: Samples, limits: Limits) -> Finding:
+def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
     paid, activity = account(rows), array.device.activity
     values = _values(array, rows, paid, limits)
     size = float(values["size"])
@@ -93,7 +93,7 @@ def _finding(array: Array, rows: Samples, limits: Limits) -> Finding:
     )
 
 
-def _values(array: Array, rows: Samples, paid: Account, limits: Limits) -> Values:
+def _values(array: Array, rows: Table, paid: Account, limits: Limits) -> Values:
     reads = array.leg_mean(rows, "read_kb_per_s")
     rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
@@ -119,7 +119,7 @@ def _values(array: Array, rows: Samples, paid: Account, limits: Limits) -> Value
     }
 
 
-def _evidence(array: Array, rows: Samples, values: Values, is_long_read: bool) -> Iterator[Evidence]:
+def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> Iterator[Evidence]:
     legs = stacked(array.legs_at(rows))
     yield cite(array.both_layers(rows), _READS if array.is_seen else _UNSEEN, values, worst="read_kb_per_s")
     if is_rebuild(array)[rows["place"]].mean() > 0.5:

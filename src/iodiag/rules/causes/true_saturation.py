@@ -111,7 +111,7 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     cpu = view.cpu_at(load.level.rows)
     if cpu is not None and weighted.mean(cpu, "steal_pct", "cpu") >= limits.most_steal:
         points -= 2
-    is_long = np.nanmax(weighted.lengths(load.level.rows)) > limits.long_sample
+    is_long = bool(np.nanmax(weighted.lengths(load.level.rows)) > limits.long_sample)
     return points - is_long
 
 

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import stacked
+from iodiag.table.table import stacked
 
 Values = dict[str, float | str]
 

@@ -28,7 +28,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 LEAVE = 0.8
 LEAST_PAIRS = 8
@@ -50,7 +50,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, rows, mean, limits)
 
 
-def _finding(view: View, rows: Samples, mean: float, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, mean: float, limits: Limits) -> Finding:
     slowed = list(_slowed(view, rows, limits))
     points = 1 + 2 * (mean >= limits.likely) + len(slowed)
     long_enough = len(rows) >= limits.samples and is_sustained(rows, samples=3, least_seconds=3)
@@ -81,7 +81,7 @@ def _finding(view: View, rows: Samples, mean: float, limits: Limits) -> Finding:
     )
 
 
-def _slowed(view: View, rows: Samples, limits: Limits) -> Iterator[Evidence]:
+def _slowed(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """The busiest device, where its latency rises and falls with steal."""
     cpu, disk = view.cpu_all, rows_at(view, "disk", rows)
     if cpu is None or disk is None or "await_ms" not in disk:

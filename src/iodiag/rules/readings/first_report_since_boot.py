@@ -27,7 +27,7 @@ from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples, numbered, stacked
+from iodiag.table.table import Table, numbered, stacked
 
 MOST_LINES = 10**12
 """More than an input has."""
@@ -42,7 +42,7 @@ class Contrast(NamedTuple):
     family: str
     column: str
     item: str
-    rows: Samples
+    rows: Table
     value: float
     least: float
     most: float
@@ -83,7 +83,7 @@ _ONLY = "All there is of {tables} are averages since boot: nothing about now can
 _LEFT_OUT = "The first report averages the time since boot and is left out (reports: {count})."
 
 
-def _contrasts(view: View, found: dict[str, Samples], limits: Limits) -> Iterator[Contrast]:
+def _contrasts(view: View, found: dict[str, Table], limits: Limits) -> Iterator[Contrast]:
     for family in _FAMILIES:
         later = view.samples(family)
         if family not in found or later is None or family in view.fallback:
@@ -98,7 +98,7 @@ def _contrasts(view: View, found: dict[str, Samples], limits: Limits) -> Iterato
                 yield from _of_columns(family, item, first, number, same)
 
 
-def _parts(view: View, family: str, later: Samples) -> dict[tuple[str, str], Samples]:
+def _parts(view: View, family: str, later: Table) -> dict[tuple[str, str], Table]:
     """The rows of each source and item as it was printed, "" where a table has no items."""
     together = [series.samples for series in view.devices] if family == "disk" else [later]
     key = {"disk": "printed", "cpu": "cpu"}.get(family)
@@ -109,7 +109,7 @@ def _parts(view: View, family: str, later: Samples) -> dict[tuple[str, str], Sam
     return parts
 
 
-def _by(samples: Samples, key: str | None) -> Iterator[tuple[str, Samples]]:
+def _by(samples: Table, key: str | None) -> Iterator[tuple[str, Table]]:
     if key is None:
         yield "", samples
         return
@@ -118,7 +118,7 @@ def _by(samples: Samples, key: str | None) -> Iterator[tuple[str, Samples]]:
         yield name, samples if len(names) == 1 else samples[number == place]
 
 
-def _of_columns(family: str, item: str, first: Samples, number: int, later: Samples) -> Iterator[Contrast]:
+def _of_columns(family: str, item: str, first: Table, number: int, later: Table) -> Iterator[Contrast]:
     for entry in (entry for entry in registry.FAMILIES[family] if entry.kind != "mean"):
         value = float(first.floats(entry.name)[number])
         if not value > 0:

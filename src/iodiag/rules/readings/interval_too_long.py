@@ -27,7 +27,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the devices with hidden bursts, one for those judged by long samples alone."""
     clear: list[str] = []
     long: list[DeviceSeries] = []
-    bursts: dict[str, Samples] = {}
+    bursts: dict[str, Table] = {}
     for series in view.devices:
         rows = _bursts(series, limits)
         if rows is not None:
@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "no sign of bursts within a sample")
 
 
-def _bursts(series: DeviceSeries, limits: Limits) -> Samples | None:
+def _bursts(series: DeviceSeries, limits: Limits) -> Table | None:
     """The samples that hold a burst, worst kind of request first."""
     frame = prepared(series)
     at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
@@ -72,7 +72,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Samples | None:
     return frame[mask] if enough and mask.any() else None
 
 
-def _inflation(series: DeviceSeries, frame: Samples, wanted: Mask) -> Floats:
+def _inflation(series: DeviceSeries, frame: Table, wanted: Mask) -> Floats:
     """Latency over that of a request alone, of the kinds of request that `wanted` samples have; else NaN."""
     inflation = np.full(len(frame), np.nan)
     for kind in levels(series):
@@ -82,7 +82,7 @@ def _inflation(series: DeviceSeries, frame: Samples, wanted: Mask) -> Floats:
     return inflation
 
 
-def _finding(view: View, bursts: dict[str, Samples], limits: Limits) -> Finding:
+def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
     told = sorted(bursts, key=lambda name: -float(bursts[name]["at_once"].max()))
     evidence = []
     for name in told[:MOST_TOLD]:
@@ -116,7 +116,7 @@ def _finding(view: View, bursts: dict[str, Samples], limits: Limits) -> Finding:
     )
 
 
-def _numbers(name: str, rows: Samples) -> dict[str, float | str]:
+def _numbers(name: str, rows: Table) -> dict[str, float | str]:
     worst = int(np.argmax(rows.floats("at_once")))
     return {
         "device": name,

@@ -23,7 +23,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import stacked
+from iodiag.table.table import stacked
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""

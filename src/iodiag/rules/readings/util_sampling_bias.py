@@ -27,7 +27,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -35,7 +35,7 @@ MOST_TOLD = 5
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
-    found: list[tuple[DeviceSeries, Samples]] = []
+    found: list[tuple[DeviceSeries, Table]] = []
     clear: list[str] = []
     for series in view.devices:
         rows = _inflated(series, limits)
@@ -49,7 +49,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
 
 
-def _inflated(series: DeviceSeries, limits: Limits) -> Samples | None:
+def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
     """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
     samples = series.samples
     util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
@@ -62,11 +62,11 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Samples | None:
     return rows if len(rows) >= limits.least_samples or by_far else None
 
 
-def _excess(rows: Samples) -> npt.NDArray[np.float64]:
+def _excess(rows: Table) -> npt.NDArray[np.float64]:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, Samples]], limits: Limits) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, Table]], limits: Limits) -> Finding:
     text = (
         "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
@@ -90,7 +90,7 @@ def _finding(found: list[tuple[DeviceSeries, Samples]], limits: Limits) -> Findi
     )
 
 
-def _values(series: DeviceSeries, rows: Samples) -> dict[str, float | str]:
+def _values(series: DeviceSeries, rows: Table) -> dict[str, float | str]:
     worst = int(_excess(rows).argmax())
     return {
         "device": series.name,

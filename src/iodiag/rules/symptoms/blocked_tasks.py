@@ -28,7 +28,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples, numbered
+from iodiag.table.table import Table, numbered
 
 LEAVE = 0.8
 
@@ -50,11 +50,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, rows, mean, is_direct, limits)
 
 
-def _beyond_runnable(queue: Samples) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _beyond_runnable(queue: Table) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.asarray(weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue"))
 
 
-def _finding(view: View, rows: Samples, mean: float, is_direct: bool, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, mean: float, is_direct: bool, limits: Limits) -> Finding:
     devices = list(_devices(view, rows, mean, limits))
     points = 1 + 2 * is_direct + (view.cpus is not None) + any(item.weighs == "for" for item in devices)
     at_most: Confidence = "high" if is_sustained(rows) and is_direct else "low"
@@ -84,7 +84,7 @@ def _finding(view: View, rows: Samples, mean: float, is_direct: bool, limits: Li
     )
 
 
-def _devices(view: View, rows: Samples, mean: float, limits: Limits) -> Iterator[Evidence]:
+def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[Evidence]:
     """How the blocked tasks compare with the requests in flight at the top of the stacks."""
     disk = rows_at(view, "disk", rows)
     if disk is None or "depth" not in disk:

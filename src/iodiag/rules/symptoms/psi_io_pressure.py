@@ -26,7 +26,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 LEAVE = 0.8
 _COLUMNS = ("", "_10s", "_60s")
@@ -55,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _finding(view, rows, kind, shares[0], shares[1], limits)
 
 
-def _finding(view: View, rows: Samples, kind: str, some: float, full: float, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, kind: str, some: float, full: float, limits: Limits) -> Finding:
     waiting = blocked(view, rows)
     severity: Severity = "notice"
     if waiting is not None and waiting[1] < limits.waiters:
@@ -91,7 +91,7 @@ def _finding(view: View, rows: Samples, kind: str, some: float, full: float, lim
     )
 
 
-def _waiters(waiting: tuple[Samples, float] | None, limits: Limits) -> Iterator[Evidence]:
+def _waiters(waiting: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
     if waiting is None:
         return
     values: dict[str, float | str] = {"tasks": waiting[1]}
@@ -102,7 +102,7 @@ def _waiters(waiting: tuple[Samples, float] | None, limits: Limits) -> Iterator[
         yield cite(waiting[0], text, values, weighs="against", worst="blocked")
 
 
-def _devices(view: View, rows: Samples) -> Iterator[Evidence]:
+def _devices(view: View, rows: Table) -> Iterator[Evidence]:
     """Said when the disks cannot be it: nothing in flight while tasks wait."""
     disk = rows_at(view, "disk", rows)
     if disk is None or "depth" not in disk:

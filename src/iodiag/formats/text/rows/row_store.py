@@ -20,9 +20,9 @@ from iodiag.formats.text.rows.single_row import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
 from iodiag.model.units import KB_PER_BYTE
-from iodiag.table.samples import repeated
+from iodiag.table.table import repeated
 
-Words = npt.NDArray[np.object_]
+Objects = npt.NDArray[np.object_]
 
 _MOST_SHAPES = 8  # of rows besides the commonest; each is looked for among the lines that are left
 _FEWEST_ALIKE = 32
@@ -53,7 +53,7 @@ class Rows:
     is_average: Bools
     epoch: Floats
     is_fine: Bools
-    labels: dict[str, Words] = field(default_factory=dict)
+    labels: dict[str, Objects] = field(default_factory=dict)
 
 
 class _Apart(NamedTuple):
@@ -91,7 +91,7 @@ class Sheet:
         self._last_decimals, self._usual_decimals = np.zeros((2, size), dtype=np.int8)
         self._is_fine, self._is_last_plain, self._is_fitting = np.zeros((3, size), dtype=np.bool_)
         self._is_row, self._is_average = np.zeros((2, size), dtype=np.bool_)
-        self._labels: dict[str, Words] = {}
+        self._labels: dict[str, Objects] = {}
 
     @property
     def has_name_above(self) -> bool:

@@ -10,7 +10,7 @@ from iodiag.formats.text.clean.lines import Ints
 from iodiag.formats.text.rows.numbers import Floats
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Blocks
-from iodiag.table.samples import repeated
+from iodiag.table.table import repeated
 
 
 def report_numbers(

@@ -26,7 +26,7 @@ _SHARE_ALIKE = 0.8
 _RARELY = 0.01
 
 
-class Rows(NamedTuple):
+class RowGroup(NamedTuple):
     """Rows with the same columns. `rates_at` are the places of those that count events per second.
 
     `sectors_at` are the places of those, in kB, that the source prints as sectors per second.
@@ -126,7 +126,7 @@ def ends_of(clocks: Sequence[Clock | None], day: date | None, order: str) -> End
     )
 
 
-def lengths_of(ends: Floats, stated: float | None, groups: Sequence[Rows]) -> Floats:
+def lengths_of(ends: Floats, stated: float | None, groups: Sequence[RowGroup]) -> Floats:
     """The length of every report: from the clocks, else as stated, else from the grid of the rates."""
     if len(ends) > 1 and not np.isnan(ends).any():
         lengths = _clock.interval_lengths(ends, None)
@@ -141,7 +141,7 @@ def lengths_of(ends: Floats, stated: float | None, groups: Sequence[Rows]) -> Fl
     return np.full(len(ends), length)
 
 
-def may_be_since_boot(groups: Sequence[Rows], stated: float | None = None) -> bool:
+def may_be_since_boot(groups: Sequence[RowGroup], stated: float | None = None) -> bool:
     """Whether the first report can be an average since boot.
 
     It cannot when its event rates all lie on the grid of a short interval, and it need not when its
@@ -181,7 +181,7 @@ def _medians(cells: Floats) -> Floats:
     return result
 
 
-def _rates(groups: Sequence[Rows], is_first: bool) -> Floats:
+def _rates(groups: Sequence[RowGroup], is_first: bool) -> Floats:
     """The event rates of the first report, or of all others: whole numbers divided by the interval."""
     parts = [rows.numbers[(rows.report == 0) == is_first][:, list(rows.rates_at)].ravel() for rows in groups]
     return np.concatenate([np.empty(0), *parts])

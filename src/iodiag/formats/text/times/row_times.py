@@ -18,7 +18,7 @@ from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times.report_numbers import report_numbers
 from iodiag.formats.text.times.report_times import Seconds, Shown, runs, seconds_of
-from iodiag.table.samples import repeated
+from iodiag.table.table import repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
@@ -302,13 +302,13 @@ class _Part(NamedTuple):
     def size(self) -> int:
         return int(self.where.stop) - int(self.where.start)
 
-    def numbers(self) -> _report_times.Rows:
+    def numbers(self) -> _report_times.RowGroup:
         """What tells the length of a sample and an average since boot."""
         columns = self.rows.layout.columns
         rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
         sectors = tuple(place for place, column in enumerate(columns) if column.raw in _SECTORS)
         is_fine = bool(self.rows.is_fine[self.where].all())
-        return _report_times.Rows(
+        return _report_times.RowGroup(
             report=self.timing.report[self.where],
             items=self.rows.key[self.where],
             numbers=self.rows.numbers[self.where],
@@ -339,7 +339,7 @@ def _stated(origin: Origin, parts: Sequence[_Part]) -> float | None:
     return origin.command.interval_s if origin.command and _is_of(origin, parts) else None
 
 
-def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.Rows]) -> None:
+def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> None:
     """One length per report, and one time where a log collector stamped its lines seconds apart."""
     size = 1 + max(int(group.report.max()) for group in groups)
     times, is_used = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)

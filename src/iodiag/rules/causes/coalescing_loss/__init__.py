@@ -27,7 +27,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.coalescing_loss.merging import Merging, parts
-from iodiag.table.samples import stacked
+from iodiag.table.table import stacked
 
 Values = dict[str, float | str]
 

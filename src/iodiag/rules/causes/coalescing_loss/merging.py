@@ -9,7 +9,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 LEAST_SAMPLES = 5
 LEAST_ARRIVING = 50.0
@@ -20,7 +20,7 @@ LEAST_ARRIVING = 50.0
 class Merging:
     """One direction (`read`, `write`) on one disk over some rows; what arrives is counted before merging."""
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     direction: str
 
     @cached_property

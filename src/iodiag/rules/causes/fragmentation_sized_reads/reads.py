@@ -14,7 +14,8 @@ from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
-from iodiag.table.samples import Samples
+from iodiag.table.remembered import remembered
+from iodiag.table.table import Table
 
 LEAVE = 0.8
 """A window is entered at a threshold and left at this share of it, so that noise does not split it."""
@@ -47,7 +48,7 @@ class ReadPattern:
     count reads apart, and their number follows from the bytes that were written.
     """
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     reads_per_s: float
     read_share: float
     size_kb: float
@@ -86,7 +87,7 @@ class Reference:
 
     kb_per_s: float
     fact: Fact | None = None
-    rows: Samples | None = field(default=None, repr=False)
+    rows: Table | None = field(default=None, repr=False)
 
     @property
     def is_measured(self) -> bool:
@@ -116,22 +117,20 @@ def read_pattern(
     return None
 
 
-def _size(rows: Samples) -> float:
+def _size(rows: Table) -> float:
     return weighted.ratio(rows, "read_kb_per_s", "reads_per_s")
 
 
-def _share(rows: Samples) -> float:
+def _share(rows: Table) -> float:
     return min(1.0, weighted.mean(rows, "reads_per_s") / weighted.mean(rows, "ios_per_s"))
 
 
-def _with_reads(series: DeviceSeries) -> Samples:
-    if "with_reads" not in series.memo:
-        series.memo["with_reads"] = with_reads(series.samples, series.disks or 1)
-    samples: Samples = series.memo["with_reads"]
-    return samples
+@remembered
+def _with_reads(series: DeviceSeries) -> Table:
+    return with_reads(series.samples, series.disks or 1)
 
 
-def with_reads(rows: Samples, disks: int) -> Samples:
+def with_reads(rows: Table, disks: int) -> Table:
     """The rows with `busy`, and reads and their size where bytes bound them; `is_bounded` marks those.
 
     An array counts as busy with a request on any of its `disks`. Where several are in flight, each disk
@@ -157,7 +156,7 @@ def with_reads(rows: Samples, disks: int) -> Samples:
     return rows.with_columns(busy=busy, reads_per_s=reads, read_size_kb=sizes, is_bounded=is_bounded)
 
 
-def _pattern(rows: Samples) -> ReadPattern:
+def _pattern(rows: Table) -> ReadPattern:
     reads, merges = weighted.mean(rows, "reads_per_s"), weighted.mean(rows, "read_merges_per_s")
     ios, busy = weighted.mean(rows, "ios_per_s"), weighted.mean(rows, "busy")
     size = _size(rows)
@@ -178,7 +177,7 @@ def _pattern(rows: Samples) -> ReadPattern:
     )
 
 
-def _page(rows: Samples, size: float) -> float | None:
+def _page(rows: Table, size: float) -> float | None:
     page = min(PAGES_KB, key=lambda kb: abs(kb - size))
     sizes = rows.floats("read_size_kb")
     close = np.abs(sizes / page - 1) <= PAGE_TOLERANCE

@@ -17,7 +17,7 @@ from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
 
@@ -72,7 +72,7 @@ def _candidates(
 def _members(
     devices: Sequence[DeviceSeries],
     array: Array | None,
-    rows: Sequence[Samples],
+    rows: Sequence[Table],
     found: PageTraffic,
     account: HostAccount | None,
 ) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.samples import Samples
+from iodiag.table.remembered import remembered
+from iodiag.table.table import Table
 
 LEAVE = 0.8
 """A window is entered at a threshold and left at this share of it."""
@@ -94,7 +95,7 @@ class Chain:
     """
 
     series: DeviceSeries = field(repr=False)
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     occupancy: float
     is_inferred: bool
     flushes_per_s: float
@@ -240,16 +241,9 @@ def _writes_only(view: View) -> bool:
     return bool(written > 0 and not read > 0.05 * written)
 
 
+@remembered
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
-    key = ("chain", limits.occupancy, limits.group_kb, limits.read_bytes)
-    if key not in series.memo:
-        series.memo[key] = _busy_chain(series, limits)
-    found: Chain | None = series.memo[key]
-    return found
-
-
-def _busy_chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     samples = _with_occupancy(series)
     is_busy = weighted.values(samples, "occupancy") >= LEAVE * limits.occupancy
     is_inferred = _is_inferred(samples)
@@ -265,7 +259,7 @@ def _busy_chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     return None
 
 
-def _lasts(rows: Samples, samples: Samples) -> bool:
+def _lasts(rows: Table, samples: Table) -> bool:
     """Whether a window is long, or most of what a short capture shows of the device's writing."""
     writing = int(np.count_nonzero(weighted.values(samples, "write_kb_per_s") > 0))
     return is_sustained(rows) or 2 * len(rows) > writing
@@ -290,7 +284,7 @@ def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
     return replace(_measured(series, rows, True), is_signature=True)
 
 
-def _measured(series: DeviceSeries, rows: Samples, is_inferred: bool) -> Chain:
+def _measured(series: DeviceSeries, rows: Table, is_inferred: bool) -> Chain:
     unknown = float("nan")
     return Chain(
         series=series,
@@ -315,19 +309,17 @@ def _is_log(chain: Chain, limits: Limits) -> bool:
     )
 
 
-def _is_inferred(samples: Samples) -> bool:
+def _is_inferred(samples: Table) -> bool:
     return bool(np.isnan(weighted.values(samples, "flushes_per_s")).all())
 
 
-def _with_occupancy(series: DeviceSeries) -> Samples:
+@remembered
+def _with_occupancy(series: DeviceSeries) -> Table:
     """A device's samples with the flushes in flight as `occupancy`."""
-    if "occupancy" not in series.memo:
-        series.memo["occupancy"] = series.samples.with_columns(occupancy=_occupancies(series.samples))
-    samples: Samples = series.memo["occupancy"]
-    return samples
+    return series.samples.with_columns(occupancy=_occupancies(series.samples))
 
 
-def _occupancies(samples: Samples) -> npt.NDArray[np.float64]:
+def _occupancies(samples: Table) -> npt.NDArray[np.float64]:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(samples):
         rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
@@ -343,14 +335,12 @@ def _in_flight(rate: npt.NDArray[np.float64], wait_ms: npt.NDArray[np.float64]) 
     return found
 
 
+@remembered
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
-    if "mean occupancy" not in series.memo:
-        samples = _with_occupancy(series)
-        rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
-        series.memo["mean occupancy"] = weighted.or_zero(weighted.mean(rows, "occupancy"))
-    mean: float = series.memo["mean occupancy"]
-    return mean
+    samples = _with_occupancy(series)
+    rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
+    return weighted.or_zero(weighted.mean(rows, "occupancy"))
 
 
 def _tells_flushes(view: View, series: DeviceSeries) -> bool:

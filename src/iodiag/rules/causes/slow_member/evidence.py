@@ -13,7 +13,7 @@ from iodiag.analysis.load.device_class import is_spinning
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
 from iodiag.model.finding import Confidence, Evidence
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
 
@@ -31,7 +31,7 @@ class Case:
     found: Comparison
     points: float
     at_most: Confidence
-    gate: Samples | None = field(repr=False)
+    gate: Table | None = field(repr=False)
     is_busier: bool
     in_resync: float
 
@@ -41,7 +41,7 @@ class Case:
         return self.found.peers.devices[self.found.slow].name
 
 
-def gate(found: Comparison) -> Samples | None:
+def gate(found: Comparison) -> Table | None:
     """The array's samples of the window, where its latency is that of its slowest leg; else None."""
     array = found.peers.array
     if array is None or not found.peers.are_legs or not array.is_seen:

@@ -28,7 +28,7 @@ from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.swap_thrash.swapping import swap_devices, swapped
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 LEAVE = 0.8
 
@@ -45,7 +45,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Outcome(RULE.id, "clear", (), _quiet(frame, limits))
 
 
-def _thrashes(view: View, frame: Samples, limits: Limits) -> npt.NDArray[np.bool_]:
+def _thrashes(view: View, frame: Table, limits: Limits) -> npt.NDArray[np.bool_]:
     amount, moved = weighted.values(frame, "both_kb"), view.samples("paging")
     enough = amount >= LEAVE * limits.swapped_kb
     if moved is not None:
@@ -57,7 +57,7 @@ def _thrashes(view: View, frame: Samples, limits: Limits) -> npt.NDArray[np.bool
     return np.asarray(enough & both)
 
 
-def _quiet(frame: Samples, limits: Limits) -> str:
+def _quiet(frame: Table, limits: Limits) -> str:
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
         return "next to nothing is swapped"
@@ -68,7 +68,7 @@ def _quiet(frame: Samples, limits: Limits) -> str:
     return "swapping both ways at once never lasts"
 
 
-def _finding(view: View, rows: Samples, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, limits: Limits) -> Finding:
     witnesses = list(_witnesses(view, rows, limits))
     amount = weighted.mean(rows, "both_kb")
     points = 1 + (amount >= limits.swapped_kb) + sum(weight for weight, _ in witnesses)
@@ -106,7 +106,7 @@ def _finding(view: View, rows: Samples, limits: Limits) -> Finding:
     )
 
 
-def _witnesses(view: View, rows: Samples, limits: Limits) -> Iterator[tuple[int, Evidence]]:
+def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, Evidence]]:
     paging, queue = rows_at(view, "paging", rows), rows_at(view, "queue", rows)
     pressure = rows_at(view, "pressure", rows)
     if paging is not None:

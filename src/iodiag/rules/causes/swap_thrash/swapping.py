@@ -9,10 +9,10 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.facts import word
 from iodiag.analysis.view.view import View
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 
-def swapped(view: View) -> Samples | None:
+def swapped(view: View) -> Table | None:
     """The swapping table with `in_kb` and `out_kb` per second, and `both_kb` their sum.
 
     sar counts pages; they are taken for 4 kB, their size on all but some arm64 and POWER hosts.
@@ -24,7 +24,7 @@ def swapped(view: View) -> Samples | None:
     return table.with_columns(in_kb=came, out_kb=went, both_kb=came + went)
 
 
-def _kb(table: Samples, direction: str) -> npt.NDArray[np.float64]:
+def _kb(table: Table, direction: str) -> npt.NDArray[np.float64]:
     kb = weighted.values(table, f"swap_{direction}_kb_per_s")
     pages = weighted.values(table, f"pages_{direction}_per_s")
     return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)

@@ -13,7 +13,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import Mask, longest
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,12 +44,12 @@ class Floods:
         return len(self.starts)
 
     @cached_property
-    def inside(self) -> Samples:
+    def inside(self) -> Table:
         """The samples inside of them."""
         return self.series.samples[self.is_inside]
 
     @cached_property
-    def outside(self) -> Samples:
+    def outside(self) -> Table:
         """The others."""
         return self.series.samples[~self.is_inside]
 
@@ -65,7 +65,7 @@ class Blocked:
 
     inside: float
     outside: float
-    queue: Samples | None = field(default=None, repr=False)
+    queue: Table | None = field(default=None, repr=False)
 
 
 def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
@@ -92,7 +92,7 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
     )
 
 
-def _median(samples: Samples, column: str) -> float:
+def _median(samples: Table, column: str) -> float:
     found = weighted.extent(samples, column)
     return found["median"] if found else float("nan")
 
@@ -103,7 +103,7 @@ def blocked_by(view: View, found: Floods) -> Blocked:
     return Blocked(_blocked(queue), _blocked(rows_at(view, "queue", found.outside)), queue)
 
 
-def _blocked(rows: Samples | None) -> float:
+def _blocked(rows: Table | None) -> float:
     return weighted.mean(rows, "blocked", "queue") if rows is not None else float("nan")
 
 
@@ -115,7 +115,7 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
     return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
 
 
-def _harm(samples: Samples, mask: Mask, direction: str, least: int) -> float:
+def _harm(samples: Table, mask: Mask, direction: str, least: int) -> float:
     serves = weighted.values(samples, f"{direction}s_per_s") > 0
     within = serves & mask
     if min(count := np.count_nonzero(within), np.count_nonzero(serves) - count) < least:
@@ -132,11 +132,11 @@ class Throttle:
     `share` is dirty memory in per cent of what can be dirtied.
     """
 
-    rows: Samples = field(repr=False)
+    rows: Table = field(repr=False)
     share: float
     dirty_kb: float
     blocked: float
-    queue: Samples | None = field(default=None, repr=False)
+    queue: Table | None = field(default=None, repr=False)
 
 
 def throttle(view: View, least_share: float) -> Throttle | None:

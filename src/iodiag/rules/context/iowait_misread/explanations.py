@@ -20,7 +20,7 @@ from iodiag.model.finding import Confidence, Evidence, Severity
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.serialized_commit import commits
-from iodiag.table.samples import Samples
+from iodiag.table.table import Table
 
 LEAVE = 0.8
 
@@ -127,9 +127,9 @@ def _high(view: View, limits: Limits) -> Side | str | None:
 
 def _beside_disks(
     view: View,
-    disk: Samples,
+    disk: Table,
     shares: CpuShares,
-    waiting: tuple[Samples, float] | None,
+    waiting: tuple[Table, float] | None,
     at_most: Confidence,
     limits: Limits,
 ) -> Side | None:

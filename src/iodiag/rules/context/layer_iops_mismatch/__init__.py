@@ -28,10 +28,10 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.context.layer_iops_mismatch.layers import Layers, layers
-from iodiag.table.samples import Samples, numbered, stacked
+from iodiag.table.table import Table, numbered, stacked
 
 Values = dict[str, float | str]
-Extreme = tuple[float, Layers, Samples]
+Extreme = tuple[float, Layers, Table]
 
 MOST_BETWEEN = 4
 WORTH_SAYING = 10.0
@@ -120,7 +120,7 @@ def _once(*evidence: Evidence) -> tuple[Evidence, ...]:
     return tuple(first.values())
 
 
-def _both(low: Extreme, high: Extreme) -> Samples:
+def _both(low: Extreme, high: Extreme) -> Table:
     """The samples that both extremes rest on."""
     return stacked([pair.samples(rows) for _, pair, rows in (low, high)])
 

@@ -10,7 +10,7 @@ import numpy as np
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.side_by_side import once, report_keys, total_of
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.samples import Samples, stacked
+from iodiag.table.table import Table, stacked
 
 _SUMMED = (
     "ios_per_s",
@@ -30,10 +30,10 @@ class Layers:
 
     upper: tuple[str, ...]
     lower: tuple[str, ...]
-    rows: Samples = field(repr=False)
-    parts: tuple[Samples, ...] = field(repr=False)
+    rows: Table = field(repr=False)
+    parts: tuple[Table, ...] = field(repr=False)
 
-    def samples(self, rows: Samples) -> Samples:
+    def samples(self, rows: Table) -> Table:
         """The samples of both layers in some of the `rows`."""
         wanted = report_keys(rows)
         return stacked([part[np.isin(report_keys(part), wanted)] for part in self.parts])
@@ -91,7 +91,7 @@ def _joined(upper: Sequence[DeviceSeries], lower: Sequence[DeviceSeries]) -> Lay
     return Layers(*names, rows.with_columns(**sums, ratio=ratio), (*above, *below))
 
 
-def _shared(rows: Samples, parts: Sequence[Samples]) -> Samples:
+def _shared(rows: Table, parts: Sequence[Table]) -> Table:
     """The rows of reports that any of the parts has."""
     keys, others = report_keys(rows), [report_keys(part) for part in parts]
     if any(np.array_equal(keys, other) for other in others):

@@ -27,7 +27,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.readings.counter_anomaly import contradictions
-from iodiag.table.samples import Samples, by_word
+from iodiag.table.table import Table, by_text
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -62,12 +62,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "the numbers agree with each other")
 
 
-def _left_out(view: View) -> dict[str, Samples]:
+def _left_out(view: View) -> dict[str, Table]:
     """The samples that cannot be true, by device."""
-    return {} if view.left_out is None else dict(by_word(view.left_out, "device"))
+    return {} if view.left_out is None else dict(by_text(view.left_out, "device"))
 
 
-def _share(dropped: Samples | None, series: DeviceSeries) -> float:
+def _share(dropped: Table | None, series: DeviceSeries) -> float:
     count = 0 if dropped is None else len(dropped)
     return count / (count + len(series.samples))
 
@@ -88,7 +88,7 @@ def _finding(
     )
 
 
-def _unusable(name: str, rows: Samples, limits: Limits) -> Finding:
+def _unusable(name: str, rows: Table, limits: Limits) -> Finding:
     values: dict[str, float | str] = {"device": name, "count": len(rows)}
     return RULE.finding(
         limits,
@@ -100,12 +100,10 @@ def _unusable(name: str, rows: Samples, limits: Limits) -> Finding:
     )
 
 
-def _of_device(
-    view: View, series: DeviceSeries, dropped: Samples | None, limits: Limits
-) -> Iterator[Evidence]:
+def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: Limits) -> Iterator[Evidence]:
     samples = series.samples
     if dropped is not None:
-        for reason, rows in by_word(dropped, "anomaly"):
+        for reason, rows in by_text(dropped, "anomaly"):
             values: dict[str, float | str] = {
                 "device": series.name,
                 "count": len(rows),

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Capture
-from iodiag.table.samples import Samples, below_each_other, in_order_of_lines
+from iodiag.table.table import Table, below_each_other, in_order_of_lines
 from iodiag.table.tables import Tables
+from iodiag.table.texts import Texts
 from iodiag.table.times import LAST_SECOND, Times, moment, span
-from iodiag.table.words import Words
 
 MAYBE_WORDS = st.lists(st.sampled_from(["sda", "sdb", "", "all"]) | st.none(), max_size=10)
 SECONDS = st.floats(-1e10, 1e10) | st.just(float("nan")) | st.integers(0, 2_000_000_000).map(float)
@@ -23,7 +23,7 @@ SECONDS = st.floats(-1e10, 1e10) | st.just(float("nan")) | st.integers(0, 2_000_
 
 @given(MAYBE_WORDS)
 def test_words_are_a_categorical(words):
-    column = Words.of(words)
+    column = Texts.of(words)
     expected = pd.Series(pd.Categorical(words, categories=pd.Index(sorted({*words} - {None}), dtype="str")))
     pd.testing.assert_series_equal(pd.Series(column.in_pandas()), expected)
     assert list(column) == [word or "" for word in words]
@@ -37,14 +37,14 @@ def test_words_are_a_categorical(words):
 
 @given(st.lists(st.integers(0, 3), max_size=10), st.lists(st.sampled_from("abc"), min_size=4, max_size=4))
 def test_coded_words_may_have_two_codes_for_one_word(codes, words):
-    column = Words.coded(np.array(codes, dtype=np.int64), words)
+    column = Texts.coded(np.array(codes, dtype=np.int64), words)
     assert list(column) == [words[code] for code in codes]
     assert column.categories == tuple(sorted({words[code] for code in codes}))
 
 
 @given(st.lists(MAYBE_WORDS, min_size=1, max_size=4))
 def test_joined_words_are_the_words_one_after_the_other(parts):
-    joined = Words.joined([Words.of(part) for part in parts])
+    joined = Texts.joined([Texts.of(part) for part in parts])
     assert [None if none else word for word, none in zip(joined, joined.is_missing(), strict=True)] == [
         word for part in parts for word in part
     ]
@@ -52,7 +52,7 @@ def test_joined_words_are_the_words_one_after_the_other(parts):
 
 def test_many_words_take_wider_codes():
     words = [f"sd{number:05}" for number in range(40_000)]
-    column = Words.of(words)
+    column = Texts.of(words)
     assert column.codes.dtype == np.int32
     assert column[39_999] == "sd39999"
     assert list(column[np.array([127, 128, 32_768])]) == ["sd00127", "sd00128", "sd32768"]
@@ -82,7 +82,7 @@ def test_a_time_is_shown_in_its_zone():
     frame = pd.DataFrame({"time": pd.to_datetime(["2026-07-01 10:00", None]).tz_localize("UTC")})
     berlin = frame.assign(time=frame["time"].dt.tz_convert("Europe/Berlin"))
     for table, clock in ((frame, "10:00:00+00:00"), (berlin, "12:00:00+02:00")):
-        times = Samples.of(table)["time"]
+        times = Table.of(table)["time"]
         assert times.min().isoformat() == f"2026-07-01T{clock}"
         assert times[1] is None
         assert times.clock()[0] == np.datetime64(f"2026-07-01T{clock[:8]}")
@@ -115,27 +115,27 @@ def table_of(names: set[str], count: int, seed: int) -> pd.DataFrame:
 @given(st.lists(st.tuples(COLUMNS, st.integers(1, 5)), min_size=1, max_size=4), st.integers(0, 9))
 def test_tables_below_each_other_are_concatenated_frames(shapes, seed):
     frames = [table_of(names, count, seed + number) for number, (names, count) in enumerate(shapes)]
-    whole = below_each_other([Samples.of(frame) for frame in frames]).frame
+    whole = below_each_other([Table.of(frame) for frame in frames]).frame
     pd.testing.assert_frame_equal(whole, pd.concat(frames, ignore_index=True), check_categorical=False)
 
 
 def test_rows_are_sorted_by_their_lines_and_stay_in_order_within_one():
     frame = pd.DataFrame({"line": [3, 1, 3, 2], "await_ms": [1.0, 2.0, 3.0, 4.0]})
-    assert in_order_of_lines(Samples.of(frame))["await_ms"].tolist() == [2.0, 4.0, 1.0, 3.0]
+    assert in_order_of_lines(Table.of(frame))["await_ms"].tolist() == [2.0, 4.0, 1.0, 3.0]
 
 
 def test_columns_of_another_length_are_refused():
     with pytest.raises(ValueError, match="await_ms has 3 values for 2 samples"):
-        Samples.of_columns({"line": np.arange(2), "await_ms": np.zeros(3)}, 2)
+        Table.of_columns({"line": np.arange(2), "await_ms": np.zeros(3)}, 2)
 
 
-def columns() -> Samples:
+def columns() -> Table:
     data = {
-        "device": Words.of(["sda", "sdb"]),
+        "device": Texts.of(["sda", "sdb"]),
         "time": Times.of(np.array([1.0, 2.0]), is_moment=True),
         "await_ms": np.array([1.0, 2.0]),
     }
-    return Samples.of_columns(data, 2)
+    return Table.of_columns(data, 2)
 
 
 def test_a_table_is_a_frame_for_whoever_asks_for_one_and_changes_are_seen():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.analysis.measure import weighted
-from iodiag.table.samples import Samples, by_word, is_repeated, numbered, repeated, stacked
+from iodiag.table.table import Table, by_text, is_repeated, numbered, repeated, stacked
 
 WORDS = ("sda", "dm-0", "md0")
 
@@ -38,7 +38,7 @@ def parts(count: int) -> st.SearchStrategy[object]:
 @given(st.data(), st.integers(0, 12), st.sampled_from([None, "Europe/Berlin"]))
 def test_a_part_of_a_part_is_what_pandas_takes(data, count, zone):
     frame = frame_of(count, zone)
-    samples = Samples.of(frame)
+    samples = Table.of(frame)
     for _ in range(data.draw(st.integers(1, 4))):
         if data.draw(st.booleans()):
             extra = np.arange(len(frame), dtype=np.float64)
@@ -61,7 +61,7 @@ def test_a_part_of_a_part_is_what_pandas_takes(data, count, zone):
 @given(st.integers(0, 6), st.integers(0, 6))
 def test_stacked_samples_are_frames_one_below_the_other(first, second):
     frames = frame_of(first), frame_of(second).assign(busy=1.0)
-    below = stacked([Samples.of(frame) for frame in frames])
+    below = stacked([Table.of(frame) for frame in frames])
     expected = pd.concat([frames[0], frames[1].drop(columns="busy")], ignore_index=True)
     pd.testing.assert_frame_equal(below.frame, expected)
 
@@ -69,13 +69,13 @@ def test_stacked_samples_are_frames_one_below_the_other(first, second):
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.booleans())
 def test_words_are_numbered_as_they_appear(words, is_category):
     column = pd.Categorical(words, categories=list("dcbax")) if is_category else pd.Series(words, dtype=str)
-    codes, names = numbered(Samples.of(pd.DataFrame({"device": column}))["device"])
+    codes, names = numbered(Table.of(pd.DataFrame({"device": column}))["device"])
     assert names == list(dict.fromkeys(words))
     assert [names[code] for code in codes] == words
 
 
 def test_a_column_is_looked_up_once_and_nobody_changes_it():
-    samples = Samples.of(frame_of(6))[1:5]
+    samples = Table.of(frame_of(6))[1:5]
     assert samples["await_ms"] is samples["await_ms"]
     assert samples.floats("line") is samples.floats("line")
     for column in (samples["await_ms"], samples.floats("line"), samples.floats("absent")):
@@ -84,7 +84,7 @@ def test_a_column_is_looked_up_once_and_nobody_changes_it():
 
 
 def test_what_is_absent_is_unknown_as_numbers_and_an_error_as_a_column():
-    samples = Samples.of(frame_of(3))
+    samples = Table.of(frame_of(3))
     assert np.isnan(weighted.values(samples, "svctm_ms")).all()
     assert "svctm_ms" not in samples
     with pytest.raises(KeyError):
@@ -93,7 +93,7 @@ def test_what_is_absent_is_unknown_as_numbers_and_an_error_as_a_column():
 
 @pytest.mark.parametrize("length", [2, 4])
 def test_masks_and_columns_of_another_length_are_refused(length):
-    samples = Samples.of(frame_of(3))
+    samples = Table.of(frame_of(3))
     with pytest.raises(IndexError):
         samples[np.ones(length, dtype=np.bool_)]
     with pytest.raises(ValueError, match="values for 3 samples"):
@@ -107,7 +107,7 @@ def test_only_what_is_asked_for_is_copied():
         asked.append(name)
         return np.arange(5.0)
 
-    samples = Samples({"a": None, "b": None}, 5, look_up)
+    samples = Table({"a": None, "b": None}, 5, look_up)
     part = samples[np.array([0, 2, 4])][np.array([True, False, True])]
     assert asked == []
     assert part["b"].tolist() == [0.0, 4.0]
@@ -119,11 +119,11 @@ def test_only_what_is_asked_for_is_copied():
 def test_samples_of_each_word_are_the_groups_of_a_frame(count):
     frame = frame_of(count)
     expected = frame.groupby("device", observed=True, sort=False)["line"].apply(list).to_dict()
-    assert {word: part["line"].tolist() for word, part in by_word(Samples.of(frame), "device")} == expected
+    assert {word: part["line"].tolist() for word, part in by_text(Table.of(frame), "device")} == expected
 
 
 def test_only_some_columns_are_those_that_there_are():
-    part = Samples.of(frame_of(3)).only(("line", "absent", "device"))
+    part = Table.of(frame_of(3)).only(("line", "absent", "device"))
     assert list(part.names) == ["line", "device"]
     assert part["line"].tolist() == [7, 8, 9]
     with pytest.raises(KeyError):
@@ -132,7 +132,7 @@ def test_only_some_columns_are_those_that_there_are():
 
 @given(st.data(), st.integers(0, 12))
 def test_a_part_of_one_value_is_that_value_in_the_memory_of_one(data, count):
-    samples = Samples.of_columns({"length": repeated(1.5, count), "line": np.arange(count)}, count)
+    samples = Table.of_columns({"length": repeated(1.5, count), "line": np.arange(count)}, count)
     part = samples[data.draw(parts(count))]
     assert part["length"].tolist() == [1.5] * len(part["line"])
     assert not len(part) or is_repeated(part["length"])
@@ -146,7 +146,7 @@ def test_what_is_made_of_others_is_made_when_it_is_asked_for():
         asked.append(len(samples))
         return 2 * samples.floats("await_ms")
 
-    samples = Samples.of(frame_of(6)).with_made({"twice": twice})
+    samples = Table.of(frame_of(6)).with_made({"twice": twice})
     part = samples[2:4]
     assert "twice" in part
     assert asked == []

@@ -1,4 +1,4 @@
-"""A column of words that repeat: a number per row, and the words that the numbers stand for."""
+"""Texts: a column of texts that repeat, as a number per row and the texts that the numbers stand for."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
-NO_WORD: Final = -1
-"""The code of a row without a word."""
+NO_TEXT: Final = -1
+"""The code of a row without a text."""
 
 
 @final
-class Words:
-    """Words by row: `categories[codes[row]]`, or none where the code is NO_WORD.
+class Texts:
+    """Texts by row: `categories[codes[row]]`, or none where the code is NO_TEXT.
 
     `words[3]` is a word, "" where there is none; `words[mask]`, `words[places]` and `words[2:9]` are parts;
     `words == "sda"` is a mask. Nobody changes the codes.
@@ -34,22 +34,22 @@ class Words:
         self.codes, self.categories = codes, categories
 
     @classmethod
-    def coded(cls, codes: Codes, words: Sequence[str]) -> Words:
+    def coded(cls, codes: Codes, words: Sequence[str]) -> Texts:
         """The words that codes stand for, some of them perhaps for the same; the categories are sorted."""
         known = sorted({words[code] for code in _used(codes, len(words))})
         place = {word: number for number, word in enumerate(known)}
-        number = [*(place.get(word, NO_WORD) for word in words), NO_WORD]
+        number = [*(place.get(word, NO_TEXT) for word in words), NO_TEXT]
         return cls(np.array(number, dtype=least_type(len(known)))[codes], tuple(known))
 
     @classmethod
-    def of(cls, words: Iterable[object]) -> Words:
-        """Words one by one; whatever is no str is none."""
+    def of(cls, words: Iterable[object]) -> Texts:
+        """Texts one by one; whatever is no str is none."""
         place: dict[str, int] = {}
-        codes = [place.setdefault(w, len(place)) if isinstance(w, str) else NO_WORD for w in words]
+        codes = [place.setdefault(w, len(place)) if isinstance(w, str) else NO_TEXT for w in words]
         return cls.coded(np.array(codes, dtype=np.intp), tuple(place))
 
     @classmethod
-    def same(cls, word: str, count: int) -> Words:
+    def same(cls, word: str, count: int) -> Texts:
         """The same word in every row."""
         return cls(np.zeros(count, dtype=np.int8), (word,))
 
@@ -63,16 +63,16 @@ class Words:
     @overload
     def __getitem__(self, wanted: int | np.integer[Any]) -> str: ...
     @overload
-    def __getitem__(self, wanted: slice | Mask | Codes) -> Words: ...
-    def __getitem__(self, wanted: int | np.integer[Any] | slice | Mask | Codes) -> str | Words:
+    def __getitem__(self, wanted: slice | Mask | Codes) -> Texts: ...
+    def __getitem__(self, wanted: int | np.integer[Any] | slice | Mask | Codes) -> str | Texts:
         if isinstance(wanted, (slice, np.ndarray)):
-            return Words(self.codes[wanted], self.categories)
+            return Texts(self.codes[wanted], self.categories)
         code = int(self.codes[wanted])
-        return "" if code == NO_WORD else self.categories[code]
+        return "" if code == NO_TEXT else self.categories[code]
 
-    def take(self, places: Codes) -> Words:
+    def take(self, places: Codes) -> Texts:
         """The words of some rows."""
-        return Words(self.codes.take(places), self.categories)
+        return Texts(self.codes.take(places), self.categories)
 
     def __eq__(self, word: object) -> Mask:  # type: ignore[override]
         """Which rows have a word."""
@@ -113,13 +113,13 @@ class Words:
         return number[places], names
 
     @classmethod
-    def joined(cls, parts: Sequence[Words]) -> Words:
+    def joined(cls, parts: Sequence[Texts]) -> Texts:
         """One part below the other; the categories are those that are used, sorted."""
         if all(part.categories == parts[0].categories for part in parts):
             return cls(np.concatenate([part.codes for part in parts]), parts[0].categories)
         first = np.cumsum([0, *(len(part.categories) for part in parts)])
         codes = [
-            np.where(part.is_missing(), NO_WORD, at + part.codes.astype(np.intp))
+            np.where(part.is_missing(), NO_TEXT, at + part.codes.astype(np.intp))
             for at, part in zip(first, parts, strict=False)
         ]
         return cls.coded(np.concatenate(codes), [word for part in parts for word in part.categories])

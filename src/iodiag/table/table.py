@@ -1,4 +1,4 @@
-"""Samples: named columns of one length, of which a part costs nothing until it is read.
+"""Table: named columns of one length, of which a part costs nothing until it is read.
 
 How a rule uses them:
 
@@ -12,10 +12,10 @@ How a rule uses them:
 - `stacked(parts)` are several one below the other;
 - `samples.frame` is all of it as a pandas DataFrame, for what numpy does not do.
 
-Nobody changes a column: the arrays are read-only, and each is looked up once. Words are `Words`, times
+Nobody changes a column: the arrays are read-only, and each is looked up once. Texts are `Texts`, times
 `Times`: `samples["source"][0]`, `samples["device"] == "sda"`, `samples["time"].min()`.
 
-A capture's tables are Samples until somebody asks for a DataFrame: pandas is imported then, which takes
+A capture's tables are Tables until somebody asks for a DataFrame: pandas is imported then, which takes
 longer than reading and judging a capture of a few thousand rows.
 """
 
@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, final, overload
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.table.texts import NO_TEXT, Texts
 from iodiag.table.times import Times
-from iodiag.table.words import NO_WORD, Words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,16 +39,15 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 Column = Any
-"""A numpy array of numbers, Words or Times: what `len`, a mask and `take` work on."""
+"""A numpy array of numbers, Texts or Times: what `len`, a mask and `take` work on."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Table:
     """Columns of one length; `look_up` gives one that was not asked for yet.
 
-    `given` is the DataFrame that they are of, if any. `memo` keeps what is computed of them again and
-    again, by the name of the function.
+    `given` is the DataFrame that they are of, if any.
     """
 
     names: Mapping[str, None]
@@ -56,22 +55,21 @@ class Samples:
     look_up: Callable[[str], Column] = field(repr=False)
     kept: dict[str, Column] = field(default_factory=dict, repr=False)
     kept_floats: dict[str, Floats] = field(default_factory=dict, repr=False)
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
     given: pd.DataFrame | None = field(default=None, repr=False)
 
     @staticmethod
-    def of(rows: Samples | pd.DataFrame) -> Samples:
+    def of(rows: Table | pd.DataFrame) -> Table:
         """The rows of a frame as samples; samples as they are."""
-        if isinstance(rows, Samples):
+        if isinstance(rows, Table):
             return rows
-        return Samples(dict.fromkeys(rows.columns), len(rows), lambda name: _column(rows[name]), given=rows)
+        return Table(dict.fromkeys(rows.columns), len(rows), lambda name: _column(rows[name]), given=rows)
 
     @staticmethod
-    def of_columns(columns: Mapping[str, Column], length: int) -> Samples:
-        """Samples of these columns, all of which have that length."""
+    def of_columns(columns: Mapping[str, Column], length: int) -> Table:
+        """A table of these columns, all of which have that length."""
         for name, column in columns.items():
             _check(name, column, length)
-        return Samples(dict.fromkeys(columns), length, columns.__getitem__)
+        return Table(dict.fromkeys(columns), length, columns.__getitem__)
 
     def __len__(self) -> int:
         return self.length
@@ -82,8 +80,8 @@ class Samples:
     @overload
     def __getitem__(self, wanted: str) -> Column: ...
     @overload
-    def __getitem__(self, wanted: slice | Mask | Places) -> Samples: ...
-    def __getitem__(self, wanted: str | slice | Mask | Places) -> Column | Samples:
+    def __getitem__(self, wanted: slice | Mask | Places) -> Table: ...
+    def __getitem__(self, wanted: str | slice | Mask | Places) -> Column | Table:
         if not isinstance(wanted, str):
             return self._part(wanted)
         column = self.kept.get(wanted)
@@ -98,7 +96,7 @@ class Samples:
         if name not in self.names:
             return False
         column = self[name]
-        if isinstance(column, Words):
+        if isinstance(column, Texts):
             return not column.is_missing().all()
         if isinstance(column, Times):
             return not column.is_unknown().all()
@@ -115,7 +113,7 @@ class Samples:
             column = self.kept_floats[name] = _read_only(column)
         return column
 
-    def _part(self, wanted: slice | Mask | Places) -> Samples:
+    def _part(self, wanted: slice | Mask | Places) -> Table:
         if isinstance(wanted, slice):
             return self._stretch(wanted)
         places = np.asarray(wanted)
@@ -127,29 +125,29 @@ class Samples:
         may_be_stretch = len(places) > 0 and places[-1] - places[0] + 1 == len(places)
         if may_be_stretch and (is_mask or (np.diff(places) == 1).all()):
             return self._stretch(slice(int(places[0]), int(places[-1]) + 1))
-        return Samples(self.names, len(places), lambda name: _taken(self[name], places))
+        return Table(self.names, len(places), lambda name: _taken(self[name], places))
 
-    def _stretch(self, wanted: slice) -> Samples:
+    def _stretch(self, wanted: slice) -> Table:
         places = range(self.length)[wanted]
         if len(places) == self.length and places.step == 1:
             return self
-        return Samples(self.names, len(places), lambda name: self[name][wanted])
+        return Table(self.names, len(places), lambda name: self[name][wanted])
 
-    def with_columns(self, **columns: Column) -> Samples:
+    def with_columns(self, **columns: Column) -> Table:
         """The samples with these columns besides, or in the place of their own."""
         for name, column in columns.items():
             _check(name, column, self.length)
         names = {**self.names, **dict.fromkeys(columns)} if columns.keys() - self.names else self.names
-        return Samples(names, self.length, lambda name: columns[name] if name in columns else self[name])
+        return Table(names, self.length, lambda name: columns[name] if name in columns else self[name])
 
-    def with_made(self, made: Mapping[str, Callable[[Samples], Column]]) -> Samples:
+    def with_made(self, made: Mapping[str, Callable[[Table], Column]]) -> Table:
         """The samples with columns that are made of the others when they are asked for."""
         names = {**self.names, **dict.fromkeys(made)}
-        return Samples(names, self.length, lambda name: made[name](self) if name in made else self[name])
+        return Table(names, self.length, lambda name: made[name](self) if name in made else self[name])
 
-    def only(self, names: Iterable[str]) -> Samples:
+    def only(self, names: Iterable[str]) -> Table:
         """The samples with those of these columns that they have, and no others."""
-        return Samples({name: None for name in names if name in self}, self.length, self.__getitem__)
+        return Table({name: None for name in names if name in self}, self.length, self.__getitem__)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -189,17 +187,17 @@ def _check(name: str, column: Column, length: int) -> None:
         raise ValueError(f"{name} has {len(column)} values for {length} samples")
 
 
-def stacked(parts: Sequence[Samples]) -> Samples:
+def stacked(parts: Sequence[Table]) -> Table:
     """Samples one part below the other, with the columns that all of them have."""
     if len(parts) == 1:
         return parts[0]
     names = parts[0].names
     if any(part.names is not names for part in parts):
         names = {name: None for name in names if all(name in part for part in parts)}
-    return Samples(names, sum(map(len, parts)), lambda name: _joined([part[name] for part in parts]))
+    return Table(names, sum(map(len, parts)), lambda name: _joined([part[name] for part in parts]))
 
 
-def below_each_other(parts: Sequence[Samples]) -> Samples:
+def below_each_other(parts: Sequence[Table]) -> Table:
     """Samples one part below the other, with all columns that any has: what one lacks is unknown there."""
     if len(parts) == 1:
         return parts[0]
@@ -209,10 +207,10 @@ def below_each_other(parts: Sequence[Samples]) -> Samples:
         known = next(part[name] for part in parts if name in part)
         return _joined([part[name] if name in part else _unknown(known, len(part)) for part in parts])
 
-    return Samples(names, sum(map(len, parts)), look_up)
+    return Table(names, sum(map(len, parts)), look_up)
 
 
-def in_order_of_lines(samples: Samples) -> Samples:
+def in_order_of_lines(samples: Table) -> Table:
     """Samples in the order of their lines."""
     lines = samples["line"]
     return samples if (lines[1:] >= lines[:-1]).all() else samples[np.argsort(lines, kind="stable")]
@@ -220,19 +218,19 @@ def in_order_of_lines(samples: Samples) -> Samples:
 
 def _unknown(column: Column, count: int) -> Column:
     """What stands for a column that some samples lack."""
-    if isinstance(column, Words):
-        return Words(np.full(count, NO_WORD, dtype=np.int8), column.categories)
+    if isinstance(column, Texts):
+        return Texts(np.full(count, NO_TEXT, dtype=np.int8), column.categories)
     if isinstance(column, Times):
         return Times(np.full(count, np.datetime64("NaT"), dtype="datetime64[ns]"), column.zone)
     return np.full(count, np.nan, dtype=object if column.dtype == np.bool_ else np.float64)
 
 
-def numbered(words: Words) -> tuple[npt.NDArray[np.intp], list[str]]:
+def numbered(words: Texts) -> tuple[npt.NDArray[np.intp], list[str]]:
     """Words, none missing, as numbers in the order of their first appearance, and the words by number."""
     return words.numbered()
 
 
-def by_word(samples: Samples, name: str) -> Iterator[tuple[str, Samples]]:
+def by_text(samples: Table, name: str) -> Iterator[tuple[str, Table]]:
     """The samples of each word that a column has, in the order of their first appearance."""
     codes, words = numbered(samples[name])
     for code, word in enumerate(words):
@@ -247,17 +245,17 @@ def _column(column: pd.Series) -> Column:
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         return column.to_numpy()
     if isinstance(dtype, pd.CategoricalDtype):
-        return Words(np.asarray(column.cat.codes), tuple(map(str, column.cat.categories)))
+        return Texts(np.asarray(column.cat.codes), tuple(map(str, column.cat.categories)))
     if isinstance(dtype, pd.DatetimeTZDtype) or dtype.kind == "M":
         return Times.of_pandas(column)
     if pd.api.types.infer_dtype(column) in ("string", "empty"):
-        return Words.of(column)
+        return Texts.of(column)
     return column.to_numpy()
 
 
 def _in_pandas(column: Column) -> Any:
     """A column for a DataFrame, which may be written to."""
-    if isinstance(column, Words):
+    if isinstance(column, Texts):
         return column.in_pandas()
     if isinstance(column, Times):
         times = column.in_pandas().array
@@ -281,7 +279,7 @@ def _read_only(column: Column) -> Column:
 
 
 def _joined(columns: Sequence[Column]) -> Column:
-    for kind in (Words, Times):
+    for kind in (Texts, Times):
         if isinstance(columns[0], kind):
             return kind.joined(columns)
     return np.concatenate(columns)
