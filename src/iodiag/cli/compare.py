@@ -11,7 +11,7 @@ from iodiag.cli._options import analysis_options, deliver, formats_of, report_op
 from iodiag.errors import ConfigError
 
 
-@click.command()
+@click.command(short_help="Compare the same work before and after a change.")
 @click.argument("before", type=click.Path(), metavar="BEFORE")
 @click.argument("after", type=click.Path(), metavar="AFTER")
 @report_options

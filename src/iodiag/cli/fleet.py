@@ -19,7 +19,7 @@ _MOST_LINES = 20
 _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies of others"}
 
 
-@click.command()
+@click.command(short_help="Judge many hosts' archives, in parallel, into a data set and one report.")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
     "-o",
