@@ -18,6 +18,7 @@ import click
 
 from iodiag import __version__
 
+
 def command_names() -> list[str]:
     """The commands there are: the public modules of this folder, as they are called on a command line."""
     return [name.replace("_", "-") for _, name, _ in iter_modules(__path__) if not name.startswith("_")]
