@@ -30,6 +30,6 @@ def compare(before: str, after: str, **options: Any) -> None:
         read_inputs((side,), options["strict"], options["columns"], options["quiet"])
         for side in (before, after)
     ]
-    from iodiag.comparison.run import compare as run
+    from iodiag.api import compare as run
 
     deliver(run(*sides, **chosen), formats, options)

@@ -103,19 +103,20 @@ def _told(row: InputRow) -> str:
 
 
 def _options(options: dict[str, Any]) -> Options:
-    from iodiag.api import check_options
     from iodiag.fleet.plan import Options
+    from iodiag.judging import options as judging_options
 
     chosen = judging(options)
-    check_options(**chosen)
-    return Options(
+    wanted = Options(
         limits=tuple(sorted(chosen["limits"].items())),
-        rules=tuple(chosen["rules"]) if chosen["rules"] else None,
+        rules=tuple(chosen["rules"] or ()),
         skip_rules=chosen["skip_rules"],
         ignore=tuple(chosen["ignore"]),
         tz=chosen["tz"],
         tables=tuple(sorted(options["tables"])) or None,
     )
+    judging_options.check(wanted.of_judging())
+    return wanted
 
 
 def _engine(jobs: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Engine]:

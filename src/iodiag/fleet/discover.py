@@ -11,19 +11,18 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from iodiag.api import is_known, read
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
 from iodiag.formats.sa import sa_binary
 from iodiag.formats.sa._header import read_header
 from iodiag.formats.sa._records import Segment, walk
 from iodiag.model.capture import Capture, Source
+from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import Contents, HostName, find
 from iodiag.sources.files import expand, open_input
 from iodiag.sources.remote import is_remote, list_remote, shown_address
@@ -125,7 +124,7 @@ def scan(item: Input) -> Scan:
     unknown: list[str] = []
     try:
         place = item.address if data is None else io.BytesIO(data)
-        for found in find(place, partial(is_known, columns=None), item.name):
+        for found in find(place, is_known, item.name):
             if isinstance(found, Contents):
                 failures += found.lost
             elif isinstance(found, HostName):
@@ -179,7 +178,7 @@ def _part(source: Source) -> Part:
         part = _part_of_sa(source)
         if part.days:
             return part
-    capture = read(source)
+    capture = read_source(source)
     named = dict.fromkeys(section.host for section in capture.sections if section.host)
     return Part(source.name, source.folder, source.sha256, tuple(named), tuple(_days(capture)))
 

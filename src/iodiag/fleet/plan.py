@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from iodiag import __version__
 from iodiag.fleet.discover import Part, Scan
 from iodiag.fleet.owners import Places, host_of_samples, parts_of
+from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
 
 SCHEMA = "iodiag-fleet/1"
@@ -23,11 +24,21 @@ class Options:
     """
 
     limits: tuple[tuple[str, float], ...] = ()
-    rules: tuple[str, ...] | None = None
+    rules: tuple[str, ...] = ()
     skip_rules: tuple[str, ...] = ()
     ignore: tuple[Ignore, ...] = ()
     tz: str | None = None
     tables: tuple[str, ...] | None = None
+
+    def of_judging(self) -> judging.Options:
+        """Those that every analysis has."""
+        return judging.Options(
+            limits=dict(self.limits),
+            rules=self.rules,
+            skip_rules=self.skip_rules,
+            ignore=self.ignore,
+            tz=self.tz,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The members of a tar archive, one after the other, from bytes that are read forward only.
 
 The standard library's `TarInfo` reads the header blocks. Its `TarFile` is not used: its time and memory grow
-with the square of an extended header (in Python 3.11.7, 64 KiB of digits take 8 s and 32 KiB of nested records
+with the square of an extended header (in Python 3.11.7, 64 KiB of digits take 8 s, 32 KiB of nested records
 270 MB), and it ends silently at a header that is broken or cut off. Nothing is written anywhere, and a
 member's name is only a name, so links, devices and paths that climb out of the archive are harmless.
 """
