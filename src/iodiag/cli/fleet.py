@@ -12,8 +12,9 @@ from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
 from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
+    from iodiag.fleet.engine import Engine
     from iodiag.fleet.plan import InputRow, Options
-    from iodiag.fleet.run import Engine, Outcome
+    from iodiag.fleet.run import Outcome
 
 _MOST_LINES = 20
 _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies of others"}
