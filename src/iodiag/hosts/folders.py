@@ -28,7 +28,7 @@ class HostFolders:
         self._below: dict[Parts, Names] = {}
 
     def add(self, parts: Parts | None, host: str | None) -> None:
-        """Note the host of something in a folder, or in none (None for it: disks of a host without a name)."""
+        """Note the host of something in a folder (None as host: disks of a host without a name)."""
         self._anywhere[host] = None
         if parts is None:
             return
@@ -51,9 +51,8 @@ class HostFolders:
             self.add(parts, host)
 
     def _spelled(self, parts: Parts, host: str) -> str:
-        below, anywhere = (
-            [name for name in names if name] for names in (self._below.get(parts, {}), self._anywhere)
-        )
+        below = [name for name in self._below.get(parts, {}) if name]
+        anywhere = [name for name in self._anywhere if name]
         if host in below:
             return host
         if len(below) == 1:
