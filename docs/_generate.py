@@ -14,7 +14,7 @@ import click
 from click_man.core import generate_man_page
 
 from iodiag import __version__, formats
-from iodiag.cli import _COMMANDS, cli
+from iodiag.cli import cli, command_names
 from iodiag.formats.types import ContextFormat, FileFormat, TableFormat
 from iodiag.model import columns
 from iodiag.model.finding import ROLES
@@ -42,9 +42,7 @@ def pages() -> dict[str, str]:
 def man_pages() -> Iterator[tuple[str, str]]:
     """The manual page of the program and of each command, without a date: same code, same page."""
     context = click.Context(cli, info_name="iodiag")
-    commands = {name: cli.get_command(context, name) for name in _COMMANDS}
-    for name, command in commands.items():
-        command.short_help = _COMMANDS[name]
+    commands = {name: cli.get_command(context, name) for name in command_names()}
     group = click.Group("iodiag", commands=commands, help=cli.help, params=cli.params)
     context = click.Context(group, info_name="iodiag", max_content_width=96)
     yield "iodiag", man_page(context)
@@ -67,7 +65,7 @@ def cli_page() -> str:
     parts = ["# Command line\n"]
     context = click.Context(cli, info_name="iodiag", max_content_width=96)
     parts.append(f"```text\n{cli.get_help(context)}\n```\n")
-    for name in _COMMANDS:
+    for name in command_names():
         command = cli.get_command(context, name)
         assert command is not None
         child = click.Context(command, info_name=name, parent=context, max_content_width=96)

@@ -11,7 +11,7 @@ from iodiag.errors import ConfigError
 from iodiag.model.rule import Rule
 
 
-@click.command()
+@click.command(short_help="List the rules, or print one rule's page.")
 @click.argument("rule", required=False, shell_complete=complete_rule)
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @user_errors
