@@ -14,10 +14,12 @@ import click
 from click_man.core import generate_man_page
 
 from iodiag import __version__, formats
-from iodiag.cli import _COMMANDS, cli
+from iodiag.cli import cli, command_names
 from iodiag.formats.types import ContextFormat, FileFormat, TableFormat
 from iodiag.model import columns
+from iodiag.model.finding import ROLES
 from iodiag.rules import all_rules, page
+from iodiag.rules.precedence import relations
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- made by docs/_generate.py: edit the code, not this page -->\n\n"
@@ -40,9 +42,7 @@ def pages() -> dict[str, str]:
 def man_pages() -> Iterator[tuple[str, str]]:
     """The manual page of the program and of each command, without a date: same code, same page."""
     context = click.Context(cli, info_name="iodiag")
-    commands = {name: cli.get_command(context, name) for name in _COMMANDS}
-    for name, command in commands.items():
-        command.short_help = _COMMANDS[name]
+    commands = {name: cli.get_command(context, name) for name in command_names()}
     group = click.Group("iodiag", commands=commands, help=cli.help, params=cli.params)
     context = click.Context(group, info_name="iodiag", max_content_width=96)
     yield "iodiag", man_page(context)
@@ -65,7 +65,7 @@ def cli_page() -> str:
     parts = ["# Command line\n"]
     context = click.Context(cli, info_name="iodiag", max_content_width=96)
     parts.append(f"```text\n{cli.get_help(context)}\n```\n")
-    for name in _COMMANDS:
+    for name in command_names():
         command = cli.get_command(context, name)
         assert command is not None
         child = click.Context(command, info_name=name, parent=context, max_content_width=96)
@@ -118,8 +118,12 @@ def formats_page() -> str:
 
 
 def rules_index() -> str:
-    parts = ["# Rules\n", "| rule | finds |\n|---|---|"]
-    parts += [f"| [{rule.id}]({rule.id}.md) | {cell(rule.title)} |" for rule in all_rules().values()]
+    parts = ["# Rules\n", "The role of a rule says what its findings tell:\n"]
+    parts += [f"- **{role}**: {meaning}" for role, meaning in ROLES.items()]
+    parts.append("\n| rule | role | finds |\n|---|---|---|")
+    parts += [
+        f"| [{rule.id}]({rule.id}.md) | {rule.role} | {cell(rule.title)} |" for rule in all_rules().values()
+    ]
     return "\n".join(parts)
 
 
@@ -138,6 +142,9 @@ def rule_page(rule_id: str) -> str:
         ]
     else:
         parts.append("None.")
+    parts.append(f"\n## Relations\n\n- Role: {rule.role}, {ROLES[rule.role]}")
+    for label, others in relations(rule.id, list(all_rules().values())).items():
+        parts.append(f"- {label}: {', '.join(f'[{other}]({other}.md)' for other in others)}")
     parts.append("\n## Needs\n")
     for alternative in rule.needs.one_of:
         parts.append(

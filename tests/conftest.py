@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -35,6 +36,23 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8"), f"{path} differs; --update-golden rewrites it"
 
     return check
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say at the end what did not run and why, each reason once: what is skipped has shown nothing."""
+    reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    is_without_slow = config.getoption("markexpr") == "not slow"
+    if reasons or is_without_slow:
+        terminalreporter.section("not run", sep="-")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count} {'test' if count == 1 else 'tests'}: {reason}")
+    if is_without_slow:
+        terminalreporter.line("the slow tests: `pytest -m slow` runs them, `pytest -m ''` all tests")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    *_, text = report.longrepr if isinstance(report.longrepr, tuple) else (str(report.longrepr),)
+    return text.removeprefix("Skipped: ")
 
 
 @pytest.hookimpl(wrapper=True)

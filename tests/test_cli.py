@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import iodiag.cli
 from iodiag import __version__
-from iodiag.cli import _COMMANDS, cli
+from iodiag.cli import cli, command_names
 
 SEEDS = Path(__file__).parents[1] / "samples" / "seeds"
 LADDER = str(SEEDS / "util-ladder.txt")
@@ -61,9 +63,26 @@ def capture(tmp_path: Path) -> str:
 
 def test_version_and_help_name_every_command():
     assert __version__ in run("--version").output
-    for name in _COMMANDS:
+    for name in command_names():
         assert name in run("-h").output
         assert run(name, "--help").exit_code == 0
+
+
+def test_the_program_alone_shows_its_help():
+    done = main()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == main("--help").stdout
+
+
+def test_a_file_in_the_folder_of_commands_is_a_command(monkeypatch, tmp_path):
+    text = "import click\n\n@click.command(short_help='Count to one.')\ndef {}():\n    click.echo('one')\n"
+    for module in ("count_up", "_helper"):
+        (tmp_path / f"{module}.py").write_text(text.format(module))
+    monkeypatch.setattr(iodiag.cli, "__path__", [*iodiag.cli.__path__, str(tmp_path)])
+    assert run("count-up").output == "one\n"
+    assert re.search(r"count-up +Count to one\.", run("--help").output)
+    assert "helper" not in run("--help").output
+    assert run("_helper").exit_code == 2
 
 
 def test_the_report_goes_to_standard_output_as_markdown():

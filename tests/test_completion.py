@@ -10,7 +10,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from iodiag.cli import _COMMANDS, cli
+from iodiag.cli import cli, command_names
 from iodiag.rules import all_rules
 
 MAN = Path(__file__).parents[1] / "docs" / "man"
@@ -69,5 +69,5 @@ def test_the_version_names_what_a_bug_report_needs():
 def test_every_command_has_a_manual_page():
     assert {path.name for path in MAN.iterdir()} == {
         "iodiag.1",
-        *(f"iodiag-{name}.1" for name in _COMMANDS),
+        *(f"iodiag-{name}.1" for name in command_names()),
     }

@@ -107,6 +107,7 @@ def test_reports_of_earlier_releases_are_still_rendered(name):
     document = stored(name)
     report = as_json.from_dict(document)
     assert [f.rule for f in report.findings] == [f["rule"] for f in document["findings"]] != []
+    assert [f.role for f in report.findings] == [f.get("role") for f in document["findings"]]
     for text in (report.to_markdown(), report.to_html(), terminal(report)):
         assert all(finding.rule in text for finding in report.findings)
         assert all(device.name in text for device in report.devices)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import iodiag
+from writers.captures import iostat, vmstat
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "docs" / "examples" / "third-party-rule"
@@ -84,3 +85,29 @@ def test_a_rule_that_cannot_be_loaded_is_one_line(installed, tmp_path):
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert RULE in done.stderr
+
+
+def explained(installed: Path, *inputs: Path) -> dict[str, tuple[str, str | None]]:
+    """The role and the explanation of the findings of each rule."""
+    report = json.loads(run(installed, "analyze", *map(str, inputs), "--format", "json").stdout)
+    return {f["rule"]: (f["role"], f["explained_by"]) for f in report["findings"]}
+
+
+def test_a_built_in_cause_explains_it(installed):
+    found = explained(installed, CAPTURE.parent)
+    assert found[RULE] == ("symptom", "slow-member")
+    assert found["slow-member"] == ("cause", None)
+    page = run(installed, "rules", "slow-member").stdout
+    assert RULE in next(line for line in page.splitlines() if line.startswith("Explains: "))
+
+
+def test_it_explains_a_built_in_symptom(installed, tmp_path):
+    slow = {"r/s": 40.0, "rkB/s": 2560.0, "r_await": 50.0, "aqu-sz": 2.0, "%util": 60.0}
+    (tmp_path / "iostat.txt").write_text(iostat([{"sda": slow}] * 20))
+    (tmp_path / "vmstat.txt").write_text(vmstat([{"b": 6, "wa": 60}] * 20))
+    found = explained(installed, tmp_path)
+    assert found[RULE] == ("symptom", None)
+    assert found["blocked-tasks"] == ("symptom", RULE)
+    lines = run(installed, "rules", RULE).stdout.splitlines()
+    assert "Role: symptom" in lines
+    assert "Explains: blocked-tasks, psi-io-pressure" in lines

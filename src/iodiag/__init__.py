@@ -1,9 +1,9 @@
 """iodiag: an offline storage doctor for Linux performance captures.
 
-``read`` a capture, ``analyze`` it, and print the report:
+``analyze`` a file (or what ``read`` made of one), and print the report:
 
     import iodiag
-    report = iodiag.analyze([iodiag.read("capture.txt")])
+    report = iodiag.analyze("capture.txt")
     print(report.to_markdown())
 
 Names load on first use, so that ``import iodiag`` alone costs next to nothing.
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from iodiag.anonymize.rewriting import anonymized
-    from iodiag.api import analyze, read, read_many
-    from iodiag.comparison.run import compare
+    from iodiag.api import analyze, compare, read, read_many
     from iodiag.errors import ConfigError, FormatError, IodiagError, RuleError, SourceError, UnknownFormat
     from iodiag.model.capture import Capture
     from iodiag.model.report import Report
@@ -26,7 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "analyze": "iodiag.api",
     "anonymized": "iodiag.anonymize.rewriting",
-    "compare": "iodiag.comparison.run",
+    "compare": "iodiag.api",
     "read": "iodiag.api",
     "read_many": "iodiag.api",
     "Capture": "iodiag.model.capture",

@@ -6,8 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from iodiag.analysis.load.baselines import baseline, departures, hourly, unusual
+from iodiag.analysis.load.baselines import baseline, departures, unusual
+from iodiag.analysis.load.baselines import hourly as hourly_of
+from iodiag.table.table import Table
 from writers.archives import FIRST_DAY, between, disk, nightly
+
+
+def hourly(disk: pd.DataFrame) -> pd.DataFrame:
+    return hourly_of(Table.of(disk))
+
 
 HOUR = pd.Timedelta(hours=1)
 

@@ -10,6 +10,7 @@ from iodiag.analysis.measure.changepoints import changepoints, onset, partition,
 from iodiag.analysis.view.request_columns import enrich
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.topology import DeviceTopology
+from iodiag.table.table import Table
 
 Phase = tuple[int, float, float, float]
 """Samples, requests per second, milliseconds and kB per request."""
@@ -42,8 +43,8 @@ def series(*phases: Phase, noise: float = 0.05, step: float = 5.0, seed: int = 1
             "util_pct": np.minimum(99.0, rate * wait / 20),
         }
     )
-    frame = enrich(frame).assign(stream=0, sample=np.arange(count))
-    return DeviceSeries("sda", frame, None, DeviceTopology())
+    samples = enrich(Table.of(frame)).with_columns(stream=np.zeros(count, int), sample=np.arange(count))
+    return DeviceSeries("sda", samples, None, DeviceTopology())
 
 
 @pytest.mark.parametrize(

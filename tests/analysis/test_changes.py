@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, estimate, log_estimate, student
 from iodiag.analysis.measure.changes import LEAST_CHANGE_PCT, Sums, bunched, change, judged
+from iodiag.table.table import Table
 
 
-def series(values, **columns) -> pd.DataFrame:
+def series(values, **columns) -> Table:
     """Samples of a second each."""
     frame = pd.DataFrame({"reads_per_s": np.asarray(values, dtype=float), "interval_s": 1.0})
-    return frame.assign(**columns)
+    return Table.of(frame.assign(**columns))
 
 
 def noise(seed: int, count: int, memory: float = 0.0, spread: float = 0.3) -> np.ndarray:
@@ -46,7 +47,7 @@ def test_a_change_as_large_as_the_smallest_detectable_one_is_mostly_found():
         before, after = (series(100 * noise(500 + 2 * run + side, 40)) for side in (0, 1))
         told = change("reads_per_s", before, after).detectable_pct
         moved = change(
-            "reads_per_s", before, after.assign(reads_per_s=after["reads_per_s"] * (1 + told / 100))
+            "reads_per_s", before, after.with_columns(reads_per_s=after["reads_per_s"] * (1 + told / 100))
         )
         found += moved.verdict == "changed"
     assert found >= 70
@@ -140,9 +141,9 @@ def test_a_change_below_fifteen_per_cent_is_none_to_act_on():
 
 
 def test_shares_of_time_must_move_by_points():
-    sides = (pd.DataFrame({"user_pct": [value] * 40, "interval_s": 1.0}) for value in (1.0, 2.5))
+    sides = (Table.of(pd.DataFrame({"user_pct": [value] * 40, "interval_s": 1.0})) for value in (1.0, 2.5))
     assert change("user_pct", *sides, family="cpu").verdict == "minor"
-    sides = (pd.DataFrame({"user_pct": [value] * 40, "interval_s": 1.0}) for value in (10.0, 25.0))
+    sides = (Table.of(pd.DataFrame({"user_pct": [value] * 40, "interval_s": 1.0})) for value in (10.0, 25.0))
     assert change("user_pct", *sides, family="cpu").verdict == "changed"
 
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from iodiag.analysis.host.cpu import convoy, cpu_shares
 from iodiag.analysis.view.view import View
 from iodiag.model.topology import DeviceTopology
+from iodiag.table.table import Table
 
 
 def view(counts, cpus=None):
-    queue = pd.DataFrame({"run_queue": [float(c) for c in counts], "interval_s": 1.0})
+    queue = Table.of(pd.DataFrame({"run_queue": [float(c) for c in counts], "interval_s": 1.0}))
     return View(None, {"queue": queue}, DeviceTopology(), cpus=cpus)
 
 
@@ -42,11 +43,11 @@ def test_the_ceiling_is_never_below_what_iowait_promises(idle, iowait):
     rows = pd.DataFrame(
         {"idle_pct": [idle], "iowait_pct": [iowait], "user_pct": [100 - idle - iowait], "interval_s": [1.0]}
     )
-    shares = cpu_shares(rows)
+    shares = cpu_shares(Table.of(rows))
     assert shares.ceiling >= shares.without_iowait - 1e-9
     assert shares.steal == 0
 
 
 def test_rows_without_iowait_tell_nothing():
-    assert cpu_shares(pd.DataFrame({"idle_pct": [9.0], "interval_s": [1.0]})) is None
+    assert cpu_shares(Table.of(pd.DataFrame({"idle_pct": [9.0], "interval_s": [1.0]}))) is None
     assert cpu_shares(None) is None

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.model.topology import Device, DeviceTopology, merge
+from iodiag.table.table import Table
 
 NONE = DeviceTopology()
 
@@ -32,7 +33,7 @@ def table(*reports, streams=None):
 
 
 def found(*reports, topology=NONE, streams=None):
-    return merge(infer(table(*reports, streams=streams), topology)).devices
+    return merge(infer(Table.of(table(*reports, streams=streams)), topology)).devices
 
 
 def legs(names, moved):
@@ -172,4 +173,4 @@ def test_a_hundred_devices_and_many_reports_stay_bounded():
     rows = table({f"dm-{n}": (0, 0) for n in range(60)} | {f"sd{n}": (0, 0) for n in range(60)})
     rows = pd.concat([rows.assign(report=number) for number in range(600)], ignore_index=True)
     rows["read_kb_per_s"] = chance.uniform(0, 1e5, len(rows))
-    assert infer(rows, NONE) == ()
+    assert infer(Table.of(rows), NONE) == ()

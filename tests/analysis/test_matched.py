@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 from iodiag.analysis.measure.matched_load import at_matched_load
+from iodiag.table.table import Table, stacked
 
 
-def loads(*cells: tuple[float, float, float, float], each: int = 12) -> pd.DataFrame:
+def loads(*cells: tuple[float, float, float, float], each: int = 12) -> Table:
     """`each` samples of a second per (reads/s, latency, size, depth), scattered a little."""
     rows = np.repeat(np.array(cells, dtype=float), each, axis=0)
     scatter = np.exp(0.02 * np.random.default_rng(len(rows)).normal(size=len(rows)))
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "reads_per_s": rows[:, 0],
             "read_await_ms": rows[:, 1] * scatter,
@@ -24,6 +25,7 @@ def loads(*cells: tuple[float, float, float, float], each: int = 12) -> pd.DataF
             "interval_s": 1.0,
         }
     )
+    return Table.of(frame)
 
 
 def test_a_slower_device_shows_at_every_load_and_more_load_alone_does_not():
@@ -64,15 +66,15 @@ def test_few_samples_give_a_ratio_without_interval_and_count_only_alone():
     assert math.isnan(cells[0].latency.low)
     assert combined.verdict == "indicated"
     long = loads((100, 10, 4, 1), (100, 30, 4, 8))
-    few = pd.concat([loads((100, 10, 4, 1)), loads((100, 60, 4, 8), each=2)])
+    few = stacked([loads((100, 10, 4, 1)), loads((100, 60, 4, 8), each=2)])
     cells, combined = at_matched_load(long, few, "read")
     assert len(cells) == 2
     assert combined.verdict == "unchanged"
 
 
 def test_samples_without_depth_or_requests_are_left_out():
-    frame = loads((100, 10, 4, 1))
-    empty = frame.assign(depth=np.nan)
-    assert at_matched_load(frame, empty, "read") == ((), None)
-    assert at_matched_load(frame[:0], frame, "read") == ((), None)
-    assert at_matched_load(frame.drop(columns="read_await_ms"), frame, "read") == ((), None)
+    rows = loads((100, 10, 4, 1))
+    empty = rows.with_columns(depth=np.full(len(rows), np.nan))
+    assert at_matched_load(rows, empty, "read") == ((), None)
+    assert at_matched_load(rows[:0], rows, "read") == ((), None)
+    assert at_matched_load(rows.only(rows.names.keys() - {"read_await_ms"}), rows, "read") == ((), None)

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import math
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import iodiag
+from iodiag.analysis.load import queueing
 from iodiag.analysis.load.queueing import (
     LEVEL_GAP,
     LEVEL_SPAN,
@@ -91,8 +93,11 @@ def test_a_latency_of_few_digits_is_taken_from_depth_and_rate():
     assert fan_out(light, deep) == pytest.approx(5.3, abs=0.05)
 
 
+with_samples_as_prepared = patch.object(queueing, "prepared", lambda series: series.samples)
+
+
 def prepared_of(kinds, depths, rates, keep):
-    """A device with these prepared samples."""
+    """A device with these prepared samples, where `with_samples_as_prepared`."""
     count = len(kinds)
     depth, rate = np.array(depths), np.array(rates)
     columns = {
@@ -109,7 +114,7 @@ def prepared_of(kinds, depths, rates, keep):
         "interval_s": np.ones(count),
     }
     samples = Table.of_columns(columns, count)
-    series = DeviceSeries("sda", samples, None, DeviceTopology(), memo={"prepared": samples})
+    series = DeviceSeries("sda", samples, None, DeviceTopology())
     return series, samples, np.array(keep, dtype=np.bool_)
 
 
@@ -137,6 +142,7 @@ LOAD = st.tuples(
 )
 
 
+@with_samples_as_prepared
 @given(st.lists(LOAD, min_size=1, max_size=60))
 def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
     series, samples, _ = prepared_of(*zip(*loads, strict=True))
@@ -164,6 +170,7 @@ def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
         assert level.size_kb == pytest.approx(4)
 
 
+@with_samples_as_prepared
 @pytest.mark.parametrize("depth", np.linspace(1, 2, 33))
 @pytest.mark.parametrize(("apart", "count"), [(0.9999, 1), (1.0001, 2)])
 def test_a_gap_is_one_wherever_it_lies(depth, apart, count):
@@ -172,6 +179,7 @@ def test_a_gap_is_one_wherever_it_lies(depth, apart, count):
     assert [len(kind) for kind in levels(series)] == [count]
 
 
+@with_samples_as_prepared
 @given(st.lists(LOAD, min_size=1, max_size=60))
 def test_a_part_of_the_levels_is_what_its_samples_make(loads):
     series, samples, keep = prepared_of(*zip(*loads, strict=True))
@@ -327,7 +335,7 @@ def test_a_stall_goes_into_the_sample_that_ends_it():
     frame = series_of(
         iostat([{"sda": r} for r in [steady] * 5 + [silent] * 9 + [release] + [steady] * 5])
     ).frame
-    joined = bridged(frame)
+    joined = bridged(Table.of(frame)).frame
     assert len(joined) == len(frame) - 9
     assert joined["depth"].max() == pytest.approx(4.08, abs=0.01)
     assert joined["interval_s"].sum() == pytest.approx(frame["interval_s"].sum())
@@ -337,7 +345,7 @@ def test_a_stall_goes_into_the_sample_that_ends_it():
 
 def test_a_stall_that_never_ends_is_left_out():
     frame = series_of(iostat([{"sda": load(100, 38)}] * 5 + [{"sda": {"%util": 100.0}}] * 4)).frame
-    assert len(bridged(frame)) == 5
+    assert len(bridged(Table.of(frame))) == 5
 
 
 @settings(deadline=None, max_examples=30)
@@ -404,4 +412,4 @@ def test_the_tenth_of_the_requests_is_reached_by_the_first_of_like_samples(loads
 def test_samples_that_do_not_say_what_they_moved_are_of_no_kind():
     told = series_of(ladder(ONE_THREAD, FOUR_THREADS))
     unknown = told.samples.with_columns(size_kb=np.array([np.nan, told.samples["size_kb"][1]]))
-    assert prepared(dataclasses.replace(told, samples=unknown, memo={}))["sample"].tolist() == [1]
+    assert prepared(dataclasses.replace(told, samples=unknown))["sample"].tolist() == [1]

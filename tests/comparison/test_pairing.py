@@ -7,8 +7,9 @@ import io
 import pytest
 
 import iodiag
-from iodiag.api import prepared
 from iodiag.comparison.pairing import Pairing, pair
+from iodiag.judging.options import Options
+from iodiag.judging.run import prepared
 from writers.capture_writer import Load, Row, iostat
 
 BUSY = Row(reads=100, read_kb=1600, read_ms=8, util=0.7)
@@ -24,8 +25,7 @@ def paired(before: dict[str, Row], after: dict[str, Row], *lsblk: str) -> Pairin
     for at, rows in enumerate((before, after)):
         texts = [iostat(Load([rows] * 10)), *([LSBLK + lsblk[at]] if lsblk and lsblk[at] else [])]
         captures = [iodiag.read(io.BytesIO(text.encode()), name=f"{n}.txt") for n, text in enumerate(texts)]
-        nothing = dict.fromkeys(("since", "until", "tz", "cpus", "interval"))
-        views.append(prepared(captures, devices=(), **nothing)[1][0])
+        views.append(prepared(captures, Options())[1][0])
     return pair(*views)
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from fleet.conftest import assert_same, environment, finish, run_here, start
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Cluster:

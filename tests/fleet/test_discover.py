@@ -82,6 +82,14 @@ LSBLK = 'NAME="sda" KNAME="sda" PKNAME="" MAJ:MIN="8:0" TYPE="disk" ROTA="1"\n'
             id="context above several hosts is of none",
         ),
         pytest.param(
+            {"x/sar": SAR.format(host="a"), "x/more/sar": SAR.format(host="b"), "x/lsblk": LSBLK},
+            {
+                **{("a", f"2026-03-0{day}"): {"sar", "lsblk"} for day in (2, 3)},
+                **{("b", f"2026-03-0{day}"): {"sar"} for day in (2, 3)},
+            },
+            id="captures right in the folder count before those below",
+        ),
+        pytest.param(
             {"db7/vmstat.txt": VMSTAT, "db7/lsblk": LSBLK, "db8/data/vmstat.txt": VMSTAT},
             {("db7", "undated"): {"vmstat.txt", "lsblk"}},
             id="without a name the folder's; the same samples again are a copy",

@@ -57,6 +57,7 @@ def crashing(monkeypatch):
     return count
 
 
+@pytest.mark.slow
 def test_a_run_that_dies_at_any_write_goes_on_where_it_was(fleet, tmp_path, crashing):
     inputs, out = fleet.inputs / "mail0002", tmp_path / "out"
     options = Options(tables=("disk",))
@@ -75,6 +76,7 @@ def test_a_run_that_dies_at_any_write_goes_on_where_it_was(fleet, tmp_path, cras
     assert_same(out, tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_ends_in_the_same_bytes(fleet, tmp_path):
     chance = random.Random(os.environ.get("IODIAG_SEED", "fleet"))
     for number in range(KILLS):
@@ -103,6 +105,7 @@ def children(parent: int) -> list[int]:
     return [pid for child in map(int, found) for pid in (child, *children(child))]
 
 
+@pytest.mark.slow
 def test_a_second_run_into_the_same_folder_is_refused(fleet, tmp_path):
     out = tmp_path / "out"
     first = start(fleet.inputs, "-o", out, "--jobs", 2)
@@ -125,6 +128,7 @@ def test_a_job_of_a_run_that_another_has_replaced_writes_nothing(fleet, tmp_path
     assert list(place.files()) == [store.RUN]
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_with_a_line_and_loses_nothing(fleet, tmp_path):
     out = tmp_path / "out"
     out.mkdir()

@@ -54,7 +54,8 @@ def test_effects_and_further_devices_are_not_counted_twice():
 
 
 def test_advice_on_reading_the_numbers_is_no_harm():
-    rows = [finding("a", day, rule, "notice") for day in DAYS for rule in ("util-false-alarm", "mixed-await")]
+    rules = ("util-false-alarm", "mixed-await", "first-report-since-boot")
+    rows = [finding("a", day, rule, "notice") for day in DAYS for rule in rules]
     found = report(rows)
     assert found.hosts == ()
     assert found.headline == "No trouble was found on 3 hosts."

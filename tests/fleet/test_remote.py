@@ -13,6 +13,8 @@ import pytest
 
 from fleet.conftest import environment, everything, finish, start
 
+pytestmark = pytest.mark.slow
+
 _KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
 
 

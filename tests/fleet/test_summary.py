@@ -142,6 +142,7 @@ def many(hosts: int) -> dict[str, pd.DataFrame]:
     }
 
 
+@pytest.mark.slow
 def test_ten_thousand_hosts_stay_readable():
     report = summarise(many(10_000), link=lambda host, day: f"reports/{host}/{day}.html")
     assert report.totals.hosts == 10_000

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import iodiag
 from iodiag.analysis.view.request_columns import enrich
 from iodiag.formats.tables.pt_diskstats import layout
+from iodiag.table.table import Table
 
 WORDS = [f"{way}_{word}" for way in ("rd", "wr") for word in ("s", "avkb", "mb_s", "mrg", "cnc", "rt")]
 WORDS += ["busy", "in_prg", "io_s", "qtime", "stime"]
@@ -92,7 +93,7 @@ def test_requests_in_flight_are_unknown_where_digits_do_not_tell():
 
 
 def test_little_s_law_holds_in_what_rules_see():
-    frame = enrich(read(HEADER + f" 1.0 {SDA}").disk)
+    frame = enrich(Table.of(read(HEADER + f" 1.0 {SDA}").disk)).frame
     row = frame.iloc[0]
     product = row["reads_per_s"] * row["read_await_ms"] + row["writes_per_s"] * row["write_await_ms"]
     assert row["depth"] == pytest.approx(product / 1000)

@@ -122,6 +122,7 @@ def _partial_stripe() -> Finding:
     )
     return Finding(
         rule="raid-partial-stripe-write",
+        role="cause",
         severity="warning",
         confidence="high",
         title="Parity RAID reads and rewrites parity for small writes",
@@ -220,6 +221,7 @@ def _partial_stripe() -> Finding:
 def _slow_member() -> Finding:
     return Finding(
         rule="slow-member",
+        role="cause",
         severity="warning",
         confidence="medium",
         title="One disk of the array answers later than its peers",
@@ -297,6 +299,7 @@ def _slow_member() -> Finding:
 def _findings() -> tuple[Finding, ...]:
     interval = Finding(
         rule="interval-too-long",
+        role="reading",
         severity="notice",
         confidence="high",
         title="The interval hides bursts",
@@ -323,6 +326,7 @@ def _findings() -> tuple[Finding, ...]:
     )
     iowait = Finding(
         rule="iowait-misread",
+        role="context",
         severity="info",
         confidence="medium",
         title="%iowait says little here",

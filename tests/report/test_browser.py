@@ -13,6 +13,9 @@ import pytest
 import iodiag
 from report.test_fleet import fleet_report
 
+# the pages are checked by one browser, so by one process
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
 HERE = Path(__file__).parent / "browser"
 SAMPLES = Path(__file__).parents[2] / "samples"
 CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))

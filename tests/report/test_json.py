@@ -67,6 +67,7 @@ findings = st.builds(
     references=many,
     supersedes=many,
     explained_by=maybe,
+    role=st.sampled_from([None, "symptom", "cause", "reading", "elsewhere", "context"]),
     pictures=st.sampled_from([(), ("stack",), ("stack", "cpu")]),
     peers=many,
     edges=st.lists(

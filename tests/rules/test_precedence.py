@@ -5,11 +5,26 @@ from dataclasses import replace
 import pytest
 
 from iodiag.model.finding import Evidence, Finding
+from iodiag.model.rule import Needs, Rule
+from iodiag.rules import all_rules
 from iodiag.rules.precedence import order
 
 
-def finding(rule, confidence="medium", severity="warning", devices=()):
-    return Finding(rule, severity, confidence, rule, rule, devices)
+def finding(rule, confidence="medium", severity="warning", devices=(), role=None):
+    role = role or all_rules()[rule].role
+    return Finding(rule, severity, confidence, rule, rule, devices, role=role)
+
+
+def ordered(findings, rules=()):
+    return order(findings, {}, [*all_rules().values(), *rules])
+
+
+def nothing(view, limits):
+    yield from ()
+
+
+def rule(name, **relations):
+    return Rule(name, name, "", (), Needs(), nothing, **relations)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +37,7 @@ def finding(rule, confidence="medium", severity="warning", devices=()):
 )
 def test_symptoms_go_below_a_likely_cause(cause, confidence, nested):
     symptom = finding("psi-io-pressure", "high", "critical")
-    found = order([symptom, finding(cause, confidence)], {})
+    found = ordered([symptom, finding(cause, confidence)])
     assert found[0].explained_by == (cause if nested else None)
 
 
@@ -31,18 +46,17 @@ def test_the_gravest_cause_is_named():
         finding("fragmentation-sized-reads", severity="notice"),
         finding("swap-thrash", severity="critical"),
     ]
-    found = order([finding("blocked-tasks", "high", "notice"), *causes], {})
+    found = ordered([finding("blocked-tasks", "high", "notice"), *causes])
     assert found[0].explained_by == "swap-thrash"
 
 
 @pytest.mark.parametrize(("confidence", "kept"), [("low", 2), ("medium", 1), ("high", 1)])
 def test_a_guess_replaces_nothing(confidence, kept):
-    found = order(
+    found = ordered(
         [
             finding("hung-io", confidence, devices=("sda",)),
             finding("true-saturation", "low", devices=("sda",)),
-        ],
-        {},
+        ]
     )
     assert len(found) == kept
 
@@ -51,12 +65,11 @@ def test_a_guess_replaces_nothing(confidence, kept):
     ("cause", "effect", "nested"), [("medium", "high", True), ("low", "medium", False), ("low", "low", True)]
 )
 def test_a_likely_cause_explains_what_is_surer(cause, effect, nested):
-    found = order(
+    found = ordered(
         [
             finding("volume-cap", cause, devices=("sda",)),
             finding("true-saturation", effect, devices=("sda",)),
-        ],
-        {},
+        ]
     )
     assert found[1].explained_by == ("volume-cap" if nested else None)
 
@@ -68,7 +81,7 @@ def test_a_likely_cause_explains_what_is_surer(cause, effect, nested):
 def test_no_symptom_outranks_its_cause(cause, confidence, raised):
     said = Evidence("all of them 45 %", {"full": 45.0})
     symptom = replace(finding("psi-io-pressure", "high", "critical"), evidence=(said,))
-    _, found = order([symptom, finding("throttled-above-device", confidence, cause)], {})
+    _, found = ordered([symptom, finding("throttled-above-device", confidence, cause)])
     assert found.severity == raised
     # the line that says how grave it is goes along with the severity
     assert [(e.text, e.weighs) for e in found.evidence] == (
@@ -80,11 +93,11 @@ def test_harm_reaches_the_cause_of_a_cause():
     symptom = finding("psi-io-pressure", "high", "critical")
     full = finding("true-saturation", "high", devices=("sda",))
     cap = finding("volume-cap", "medium", "notice", devices=("sda",))
-    found = {f.rule: f for f in order([symptom, full, cap], {})}
+    found = {f.rule: f for f in ordered([symptom, full, cap])}
     assert found["true-saturation"].severity == "critical"
     assert found["true-saturation"].explained_by == "volume-cap"
     assert found["volume-cap"].severity == "notice", "a cause without a cost of its own is not made grave"
-    grave = {f.rule: f for f in order([symptom, full, replace(cap, severity="warning")], {})}
+    grave = {f.rule: f for f in ordered([symptom, full, replace(cap, severity="warning")])}
     assert grave["volume-cap"].severity == "critical"
 
 
@@ -99,5 +112,41 @@ def test_harm_reaches_the_cause_of_a_cause():
     ],
 )
 def test_an_inefficiency_does_not_stop_the_host(symptom, cause, nested):
-    found = order([finding("psi-io-pressure", "high", symptom), finding("slow-member", "high", cause)], {})
+    found = ordered([finding("psi-io-pressure", "high", symptom), finding("slow-member", "high", cause)])
     assert bool(found[0].explained_by) == nested
+
+
+def test_a_symptom_of_another_package_goes_below_the_causes_of_symptoms_on_its_devices():
+    slow = rule("slow-pages", role="symptom")
+    seen = finding("slow-pages", devices=("sda",), role="symptom")
+    found = ordered([seen, finding("volume-cap", devices=("sda",))], [slow])
+    assert found[0].explained_by == "volume-cap"
+    assert ordered([seen, finding("volume-cap", devices=("sdb",))], [slow])[0].explained_by is None
+
+
+def test_a_rule_of_another_package_explains_and_replaces_what_it_names():
+    ours = rule("ours", explains=("true-saturation", "no-such-rule"), replaces=("backlog-drift", "nor-this"))
+    effects = [
+        finding(name, devices=("sda",)) for name in ("true-saturation", "backlog-drift", "flush-latency")
+    ]
+    found = ordered([*effects, finding("ours", devices=("sda",), role="cause")], [ours])
+    assert [(f.rule, f.explained_by) for f in found] == [
+        ("true-saturation", "ours"),
+        ("flush-latency", None),
+        ("ours", None),
+    ]
+    assert found[-1].supersedes == ("backlog-drift",)
+
+
+@pytest.mark.parametrize("relation", ["explains", "replaces"])
+def test_of_rules_that_name_each_other_in_a_circle_one_stays_on_top(relation):
+    names = ("first", "second", "third")
+    circle = [
+        rule(name, **{relation: (other,)})
+        for name, other in zip(names, ("second", "third", "first"), strict=True)
+    ]
+    found = ordered([finding(name, role="cause") for name in names], circle)
+    assert [f.rule for f in found if f.explained_by is None][:1] == ["first"]
+    assert len([f for f in found if f.explained_by is None]) == 1
+    alone = rule("alone", role="symptom", explains=("symptom", "alone"))
+    assert ordered([finding("alone", role="symptom")], [alone])[0].explained_by is None

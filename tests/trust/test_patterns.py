@@ -138,6 +138,7 @@ BOUNDED = {
 """Searches that may be quadratic, and what bounds the text that they get."""
 
 
+@pytest.mark.slow
 def test_no_search_is_quadratic():
     slow = {}
     for name, (pattern, search) in searches().items():
@@ -149,6 +150,7 @@ def test_no_search_is_quadratic():
     assert set(slow) == set(BOUNDED), slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [*LONG_LINES, *(f"lines of {name}" for name in MANY_LINES)])
 def test_no_text_is_read_in_more_than_linear_time(shape: str):
     make = MANY_LINES[shape.removeprefix("lines of ")] if shape.startswith("lines of ") else LONG_LINES[shape]

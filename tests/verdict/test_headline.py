@@ -6,12 +6,16 @@ import pytest
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.topology import DeviceTopology
-from iodiag.verdict.headline import headline
+from iodiag.rules import all_rules
+from iodiag.verdict.headline import SINCE_BOOT, TOO_LONG, headline
+
+RULES = all_rules()
 
 
 def finding(rule, severity="warning", confidence="high", explained_by=None, host=None):
     said = f"{rule} happens."
-    return Finding(rule, severity, confidence, f"Title of {rule}", said, host=host, explained_by=explained_by)
+    title, role = f"Title of {rule}", RULES[rule].role
+    return Finding(rule, severity, confidence, title, said, host=host, explained_by=explained_by, role=role)
 
 
 def view(host="box", **shares):
@@ -27,7 +31,7 @@ def view(host="box", **shares):
 
 
 def said(*findings, outcomes=(), views=None):
-    return headline(findings, outcomes, views or [view()])
+    return headline(findings, outcomes, views or [view()], RULES.values())
 
 
 @pytest.mark.parametrize(
@@ -125,3 +129,12 @@ def test_that_nothing_was_found_in_samples_that_hide_bursts_is_no_all_clear():
 def test_a_capture_without_samples_judges_nothing():
     empty = View(None, {}, DeviceTopology())
     assert said(outcomes=[Outcome("a", "clear")], views=[empty]).startswith("Nothing could be judged")
+
+
+def test_nothing_is_judged_where_readings_alone_looked():
+    outcomes = [Outcome(rule.id, "clear") for rule in RULES.values() if rule.role == "reading"]
+    assert said(outcomes=outcomes).startswith("Nothing could be judged")
+
+
+def test_the_readings_that_it_names_exist():
+    assert {RULES[name].role for name in (SINCE_BOOT, TOO_LONG)} == {"reading"}

@@ -70,6 +70,10 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
 
 RULE = Rule(
     id="latency-objective",
+    # somebody waits, whatever the cause: a finding of any rule that explains symptoms explains this one
+    role="symptom",
+    # and tasks are blocked, or stall, since they wait for such reads
+    explains=("blocked-tasks", "psi-io-pressure"),
     title="Reads take longer than this site's objective",
     why="Who uses the storage was promised this latency.",
     remedy=("See what the other findings on this device name as the cause.",),

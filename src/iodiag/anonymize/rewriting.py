@@ -32,6 +32,7 @@ T = TypeVar("T")
 _OWN_WORDS = frozenset(
     {
         "rule",
+        "role",
         "severity",
         "confidence",
         "status",

@@ -1,4 +1,8 @@
-"""The command line: a group that loads a command's file when the command is called."""
+"""The command line. A public module here is a command: it holds one `click.Command` named as the module.
+
+Private modules hold what commands share. A module imports the rest of iodiag inside functions only, so that
+`iodiag --help` loads click alone.
+"""
 
 from __future__ import annotations
 
@@ -8,45 +12,40 @@ import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from pkgutil import iter_modules
 
 import click
 
 from iodiag import __version__
 
-_COMMANDS = {
-    "analyze": "Read captures and context, run the rules, write a report.",
-    "compare": "Compare the same work before and after a change.",
-    "fleet": "Judge many hosts' archives, in parallel, into a data set and one report.",
-    "inspect": "Say what is in a file, and what was not understood.",
-    "convert": "Write the normalised tables as CSV, JSON lines or Parquet.",
-    "rules": "List the rules, or print one rule's page.",
-    "completion": "Print the script that completes commands, options and rules in a shell.",
-}
+
+def command_names() -> list[str]:
+    """The commands there are: the public modules of this folder, as they are called on a command line."""
+    return [name.replace("_", "-") for _, name, _ in iter_modules(__path__) if not name.startswith("_")]
 
 
-class _LazyGroup(click.Group):
+class _DiscoveredGroup(click.Group):
+    """A group of the commands in this folder, each loaded when it is called."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return command_names()
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        if name not in command_names():
             return None
-        command = getattr(import_module(f"iodiag.cli.{name}"), name)
+        module = name.replace("-", "_")
+        command = getattr(import_module(f"{__name__}.{module}"), module)
         assert isinstance(command, click.Command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS:
-            near = get_close_matches(args[0], _COMMANDS, 1)
-            hint = f"Did you mean {near[0]}?" if near else "Commands: " + ", ".join(_COMMANDS) + "."
+        if args and args[0] not in (names := command_names()):
+            near = get_close_matches(args[0], names, 1)
+            hint = f"Did you mean {near[0]}?" if near else "Commands: " + ", ".join(names) + "."
             raise click.UsageError(f"No such command {args[0]!r}. {hint}", ctx)
         return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
@@ -66,7 +65,12 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     ctx.exit()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_DiscoveredGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
+@click.pass_context
 @click.option(
     "--version",
     is_flag=True,
@@ -75,12 +79,14 @@ def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> N
     callback=_print_version,
     help="Print the versions that a bug report needs, and exit.",
 )
-def cli() -> None:
+def cli(ctx: click.Context) -> None:
     """An offline storage doctor for Linux.
 
     Reads iostat, sar, vmstat and sadc captures and reports what is wrong, how sure that is, and which
     lines prove it.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 _RARELY = 100_000

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from iodiag.model.report import Report
 
 
-@click.command()
+@click.command(short_help="Read captures and context, run the rules, write a report.")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @report_options
 @user_errors

@@ -11,7 +11,7 @@ from iodiag.cli._options import analysis_options, deliver, formats_of, report_op
 from iodiag.errors import ConfigError
 
 
-@click.command()
+@click.command(short_help="Compare the same work before and after a change.")
 @click.argument("before", type=click.Path(), metavar="BEFORE")
 @click.argument("after", type=click.Path(), metavar="AFTER")
 @report_options
@@ -30,6 +30,6 @@ def compare(before: str, after: str, **options: Any) -> None:
         read_inputs((side,), options["strict"], options["columns"], options["quiet"])
         for side in (before, after)
     ]
-    from iodiag.comparison.run import compare as run
+    from iodiag.api import compare as run
 
     deliver(run(*sides, **chosen), formats, options)

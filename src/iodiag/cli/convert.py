@@ -20,7 +20,7 @@ _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "p
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-@click.command()
+@click.command(short_help="Write the normalised tables as CSV, JSON lines or Parquet.")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option("--table", metavar="NAME", help="The table to write; not needed where the input has one alone.")
 @click.option(

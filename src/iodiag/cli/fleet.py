@@ -12,14 +12,15 @@ from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
 from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
+    from iodiag.fleet.engine import Engine
     from iodiag.fleet.plan import InputRow, Options
-    from iodiag.fleet.run import Engine, Outcome
+    from iodiag.fleet.run import Outcome
 
 _MOST_LINES = 20
 _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies of others"}
 
 
-@click.command()
+@click.command(short_help="Judge many hosts' archives, in parallel, into a data set and one report.")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
     "-o",
@@ -103,19 +104,20 @@ def _told(row: InputRow) -> str:
 
 
 def _options(options: dict[str, Any]) -> Options:
-    from iodiag.api import check_options
     from iodiag.fleet.plan import Options
+    from iodiag.judging import options as judging_options
 
     chosen = judging(options)
-    check_options(**chosen)
-    return Options(
+    wanted = Options(
         limits=tuple(sorted(chosen["limits"].items())),
-        rules=tuple(chosen["rules"]) if chosen["rules"] else None,
+        rules=tuple(chosen["rules"] or ()),
         skip_rules=chosen["skip_rules"],
         ignore=tuple(chosen["ignore"]),
         tz=chosen["tz"],
         tables=tuple(sorted(options["tables"])) or None,
     )
+    judging_options.check(wanted.of_judging())
+    return wanted
 
 
 def _engine(jobs: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Engine]:

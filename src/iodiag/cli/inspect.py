@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from iodiag.model.capture import Capture
 
 
-@click.command()
+@click.command(short_help="Say what is in a file, and what was not understood.")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @click.option("--columns", metavar='"DEV tps …"', help="Header of rows that came without one.")

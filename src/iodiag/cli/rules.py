@@ -11,7 +11,7 @@ from iodiag.errors import ConfigError
 from iodiag.model.rule import Rule
 
 
-@click.command()
+@click.command(short_help="List the rules, or print one rule's page.")
 @click.argument("rule", required=False, shell_complete=complete_rule)
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @user_errors
@@ -19,6 +19,7 @@ def rules(rule: str | None, as_json: bool) -> None:
     """List the rules, or print the page of RULE: claim, thresholds with their source, remedy."""
     from iodiag.rules import all_rules, page
     from iodiag.rules.choice import unknown_rule
+    from iodiag.rules.precedence import relations
 
     known = all_rules()
     if rule is not None and rule not in known:
@@ -41,13 +42,19 @@ def rules(rule: str | None, as_json: bool) -> None:
                 f"  {name} = {threshold.default:g} {threshold.unit}: {threshold.meaning} [{threshold.source}]"
             )
         click.echo()
-    click.echo("Remedy\n" + "\n".join(f"  - {line}" for line in entry.remedy))
+    click.echo(f"Role: {entry.role}")
+    for label, others in relations(entry.id, list(known.values())).items():
+        click.echo(f"{label}: {', '.join(others)}")
+    click.echo("\nRemedy\n" + "\n".join(f"  - {line}" for line in entry.remedy))
 
 
 def _as_dict(entry: Rule) -> dict[str, object]:
     return {
         "id": entry.id,
         "title": entry.title,
+        "role": entry.role,
+        "explains": list(entry.explains),
+        "replaces": list(entry.replaces),
         "why": entry.why,
         "remedy": list(entry.remedy),
         "confirm": list(entry.confirm),

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
+from iodiag.analysis.array.side_by_side import report_keys, side_by_side
 from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changes import AFTER, BEFORE, Sums, bunched, change, is_over_time, judged
@@ -23,13 +24,14 @@ from iodiag.analysis.measure.shifts import (
     shift,
     sign,
 )
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_numbers
 from iodiag.comparison.applications import applications
 from iodiag.comparison.pairing import HARDLY, LEAST_SHARE, Pair, pair
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, MatchedLoad, Subject
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
+from iodiag.table.table import Table
 
 QUANTITIES = (
     "ios_per_s",
@@ -78,7 +80,7 @@ MEMBER_COST = "member_kb_per_kb"
 
 KB_PER_GB = KB_PER_MB * 1024
 
-Frames = tuple[pd.DataFrame, pd.DataFrame]
+Sides = tuple[Table, Table]
 
 
 def subjects(before: View, after: View) -> tuple[list[Subject], list[str]]:
@@ -140,22 +142,20 @@ def _device(entry: Pair, before: View, after: View) -> Subject:
     )
 
 
-def _below(view: View, series: DeviceSeries, rows: pd.DataFrame) -> Sums | None:
+def _below(view: View, series: DeviceSeries, rows: Table) -> Sums | None:
     """What an array's members move, read or written, for what is asked of the array."""
     members = view.members(series)
     if series.device is None or len(members) < 2 or len(members) != len(series.device.members):
         return None
-    keys = ["stream", "report"]
-    moved = pd.concat([member.frame[[*keys, "kb_per_s"]] for member in members]).groupby(keys)["kb_per_s"]
-    sums_below = moved.sum()[moved.count() == len(members)]
-    own = rows.set_index(keys)["kb_per_s"] * weighted.lengths(rows)
-    length = pd.Series(weighted.lengths(rows), index=own.index)
-    held = own[own > 0].index.intersection(sums_below.index)
+    parts = side_by_side(members)
+    below = np.sum([part.floats("kb_per_s") for part in parts], axis=0)
+    own, known = rows.floats("kb_per_s"), report_keys(parts[0])[~np.isnan(below)]
+    held = np.flatnonzero(np.isin(report_keys(rows), known) & (own > 0))
     if not len(held):
         return None
-    return Sums(
-        (sums_below[held] * length[held]).to_numpy(dtype=np.float64), own[held].to_numpy(dtype=np.float64)
-    )
+    below = below[~np.isnan(below)][np.searchsorted(known, report_keys(rows)[held])]
+    length = weighted.lengths(rows)[held]
+    return Sums(below * length, own[held] * length)
 
 
 def _only_averages(family: str, before: View, after: View) -> str:
@@ -170,25 +170,25 @@ def _either(before: str, after: str) -> str:
     return f"`{before}`" if before == after else f"`{before}`, now `{after}`,"
 
 
-def _loaded(series: DeviceSeries) -> pd.DataFrame:
+def _loaded(series: DeviceSeries) -> Table:
     """The samples with load; all of them where the device had none."""
-    return series.loaded.frame if len(series.loaded) else series.frame
+    return series.loaded if len(series.loaded) else series.samples
 
 
-def _window(series: DeviceSeries) -> pd.DataFrame:
+def _window(series: DeviceSeries) -> Table:
     """All samples from the first to the last with load in each stream."""
-    frame = series.frame
-    is_loaded = ~frame["is_idle"].to_numpy(dtype=bool)
-    if not is_loaded.any():
-        return frame
-    places = pd.Series(np.arange(len(frame)), index=frame.index)
-    streams = frame["stream"]
-    ends = places[is_loaded].groupby(streams[is_loaded]).agg(["min", "max"])
-    first, last = streams.map(ends["min"]), streams.map(ends["max"])
-    return frame[((places >= first) & (places <= last)).to_numpy(dtype=bool)]
+    samples = series.samples
+    loaded = np.flatnonzero(~samples["is_idle"])
+    if not len(loaded):
+        return samples
+    places, stream = np.arange(len(samples)), np.unique(samples["stream"], return_inverse=True)[1]
+    first, last = np.full(len(samples), len(samples)), np.full(len(samples), -1)
+    np.minimum.at(first, stream[loaded], loaded)
+    np.maximum.at(last, stream[loaded], loaded)
+    return samples[(places >= first[stream]) & (places <= last[stream])]
 
 
-def _device_changes(rows: Frames, windows: Frames, mix: Mix) -> tuple[dict[str, Change], list[str]]:
+def _device_changes(rows: Sides, windows: Sides, mix: Mix) -> tuple[dict[str, Change], list[str]]:
     """The changes by quantity, and in sentences which could not be had."""
     found: dict[str, Change] = {}
     one_sided: dict[int, list[str]] = {BEFORE: [], AFTER: []}
@@ -197,21 +197,18 @@ def _device_changes(rows: Frames, windows: Frames, mix: Mix) -> tuple[dict[str, 
     for quantity in QUANTITIES:
         if quantity.startswith(tuple(slight)) or (quantity == "await_ms" and not mix.is_like):
             continue
-        known = [_has(frame, quantity) for frame in rows]
+        known = [_has(side, quantity) for side in rows]
         if known[BEFORE] != known[AFTER]:
             one_sided[BEFORE if known[BEFORE] else AFTER].append(quantity)
             continue
-        if (
-            quantity.endswith("await_ms")
-            and min(_requests(frame, quantity) for frame in rows) < LEAST_REQUESTS
-        ):
+        if quantity.endswith("await_ms") and min(_requests(side, quantity) for side in rows) < LEAST_REQUESTS:
             few += [quantity] if known[BEFORE] else []
             continue
         one = change(quantity, *rows)
         if one is None:
             continue
         if is_over_time(quantity):
-            one = bunched(one, *(weighted.mean(frame, quantity) for frame in windows))
+            one = bunched(one, *(weighted.mean(side, quantity) for side in windows))
         found[quantity] = one
     return found, list(_lacks(one_sided, few))
 
@@ -225,30 +222,30 @@ def _lacks(one_sided: dict[int, list[str]], few: list[str]) -> Iterator[str]:
         yield f"fewer than {LEAST_REQUESTS} requests on a side, too few for {names}"
 
 
-def _has(frame: pd.DataFrame, quantity: str) -> bool:
+def _has(rows: Table, quantity: str) -> bool:
     """Whether a source states a quantity, or what it is computed from."""
     if quantity.endswith("_request_size_kb"):
         direction = quantity.split("_")[0]
-        return _has(frame, f"{direction}s_per_s") and _has(frame, f"{direction}_kb_per_s")
+        return _has(rows, f"{direction}s_per_s") and _has(rows, f"{direction}_kb_per_s")
     if quantity.endswith("_merges_pct"):
         quantity = quantity.replace("_pct", "_per_s")
-    return quantity in frame and bool(frame[quantity].notna().any())
+    return rows.has(quantity)
 
 
-def _requests(frame: pd.DataFrame, quantity: str) -> float:
+def _requests(rows: Table, quantity: str) -> float:
     """How many requests a latency is the mean of; as if samples were a second long where none says."""
     entry = registry.find("disk", quantity)
     weight = entry.weight if entry is not None else None
-    return float(np.nansum(weighted.values(frame, weight or "ios_per_s") * weighted.lengths(frame)))
+    return float(np.nansum(rows.floats(weight or "ios_per_s") * weighted.lengths(rows)))
 
 
-def _is_slight(rows: Frames, direction: str) -> bool:
+def _is_slight(rows: Sides, direction: str) -> bool:
     """Whether a direction has next to nothing of the requests and of the bytes on either side."""
     shares = []
-    for frame in rows:
+    for side in rows:
         for part, whole in ((_plural(direction), "ios_per_s"), (f"{direction}_kb_per_s", "kb_per_s")):
-            total = weighted.mean(frame, whole)
-            shares.append(weighted.mean(frame, part) / total if total > 0 else math.nan)
+            total = weighted.mean(side, whole)
+            shares.append(weighted.mean(side, part) / total if total > 0 else math.nan)
     known = [share for share in shares if not math.isnan(share)]
     return bool(known) and max(known) < HARDLY
 
@@ -269,10 +266,10 @@ def _rows_of(series: DeviceSeries, when: str) -> Evidence:
     values: dict[str, float | str] = {
         "device": series.name,
         "loaded": float(len(series.loaded)),
-        "samples": float(len(series.frame)),
+        "samples": float(len(series.samples)),
     }
     if not len(series.loaded):
-        return cite(series.frame, f"{when}: `{{device}}` is idle in all {{samples}} samples", values)
+        return cite(series.samples, f"{when}: `{{device}}` is idle in all {{samples}} samples", values)
     what = "sample of {samples} has" if len(series.loaded) == 1 else "samples of {samples} have"
     return cite(series.loaded, f"{when}: {{loaded}} {what} load on `{{device}}`", values, worst="queue_depth")
 
@@ -341,7 +338,7 @@ def _host(before: View, after: View) -> Subject | None:
     changes: list[Change] = []
     evidence: list[Evidence] = []
     for family, quantities in HOST_QUANTITIES.items():
-        first, second = before.table(family), after.table(family)
+        first, second = before.samples(family), after.samples(family)
         if first is None or second is None:
             continue
         found = [change(quantity, first, second, family) for quantity in quantities]
@@ -362,36 +359,34 @@ def _host(before: View, after: View) -> Subject | None:
     )
 
 
-def _rows_evidence(rows: pd.DataFrame, when: str) -> Evidence:
+def _rows_evidence(rows: Table, when: str) -> Evidence:
     text = f"{when}: {{samples}} sample{'s' if len(rows) > 1 else ''}"
     return cite(rows, text, {"samples": float(len(rows))})
 
 
-def _cpu_evidence(rows: pd.DataFrame, when: str) -> Evidence:
+def _cpu_evidence(rows: Table, when: str) -> Evidence:
     text = f"{when}: {{samples}} sample{'s' if len(rows) > 1 else ''} of all processors"
     return cite(rows, text, {"samples": float(len(rows))}, worst="iowait_pct")
 
 
-def _cpu_rows(view: View, devices: Iterable[DeviceSeries]) -> pd.DataFrame | None:
+def _cpu_rows(view: View, devices: Iterable[DeviceSeries]) -> Table | None:
     """The CPU rows from the first to the last report in which a device had load; all where none had."""
     if view.cpu_all is None:
         return None
     available = view.cpu_all.floats("idle_pct") + view.cpu_all.floats("iowait_pct")
-    cpu = view.cpu_all.with_columns(available_pct=available).frame
-    loaded = [series.loaded.frame for series in devices if len(series.loaded)]
+    cpu = view.cpu_all.with_columns(available_pct=available)
+    loaded = [series.loaded for series in devices if len(series.loaded)]
     if not loaded:
         return cpu
-    keys = ["source", "segment"]
-    columns = [*keys, "report", "time"]
-    reports = pd.concat([frame[columns].astype({"source": str}) for frame in loaded])
-    ends = reports.groupby(keys)["report"].agg(["min", "max"])
-    place = cpu[keys].astype({"source": str}).merge(ends, how="left", left_on=keys, right_index=True)
-    held = (cpu["report"].to_numpy() >= place["min"].to_numpy()) & (
-        cpu["report"].to_numpy() <= place["max"].to_numpy()
-    )
+    number, *numbers = report_numbers(cpu, *loaded)
+    reports = np.unique(np.concatenate(numbers))
+    begins = np.unique(reports // REPORTS, return_index=True)[1]
+    first, last = reports[begins], reports[np.append(begins[1:], len(reports)) - 1]
+    place = np.maximum(np.searchsorted(first, number, side="right") - 1, 0)
+    held: npt.NDArray[np.bool_] = (number >= first[place]) & (number <= last[place])
     if held.any():
         return cpu[held]
     # another tool's CPU rows beside the disks': by the clock, where both have one
-    times = cpu["time"]
-    held = ((times >= reports["time"].min()) & (times <= reports["time"].max())).to_numpy(dtype=bool)
+    clock, times = cpu["time"].stamps, np.concatenate([rows["time"].stamps for rows in loaded])
+    held = (clock >= np.fmin.reduce(times)) & (clock <= np.fmax.reduce(times))
     return cpu[held] if held.any() else cpu

@@ -10,25 +10,12 @@ from iodiag.analysis.measure.changes import AFTER
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.shifts import BLIND_PCT
 from iodiag.model.comparison import Change, FindingChange, Subject
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Confidence, Evidence
+from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Confidence, Evidence
 from iodiag.model.units import KB_PER_MB
+from iodiag.rules import of_role
 
 LEAST_MB = 10 * KB_PER_MB
 """From so many kB/s on people speak of MB/s."""
-
-ABOUT_NUMBERS = frozenset(
-    {
-        "first-report-since-boot",
-        "counter-anomaly",
-        "interval-too-long",
-        "util-sampling-bias",
-        "util-false-alarm",
-        "svctm-misread",
-        "iowait-misread",
-        "mixed-await",
-    }
-)
-"""Rules that say how to read numbers, not what ails the host: no change is about them."""
 
 LEAST_SHARE = 0.1
 """A device with less of its host's work is not what a change was about (judgement)."""
@@ -310,9 +297,9 @@ def _findings(findings: Sequence[FindingChange]) -> str:
 
 
 def is_of_note(finding: FindingChange) -> bool:
-    """Whether a finding is about the host and at least an inefficiency."""
+    """Whether a finding is about trouble of the host, and at least an inefficiency."""
     severity = finding.severity_after or finding.severity_before or "info"
-    return finding.rule not in ABOUT_NUMBERS and SEVERITIES.index(severity) >= SEVERITIES.index("notice")
+    return finding.rule not in of_role(*HARMLESS) and SEVERITIES.index(severity) >= SEVERITIES.index("notice")
 
 
 def _capital(text: str) -> str:

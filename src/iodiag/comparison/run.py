@@ -11,18 +11,19 @@ from iodiag.analysis.measure.bootstrap import DRAWS, LEAST_SAMPLES
 from iodiag.analysis.measure.changes import AFTER, BEFORE, LEAST_CHANGE_PCT, LEAST_POINTS, SURE_SAMPLES
 from iodiag.analysis.view.summary import series_for
 from iodiag.analysis.view.view import View
-from iodiag.api import judged, prepared
 from iodiag.comparison.both_sides import subjects
 from iodiag.comparison.moved import verdict
 from iodiag.comparison.settings import differences
+from iodiag.judging.options import Options
+from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import Capture, Source
 from iodiag.model.comparison import Comparison, Fate, FindingChange, Subject
-from iodiag.model.finding import SEVERITIES, Evidence, Finding, Ignore, Outcome
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome
 from iodiag.model.report import Report, Series
 from iodiag.rules.engine import quoted
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 LIMITS = {
     "least_change_pct": LEAST_CHANGE_PCT,
@@ -45,35 +46,12 @@ class _Side:
     report: Report
 
 
-def compare(
-    before: Capture | Iterable[Capture],
-    after: Capture | Iterable[Capture],
-    *,
-    limits: Mapping[str, float] | None = None,
-    rules: Iterable[str] | None = None,
-    skip_rules: Iterable[str] = (),
-    ignore: Iterable[Ignore] = (),
-    devices: Iterable[str] = (),
-    since: str | pd.Timestamp | None = None,
-    until: str | pd.Timestamp | None = None,
-    tz: str | None = None,
-    cpus: int | None = None,
-    interval: float | None = None,
-) -> Report:
-    """Analyze the captures of two times alike and say what moved between them.
-
-    The report is the analysis of `after`, its `comparison` holds that of `before` and what differs.
-    The options are those of `analyze` and apply to both sides. Raises ConfigError as `analyze` does.
-    """
-    wanted, skipped, named = list(rules) if rules else None, list(skip_rules), list(devices)
-    ignored = list(ignore)
+def compare(before: Iterable[Capture], after: Iterable[Capture], options: Options) -> Report:
+    """The comparison that `iodiag.compare` describes."""
     sides = []
     for captures in (before, after):
-        joined, views = prepared(
-            captures, devices=named, since=since, until=until, tz=tz, cpus=cpus, interval=interval
-        )
-        report = judged(joined, views, limits=limits, rules=wanted, skip_rules=skipped, ignore=ignored, tz=tz)
-        sides.append(_Side(joined.sources, tuple(views), report))
+        joined, views = prepared(captures, options)
+        sides.append(_Side(joined.sources, tuple(views), judged(joined, views, options)))
     return _compared(*sides)
 
 

@@ -11,19 +11,15 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from iodiag.api import is_known, read
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
 from iodiag.formats.sa import sa_binary
-from iodiag.formats.sa._header import read_header
-from iodiag.formats.sa._records import Segment, walk
 from iodiag.model.capture import Capture, Source
+from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import Contents, HostName, find
 from iodiag.sources.files import expand, open_input
 from iodiag.sources.remote import is_remote, list_remote, shown_address
@@ -31,7 +27,6 @@ from iodiag.sources.remote import is_remote, list_remote, shown_address
 UNDATED = "undated"
 """The day of samples without a date."""
 
-_QUARTER_S, _DAY_S = 900, 86_400
 _MOST_KEPT_BYTES = 32 << 20
 _HEAD = 4096
 
@@ -125,7 +120,7 @@ def scan(item: Input) -> Scan:
     unknown: list[str] = []
     try:
         place = item.address if data is None else io.BytesIO(data)
-        for found in find(place, partial(is_known, columns=None), item.name):
+        for found in find(place, is_known, item.name):
             if isinstance(found, Contents):
                 failures += found.lost
             elif isinstance(found, HostName):
@@ -179,36 +174,15 @@ def _part(source: Source) -> Part:
         part = _part_of_sa(source)
         if part.days:
             return part
-    capture = read(source)
+    capture = read_source(source)
     named = dict.fromkeys(section.host for section in capture.sections if section.host)
     return Part(source.name, source.folder, source.sha256, tuple(named), tuple(_days(capture)))
 
 
 def _part_of_sa(source: Source) -> Part:
-    header = read_header(source.name, source.data)
-    segments, _ = walk(header, source.data)
-    zone_s = _zone_s(segments)
-    days: dict[tuple[str, str], None] = {}
-    for segment in segments:
-        times = segment.time.tolist()
-        middles = [(before + after) // 2 for before, after in pairwise(times)]
-        for number in sorted({(middle + zone_s) // _DAY_S for middle in middles}):
-            days[header.host, str(pd.Timestamp(number * _DAY_S, unit="s").date())] = None
-    named = (header.host,) if header.host else ()
-    return Part(source.name, source.folder, source.sha256, named, tuple(days), zone_s)
-
-
-def _zone_s(segments: list[Segment]) -> int:
-    """How far the host's clock is ahead of UTC, by the two clocks of the first record.
-
-    Zones lie whole quarters of an hour apart, from 12 h behind UTC to 12 h before it; the few
-    zones beyond (+13, +14) come out a day behind.
-    """
-    if not segments:
-        return 0
-    first = segments[0]
-    ahead = (first.seconds_of_day - int(first.time[0]) % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
-    return round(ahead / _QUARTER_S) * _QUARTER_S
+    host, zone_s, days = sa_binary.sampled_days(source)
+    pairs = tuple((host, day) for day in days)
+    return Part(source.name, source.folder, source.sha256, (host,) if host else (), pairs, zone_s)
 
 
 def _days(capture: Capture) -> Iterator[tuple[str, str]]:

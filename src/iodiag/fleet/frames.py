@@ -79,7 +79,7 @@ def device_rows(view: View, host: str, day: str) -> Iterator[Row]:
             "firmware": None,
             "kernel": view.kernel,
             "rotational": None if series.rotational is None else bool(series.rotational),
-            "samples": len(series.frame),
+            "samples": len(series.samples),
         }
         for direction in DIRECTIONS:
             numbers = dict(_numbers(series, direction))
@@ -88,9 +88,9 @@ def device_rows(view: View, host: str, day: str) -> Iterator[Row]:
 
 
 def _numbers(series: DeviceSeries, direction: str) -> Iterator[tuple[str, float | None]]:
-    rates = values(series.frame, DIRECTIONS[direction][0])
+    rates = values(series.samples, DIRECTIONS[direction][0])
     for quantity, column in zip(QUANTITIES, DIRECTIONS[direction], strict=True):
-        data = values(series.frame, column) if column else np.full(len(rates), np.nan)
+        data = values(series.samples, column) if column else np.full(len(rates), np.nan)
         weights = rates if quantity == "latency_ms" else np.ones(len(rates))
         for name, share in (("median", 0.5), ("p95", 0.95)):
             yield f"{quantity}_{name}", _quantile(data, weights, share)
@@ -143,7 +143,7 @@ def hour_rows(hosts: Iterable[View], host: str) -> list[Row]:
     """
     rows: list[Row] = []
     for view in hosts:
-        disk = view.table("disk")
+        disk = view.samples("disk")
         if disk is not None:
             summed = by_hour(disk).assign(host=host)
             summed["day"] = summed["day"].dt.strftime("%Y-%m-%d")

@@ -9,18 +9,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pandas as pd
 
 from iodiag import __version__
-from iodiag.api import is_known, judged, prepared, read
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import frames, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.plan import InputRow, Job, Reading
+from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import Capture, Source
 from iodiag.model.topology import DeviceTopology
+from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import find
 from iodiag.table.tables import Tables
 
@@ -73,19 +73,9 @@ def _run_one(job: Job, files: _Files, place: store.Place, token: str) -> Done:
 
 
 def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> store.Day:
-    options = job.options
-    whole, hosts = prepared(
-        captures, devices=(), since=None, until=None, tz=options.tz, cpus=None, interval=None
-    )
-    report = judged(
-        whole,
-        hosts,
-        limits=dict(options.limits),
-        rules=options.rules,
-        skip_rules=options.skip_rules,
-        ignore=options.ignore,
-        tz=options.tz,
-    )
+    tables, options = job.options.tables, job.options.of_judging()
+    whole, hosts = prepared(captures, options)
+    report = judged(whole, hosts, options)
     report = replace(report, generated=_as_of(job.day))
     return store.Day(
         host=job.host,
@@ -99,7 +89,7 @@ def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> 
         tables={
             family: frames.stored_table(frame)
             for family, frame in sorted(whole.tables.items())
-            if options.tables is None or family in options.tables
+            if tables is None or family in tables
         },
         report=report.to_json(),
     )
@@ -118,7 +108,7 @@ def _captures(job: Job, files: _Files, rows: list[InputRow]) -> Iterator[Capture
         count = 0
         for source, zone_s in files.of(reading, failures):
             try:
-                capture = read(source)
+                capture = read_source(source)
             except IodiagError as problem:
                 failures.append(str(problem))
                 continue
@@ -168,7 +158,7 @@ class _Files:
             failures.append(str(problem))
 
     def _found(self, reading: Reading) -> Iterator[Source]:
-        for found in find(reading.address, partial(is_known, columns=None), reading.name):
+        for found in find(reading.address, is_known, reading.name):
             if isinstance(found, Source) and found.name in self._wanted[reading.address]:
                 yield found
 

@@ -12,12 +12,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
-from typing import TypeVar
 
 from iodiag.errors import IodiagError, OutputError
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from iodiag.fleet.engine import Item, Result
 
 AHEAD = 2
 """Jobs that wait in the queue per process, so that none is idle; the others are not yet sent."""

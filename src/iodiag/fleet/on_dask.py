@@ -6,12 +6,9 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
 
 from iodiag.errors import ConfigError, IodiagError, OutputError
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from iodiag.fleet.engine import Item, Result
 
 AHEAD = 4
 """Jobs sent per worker thread; more would fill the scheduler's memory, not the workers."""

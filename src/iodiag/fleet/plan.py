@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from iodiag import __version__
-from iodiag.fleet.discover import Part, Scan
-from iodiag.fleet.owners import Places, host_of_samples, parts_of
+from iodiag.fleet.discover import Input, Part, Scan
+from iodiag.hosts.folders import HostFolders, parts_of
+from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
 
 SCHEMA = "iodiag-fleet/1"
+
+_NO_HOST = re.compile(r"(sar?|sysstat|log|logs|var|data|perf|[\d._-]*)", re.IGNORECASE)
+"""Folders that hosts' captures lie in and that are not called after the host."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,21 @@ class Options:
     """
 
     limits: tuple[tuple[str, float], ...] = ()
-    rules: tuple[str, ...] | None = None
+    rules: tuple[str, ...] = ()
     skip_rules: tuple[str, ...] = ()
     ignore: tuple[Ignore, ...] = ()
     tz: str | None = None
     tables: tuple[str, ...] | None = None
+
+    def of_judging(self) -> judging.Options:
+        """Those that every analysis has."""
+        return judging.Options(
+            limits=dict(self.limits),
+            rules=self.rules,
+            skip_rules=self.skip_rules,
+            ignore=self.ignore,
+            tz=self.tz,
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,7 @@ class Plan:
 
 def plan(scans: Sequence[Scan], options: Options) -> Plan:
     """Group the parts of all inputs by host and day; context goes to all days of its host."""
-    places = _places(scans)
+    folders = _folders(scans)
     rows = [_unread_row(account) for account in scans if not account.parts]
     samples: dict[tuple[str, str], list[tuple[Scan, Part]]] = {}
     context: dict[str, list[tuple[Scan, Part]]] = {}
@@ -104,15 +119,14 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
             else:
                 first[part.sha256] = part.name
                 for host, day in part.days:
-                    owner = host or host_of_samples(account.item, part, places)
-                    places.add(part.folder, [owner])
+                    owner = host or _host_of_samples(account.item, part, folders)
+                    folders.add(parts_of(part.folder), owner)
                     samples.setdefault((owner, day), []).append((account, part))
         if copies and len(copies) == len([part for part in account.parts if part.days]):
             rows.append(_row(account, "duplicate", f"holds the same samples as {copies[0]}"))
     hosts = {host for host, _ in samples}
     for account, part in rest:
-        root = len(parts_of(account.item.root))
-        whose = part.named[0] if len(part.named) == 1 else places.owner(part.folder, root)
+        whose = part.named[0] if len(part.named) == 1 else _host_of_context(account.item, part, folders)
         if whose in hosts:
             context.setdefault(whose, []).append((account, part))
         else:
@@ -123,14 +137,33 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
     return Plan(jobs, _merged(rows, jobs))
 
 
-def _places(scans: Iterable[Scan]) -> Places:
-    places = Places()
+def _folders(scans: Iterable[Scan]) -> HostFolders:
+    folders = HostFolders()
     for account in scans:
         for folder, host in account.stated:
-            places.state(folder, host)
+            folders.state(parts_of(folder), host)
         for part in account.parts:
-            places.add(part.folder, part.named)
-    return places
+            for host in part.named:
+                folders.add(parts_of(part.folder), host)
+    folders.agree()
+    return folders
+
+
+def _host_of_samples(item: Input, part: Part, folders: HostFolders) -> str:
+    """The host of samples that name none: the folder's, else called after the folder or the file."""
+    root, own = parts_of(item.root), parts_of(part.folder)
+    # neighbours in other folders below the given one may be of any host
+    if owner := folders.owner(own, True, top=min(len(root) + 1, len(own))):
+        return owner
+    for name in reversed(own[len(root) :]):
+        if not _NO_HOST.fullmatch(name.removesuffix(":")):
+            return name.removesuffix(":")
+    return part.name.rpartition("/")[2].rpartition(":")[2].partition(".")[0] or "unknown"
+
+
+def _host_of_context(item: Input, part: Part, folders: HostFolders) -> str | None:
+    own = parts_of(part.folder)
+    return folders.owner(own, False, top=min(len(parts_of(item.root)), len(own)))
 
 
 def _job(

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from iodiag.errors import IodiagError
 from iodiag.fleet import store
+from iodiag.fleet.engine import Engine, Progress
 from iodiag.fleet.places import Place, write
 from iodiag.fleet.store import Record
 from iodiag.fleet.summary.inventory import Inventory
@@ -24,8 +25,6 @@ from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from iodiag.fleet.run import Engine, Progress
 
 _PAGES = ".iodiag/pages.json"
 

@@ -6,16 +6,16 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import jobs, store
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
+from iodiag.fleet.engine import Engine, Progress
 from iodiag.fleet.places import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
 from iodiag.fleet.publish import publish
@@ -23,30 +23,8 @@ from iodiag.fleet.store import Record
 from iodiag.fleet.summary.inventory import Inventory
 from iodiag.sources.remote import is_remote
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
 _OWN = ".iodiag"
 _LOCK = f"{_OWN}/lock"
-
-
-class Engine(Protocol):
-    """What does jobs: processes of this machine, or a cluster."""
-
-    def each(
-        self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result | IodiagError]]:
-        """The items with their results, in the order in which they come."""
-
-
-class Progress(Protocol):
-    """Who is told how far a run is."""
-
-    def begin(self, what: str, total: int) -> None:
-        """A part of the run has so many steps."""
-
-    def step(self, count: int) -> None:
-        """So many more steps are done."""
 
 
 @dataclass(frozen=True)

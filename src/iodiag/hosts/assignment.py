@@ -13,15 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.hosts.folders import HostFolders, Parts, parts_of
 from iodiag.model.capture import Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.table.table import Table
 from iodiag.table.tables import Tables
 from iodiag.table.texts import Texts
 
-Parts = tuple[str, ...]
 Owners = Mapping[str, str | None]
-Names = dict[str | None, None]
 
 STATEMENT = "hostname"
 """The format of a section that names the host of everything below its source's folder."""
@@ -29,11 +28,12 @@ STATEMENT = "hostname"
 
 def settle(captures: Iterable[Capture]) -> list[Capture]:
     """The captures, every row, section, fact and device with its host where that is certain."""
-    captures = _agreed(list(captures))
-    places = _places(captures)
+    captures = list(captures)
+    folders = _folders(captures)
+    captures = [_agreed(capture, folders) for capture in captures]
     hosts = list(dict.fromkeys(host for capture in captures for host in capture.hosts))
     only = hosts[0] if len(hosts) == 1 else None
-    return [_owned(capture, _owners(capture, places, only), only) for capture in captures]
+    return [_owned(capture, _owners(capture, folders, only), only) for capture in captures]
 
 
 def without_host(captures: Iterable[Capture]) -> list[ParseNote]:
@@ -56,118 +56,46 @@ def without_host(captures: Iterable[Capture]) -> list[ParseNote]:
     return [note for note in homeless.values() if (note.source, note.reason) not in known]
 
 
-def _parts(folder: str) -> Parts | None:
-    """A folder's parts, those of archives with their colon; None for what lies in none (a pipe)."""
-    if not folder:
-        return None
-    return tuple(part for part in re.split(r"[/\\]", folder.replace(":", ":/")) if part not in ("", "."))
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Whether two names may be one host's: equal, or one is the other without its domain."""
-    short, long = sorted((one, other), key=len)
-    return short == long or long.startswith(f"{short}.")
-
-
-def _agreed(captures: list[Capture]) -> list[Capture]:
-    """The captures with stated host names as the captures below that place have them.
-
-    A report's `hostname` may lack the domain, or be newer than the captures: where those name one host
-    alone, that is the one.
-    """
-    below: dict[Parts, Names] = {}
-    for capture in captures:
-        for section in capture.sections:
-            if section.host and section.format != STATEMENT:
-                parts = _parts_of(capture, section.source) or ()
-                for depth in range(len(parts) + 1):
-                    below.setdefault(parts[:depth], {})[section.host] = None
-    result = []
-    for capture in captures:
-        sections = [
-            replace(
-                s, host=_spelled(s.host, below.get(_parts_of(capture, s.source) or (), {}), below.get((), {}))
-            )
-            if s.format == STATEMENT and s.host
-            else s
-            for s in capture.sections
-        ]
-        result.append(replace(capture, sections=sections) if sections != capture.sections else capture)
-    return result
-
-
-def _spelled(host: str, below: Names, anywhere: Names) -> str:
-    if host in below:
-        return host
-    if len(below) == 1:
-        return next(iter(below)) or host
-    fitting = [other for other in below or anywhere if other and _is_same(host, other)]
-    return fitting[0] if len(fitting) == 1 and host not in anywhere else host
-
-
 def _parts_of(capture: Capture, source: str) -> Parts | None:
+    """The folder of an input; None for what lies in none (a pipe)."""
     found = capture.sources.get(source)
-    return _parts(found.folder) if found else None
+    return parts_of(found.folder) if found and found.folder else None
 
 
-class _Places:
-    """Which hosts the places of a call name: stated for a whole tree, by captures right there, or below."""
-
-    def __init__(self) -> None:
-        self.stated: dict[Parts, str] = {}
-        self.right_there: dict[Parts, Names] = {}
-        self.below: dict[Parts, Names] = {}
-
-    def add(self, parts: Parts, host: str | None) -> None:
-        """Note a host (None: a disk capture of some host without a name) for a folder and those above."""
-        self.right_there.setdefault(parts, {})[host] = None
-        for depth in range(len(parts) + 1):
-            self.below.setdefault(parts[:depth], {})[host] = None
-
-    def owner(self, parts: Parts, has_disk: bool) -> str | None:
-        """The host of something in a folder that names none itself; None where that is not certain.
-
-        What has samples of disks is not given away to a neighbouring folder's host, except in an
-        archive: those disks may be another host's.
-        """
-        for depth in range(len(parts), -1, -1):
-            place = parts[:depth]
-            if place in self.stated:
-                return self.stated[place]
-            near = self.right_there.get(place, {})
-            is_archive = any(part.endswith(":") for part in place)
-            found = near or (self.below.get(place, {}) if is_archive or not has_disk else {})
-            named = [host for host in found if host is not None]
-            if named:
-                return named[0] if len(named) == 1 and (near or None not in found or is_archive) else None
-            if found and not has_disk:
-                return None
-        return None
-
-
-def _places(captures: Sequence[Capture]) -> _Places:
-    places = _Places()
+def _folders(captures: Iterable[Capture]) -> HostFolders:
+    """What the captures' folders name, by the captures themselves and by what reports state."""
+    folders = HostFolders()
     for capture in captures:
         for name, hosts in _named_in(capture).items():
             parts = _parts_of(capture, name)
-            if parts is None:
-                continue
             for host in hosts:
-                places.add(parts, host)
-            if not hosts and _has_disk(capture, name):
-                places.add(parts, None)
+                folders.add(parts, host)
+            if not hosts and parts is not None and _has_disk(capture, name):
+                folders.add(parts, None)
         for section in capture.sections:
             if section.format == STATEMENT and section.host:
-                places.stated[_parts_of(capture, section.source) or ()] = section.host
-    return places
+                folders.state(_parts_of(capture, section.source) or (), section.host)
+    folders.agree()
+    return folders
+
+
+def _agreed(capture: Capture, folders: HostFolders) -> Capture:
+    """The capture with stated host names as the captures below that place have them."""
+    sections = [
+        replace(section, host=folders.stated(_parts_of(capture, section.source) or ()))
+        if section.format == STATEMENT and section.host
+        else section
+        for section in capture.sections
+    ]
+    return replace(capture, sections=sections) if sections != capture.sections else capture
 
 
 def _named_in(capture: Capture) -> dict[str, list[str]]:
-    """The hosts that each input names itself."""
+    """The hosts that each input names itself, but for what a report states of a whole folder."""
     named: dict[str, list[str]] = {name: [] for name in capture.sources}
     for section in capture.sections:
         hosts = named.setdefault(section.source, [])
-        if section.host and section.host not in hosts:
+        if section.host and section.host not in hosts and section.format != STATEMENT:
             hosts.append(section.host)
     return named
 
@@ -177,7 +105,7 @@ def _has_disk(capture: Capture, source: str) -> bool:
     return any(table is not None and bool((table["source"] == source).any()) for table in tables)
 
 
-def _owners(capture: Capture, places: _Places, only: str | None) -> Owners:
+def _owners(capture: Capture, folders: HostFolders, only: str | None) -> Owners:
     """The host of what names none, by input."""
     owners: dict[str, str | None] = {}
     for name, hosts in _named_in(capture).items():
@@ -187,7 +115,7 @@ def _owners(capture: Capture, places: _Places, only: str | None) -> Owners:
         elif hosts or parts is None:
             owners[name] = None
         else:
-            owners[name] = places.owner(parts, _has_disk(capture, name))
+            owners[name] = folders.owner(parts, _has_disk(capture, name))
     return owners
 
 

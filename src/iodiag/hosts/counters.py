@@ -7,14 +7,36 @@ A counter that ran backwards belongs to a device that was replaced: its row is l
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+from iodiag.hosts.time_zones import below_each_other
+from iodiag.model.capture import Capture
+from iodiag.table.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DIRECTIONS = ("read", "write", "discard")
 _PLURAL = {"read": "reads", "write": "writes", "discard": "discards"}
 _KEYS = ("source", "segment", "report")
 _LEAST_COARSE_S = 50.0  # whole seconds of busy time are then wrong by two per cent points at most
+
+
+def add_paired(capture: Capture, interval_s: float | None = None) -> None:
+    """Add the disk rows that snapshots of /proc/diskstats make, unless they are there already."""
+    counters = capture.tables.get("disk_counters")
+    if counters is None:
+        return
+    made = paired(counters, interval_s)
+    if made is None:
+        return
+    rows, disk = Table.of(made), capture.tables.samples("disk")
+    if disk is None:
+        capture.tables["disk"] = rows
+    elif not set(rows["source"].distinct()) <= set(disk["source"].distinct()):
+        capture.tables["disk"] = below_each_other([disk, rows])
 
 
 def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFrame | None:
@@ -23,6 +45,8 @@ def paired(counters: pd.DataFrame, interval_s: float | None = None) -> pd.DataFr
     `counters` has a row per device and snapshot. T is the difference of the snapshots' times, else what the
     tool was told to wait, else `interval_s`. A row stands where the later snapshot's row stands.
     """
+    import pandas as pd
+
     parts = []
     snapshots = [part for _, part in counters.groupby(list(_KEYS), observed=True, sort=False)]
     if all(part["time"].notna().all() for part in snapshots):

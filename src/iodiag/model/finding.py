@@ -8,7 +8,20 @@ from typing import Literal
 
 Severity = Literal["critical", "warning", "notice", "info"]
 Confidence = Literal["high", "medium", "low"]
+Role = Literal["symptom", "cause", "reading", "elsewhere", "context"]
 Status = Literal["finding", "clear", "undetermined", "not_applicable", "error"]
+
+ROLES: dict[Role, str] = {
+    "symptom": "it measures who waits, whatever the cause",
+    "cause": "it names a mechanism",
+    "reading": "it says how to read the numbers of the capture",
+    "elsewhere": "it shows a cause outside the storage",
+    "context": "it says what only looks wrong, or what to know beside the findings",
+}
+"""What a finding says, by the role of its rule."""
+
+HARMLESS: tuple[Role, ...] = ("reading", "context")
+"""Roles of rules whose findings name no trouble of the host."""
 
 PictureKind = Literal["stack", "peers", "ladder", "cpu"]
 """What explains a finding: the layers' traffic, peers side by side, load levels, the CPU left over."""
@@ -67,8 +80,9 @@ class Finding:
     `samples` are the first and last index into the samples of the first device (the rows of
     its series, 0-based). `refutes` says what would prove the finding wrong; `cannot_know` what
     the counters do not tell. `supersedes` names rules whose findings on the same devices this
-    one explains. `pictures` are the charts that it asks for beside its samples over time; `peers` the
-    devices that it compares its own with, `edges` the traffic through its devices' stack, for them.
+    one explains. `role` is its rule's; None in a report that was stored without. `pictures` are the
+    charts that it asks for beside its samples over time; `peers` the devices that it compares its own
+    with, `edges` the traffic through its devices' stack, for them.
     """
 
     rule: str
@@ -93,6 +107,7 @@ class Finding:
     pictures: tuple[PictureKind, ...] = ()
     peers: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
+    role: Role | None = None
 
 
 @dataclass(frozen=True)

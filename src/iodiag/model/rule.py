@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from iodiag.model.finding import Finding, Outcome, PictureKind
+from iodiag.model.finding import Finding, Outcome, PictureKind, Role
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -29,8 +29,18 @@ class Limits:
         self._values = dict(values)
         vars(self).update(self._values)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Limits) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
     def __getattr__(self, name: str) -> float:
         raise AttributeError(f"the rule declares no threshold {name!r}")
+
+    def only(self, names: Iterable[str]) -> Limits:
+        """Those thresholds alone: equal for all rules that agree on them."""
+        return Limits({name: self._values[name] for name in names})
 
     def as_dict(self) -> dict[str, float]:
         """The values by name."""
@@ -74,8 +84,13 @@ class Rule:
 
     A device or host that `detect` examined and says nothing of is clear: it yields an Outcome
     with status `clear` to name the devices, or nothing at all for "looked, found nothing".
-    `pictures` are the charts that explain its findings. `module_doc` (the docstring of the rule's
-    file) is the rule's page.
+    The docstring of its module is the rule's page (`iodiag.rules.page`).
+
+    `explains` names the rules whose findings are effects of this one's, on the same devices or those
+    above and below; `replaces` those whose findings say the same on the same devices and samples, but
+    less exactly. Both name rules by id, or all rules of a role by the role, of any package; a name that
+    no rule has means nothing. `pictures` are the charts that explain its findings. `to_clear` is what a
+    capture must hold for an outcome `clear`, which is undetermined without.
     """
 
     id: str
@@ -88,6 +103,9 @@ class Rule:
     confirm: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     pictures: tuple[PictureKind, ...] = ()
+    role: Role = "cause"
+    explains: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
     to_clear: ToClear = ToClear()
 
     def limits(self, changed: Mapping[str, float] | None = None) -> Limits:
@@ -99,6 +117,7 @@ class Rule:
         """A finding of this rule, with the rule's remedy, commands and references filled in."""
         defaults: dict[str, Any] = {
             "rule": self.id,
+            "role": self.role,
             "title": self.title,
             "thresholds": limits.as_dict(),
             "remedy": self.remedy,

@@ -13,7 +13,17 @@ from typing import Any, NoReturn, get_args
 
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
-from iodiag.model.finding import Confidence, Edge, Finding, Ignored, Outcome, PictureKind, Severity, Status
+from iodiag.model.finding import (
+    Confidence,
+    Edge,
+    Finding,
+    Ignored,
+    Outcome,
+    PictureKind,
+    Role,
+    Severity,
+    Status,
+)
 from iodiag.model.report import SCHEMA, DeviceSummary, Report, Series, SourceSummary, UnparsedLine
 from iodiag.report.comparison_json import from_comparison, to_comparison
 from iodiag.report.json_entries import Entry, from_evidence, plain, to_evidence
@@ -140,6 +150,7 @@ def _from_device(device: DeviceSummary) -> dict[str, Any]:
 def _from_finding(finding: Finding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
+        "role": finding.role,
         "severity": finding.severity,
         "confidence": finding.confidence,
         "devices": list(finding.devices),
@@ -253,6 +264,7 @@ def _to_finding(entry: Entry) -> Finding:
         references=entry.texts("references"),
         supersedes=entry.texts("supersedes"),
         explained_by=entry.maybe_text("explained_by"),
+        role=entry.choice("role", Role) if entry.has("role") else None,
         pictures=tuple(kind for kind in get_args(PictureKind) if kind in entry.texts("pictures")),
         peers=entry.texts("peers"),
         edges=entry.each("edges", _to_edge),

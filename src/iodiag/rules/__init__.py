@@ -12,10 +12,17 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from iodiag.errors import RuleError
+from iodiag.model.finding import Role
 from iodiag.model.rule import Rule
 
-ROLES = ("causes", "context", "elsewhere", "readings", "symptoms")
-"""The packages whose public modules are rules."""
+ROOMS: dict[str, Role] = {
+    "causes": "cause",
+    "context": "context",
+    "elsewhere": "elsewhere",
+    "readings": "reading",
+    "symptoms": "symptom",
+}
+"""The packages whose public modules are rules, and the role of those."""
 
 
 @cache
@@ -41,6 +48,12 @@ def all_rules() -> dict[str, Rule]:
 
 
 @cache
+def of_role(*roles: Role) -> frozenset[str]:
+    """The ids of all rules that have one of these roles."""
+    return frozenset(rule.id for rule in all_rules().values() if rule.role in roles)
+
+
+@cache
 def page(rule_id: str) -> str:
     """The docstring of a rule's module: what it detects, why it matters, when it is wrong."""
     rule = all_rules()[rule_id]
@@ -49,9 +62,9 @@ def page(rule_id: str) -> str:
 
 def _modules() -> list[ModuleType]:
     found = [
-        (module.name, f"{__name__}.{role}.{module.name}")
-        for role in ROLES
-        for module in iter_modules(import_module(f"{__name__}.{role}").__path__)
+        (module.name, f"{__name__}.{room}.{module.name}")
+        for room in ROOMS
+        for module in iter_modules(import_module(f"{__name__}.{room}").__path__)
         if not module.name.startswith("_")
     ]
     return [import_module(path) for _, path in sorted(found)]

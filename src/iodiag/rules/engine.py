@@ -11,7 +11,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote
 from iodiag.model.rule import Rule
-from iodiag.rules import precedence as _precedence
+from iodiag.rules import precedence
 
 log = logging.getLogger(__name__)
 
@@ -28,12 +28,12 @@ def run(
     """All findings of one host, worst first, and an outcome per rule and status."""
     findings: list[Finding] = []
     outcomes: list[Outcome] = []
+    rules = list(rules)
     for rule in rules:
         found, others = _run_one(rule, view, limits.get(rule.id, {}))
         findings += [_capped(finding, rule, view) for finding in found]
         outcomes += others
-    relatives = _relatives(view)
-    kept = _precedence.order(findings, relatives)
+    kept = precedence.order(findings, _relatives(view), rules)
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
         if (finding.rule, finding.devices) not in shown:

@@ -1,69 +1,22 @@
-"""Which finding explains which: one trouble is reported once, its symptom below its cause."""
+"""Which finding explains which: one trouble is reported once, its symptom below its cause.
+
+What a rule explains and replaces, the rule says itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
-from iodiag.verdict.headline import SYMPTOMS
-
-REPLACES: dict[str, tuple[str, ...]] = {
-    "swap-thrash": ("fragmentation-sized-reads", "low-concurrency-bound"),
-    "serialized-commit": ("low-concurrency-bound",),
-    "fragmentation-sized-reads": ("low-concurrency-bound",),
-    "hung-io": ("true-saturation", "approaching-saturation"),
-    "latency-above-baseline": ("backend-latency-shift",),
-}
-"""A finding of the first kind takes the place of the others on the same devices and samples."""
-
-EXPLAINS: dict[str, tuple[str, ...]] = {
-    "volume-cap": ("true-saturation", "approaching-saturation"),
-    "burst-bucket-empty": (
-        "true-saturation",
-        "approaching-saturation",
-        "volume-cap",
-        "backend-latency-shift",
-        "latency-above-baseline",
-    ),
-    "queue-limit": ("true-saturation",),
-    "slow-member": ("true-saturation", "approaching-saturation", "latency-above-baseline"),
-    "raid-partial-stripe-write": ("true-saturation", "approaching-saturation"),
-    "fragmentation-sized-reads": ("iowait-misread",),
-    "swap-thrash": ("true-saturation", "approaching-saturation", "latency-above-baseline"),
-    "raid-degraded": ("latency-above-baseline",),
-    "raid-resync-load": (
-        "true-saturation",
-        "approaching-saturation",
-        "backend-latency-shift",
-        "latency-above-baseline",
-    ),
-    "serialized-commit": ("flush-latency", "iowait-misread"),
-    "true-saturation": ("iowait-misread",),
-}
-"""A finding of the first kind is the cause of the others on the same devices: they are nested below it."""
-
-HARMS_TASKS: tuple[str, ...] = (
-    "hung-io",
-    "swap-thrash",
-    "serialized-commit",
-    "throttled-above-device",
-    "burst-bucket-empty",
-    "volume-cap",
-    "slow-member",
-    "raid-partial-stripe-write",
-    "raid-resync-load",
-    "writeback-burst",
-    "discard-stall",
-    "fragmentation-sized-reads",
-    "true-saturation",
-)
-"""Causes of SYMPTOMS; one of at least `medium` confidence is enough."""
+from iodiag.model.rule import Rule
 
 _REAL = SEVERITIES.index("warning")
 
 
-def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> list[Finding]:
+def order(
+    findings: Iterable[Finding], relatives: Mapping[str, frozenset[str]], rules: Iterable[Rule]
+) -> list[Finding]:
     """Findings without those that another replaces, effects marked with their cause.
 
     `relatives` maps a device to those above and below it, for which a cause counts too. A cause of
@@ -72,23 +25,68 @@ def order(findings: Iterable[Finding], relatives: dict[str, frozenset[str]]) -> 
     """
     found = list(findings)
     by_rule = _by_rule(found)
+    of_found = [rule for rule in rules if rule.id in by_rule]
+    replaced_by = named_by(of_found, lambda rule: rule.replaces)
+    explained_by = named_by(of_found, lambda rule: rule.explains)
     kept: list[Finding] = []
     gone: list[Finding] = []
     for finding in found:
-        winners = _of(by_rule, _REPLACED_BY.get(finding.rule, ()))
+        winners = _of(by_rule, replaced_by.get(finding.rule, ()))
         (gone if any(_replaces(other, finding) for other in winners) else kept).append(finding)
-    left, lost = _by_rule(kept), _by_rule(gone)
+    left = _by_rule(kept)
     result = []
     for finding in kept:
-        losers = _of(lost, REPLACES.get(finding.rule, ()))
-        replaced = [f.rule for f in losers if _replaces(finding, f)]
-        likely = HARMS_TASKS if finding.rule in SYMPTOMS else _EXPLAINED_BY.get(finding.rule, ())
-        causes = [cause for cause in _of(left, likely) if _explains(cause, finding, relatives)]
+        replaced = [
+            loser.rule
+            for loser in gone
+            if finding.rule in replaced_by.get(loser.rule, ()) and _replaces(finding, loser)
+        ]
+        likely = _of(left, explained_by.get(finding.rule, ()))
+        causes = [cause for cause in likely if _explains(cause, finding, relatives)]
         cause = max(causes, key=_weight).rule if causes else None
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
         result.append(replace(finding, supersedes=supersedes, explained_by=cause))
-    harmed = {f.host for f in result if f.rule in SYMPTOMS}
+    harmed = {f.host for f in result if f.role == "symptom"}
     return [_with_harm(finding, result) if finding.host in harmed else finding for finding in result]
+
+
+def named_by(rules: Sequence[Rule], names: Callable[[Rule], tuple[str, ...]]) -> dict[str, list[str]]:
+    """By the id of each rule, the rules that name it, or its role.
+
+    Rules of several packages may name each other in a circle, in which nothing would be first: of the
+    names that close it the last one does not count. Names of rules that are not there mean nothing.
+    """
+    result: dict[str, list[str]] = {rule.id: [] for rule in rules}
+    for rule in rules:
+        for other in rules if names(rule) else ():
+            is_named = other.id in names(rule) or other.role in names(rule)
+            if is_named and other.id not in _above(result, rule.id):
+                result[other.id].append(rule.id)
+    return result
+
+
+def relations(rule_id: str, rules: Sequence[Rule]) -> dict[str, list[str]]:
+    """What a rule is to the others, as people read it: the ids by "Explains", "Explained by" and so on."""
+    result: dict[str, list[str]] = {}
+    for active, passive, named in (
+        ("Explains", "Explained by", named_by(rules, lambda rule: rule.explains)),
+        ("Replaces", "Replaced by", named_by(rules, lambda rule: rule.replaces)),
+    ):
+        result[active] = [other for other, names in named.items() if rule_id in names]
+        result[passive] = named[rule_id]
+    return {label: ids for label, ids in result.items() if ids}
+
+
+def _above(named: Mapping[str, list[str]], rule: str) -> set[str]:
+    """The rule, those that name it, those that name them, and so on."""
+    above: set[str] = set()
+    rest = [rule]
+    while rest:
+        at = rest.pop()
+        if at not in above:
+            above.add(at)
+            rest += named[at]
+    return above
 
 
 def _by_rule(findings: Iterable[Finding]) -> dict[str, list[tuple[int, Finding]]]:
@@ -105,18 +103,6 @@ def _of(by_rule: Mapping[str, list[tuple[int, Finding]]], rules: Iterable[str]) 
     return [finding for _, finding in sorted(placed, key=lambda one: one[0])]
 
 
-def _inverted(table: dict[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    """By what each rule is replaced, or explained."""
-    result: dict[str, list[str]] = {}
-    for winner, losers in table.items():
-        for loser in losers:
-            result.setdefault(loser, []).append(winner)
-    return result
-
-
-_REPLACED_BY, _EXPLAINED_BY = _inverted(REPLACES), _inverted(EXPLAINS)
-
-
 def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
     """A cause as grave as the harm that the kernel measured below it, with the line that says so."""
     if _weight(cause)[0] < _REAL or cause.confidence == "low":
@@ -126,7 +112,7 @@ def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
     while effects:
         effects = {f.rule for f in found if f.explained_by in effects} - below
         below |= effects
-    harm = [f for f in found if f.rule in SYMPTOMS and f.rule in below - {cause.rule}]
+    harm = [f for f in found if f.role == "symptom" and f.rule in below - {cause.rule}]
     worst = max(harm, key=_weight, default=cause)
     if _weight(worst)[0] <= _weight(cause)[0]:
         return cause
@@ -147,15 +133,15 @@ def _weight(finding: Finding) -> tuple[int, int]:
     return SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
 
 
-def _explains(cause: Finding, effect: Finding, relatives: dict[str, frozenset[str]]) -> bool:
+def _explains(cause: Finding, effect: Finding, relatives: Mapping[str, frozenset[str]]) -> bool:
     """Whether a finding of a rule that may explain another's does so."""
-    if cause.host != effect.host:
+    near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
+    shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
+    if cause.host != effect.host or not shares:
         return False
-    if effect.rule in SYMPTOMS:
+    if effect.role == "symptom":
         is_sure = cause.confidence != "low" and cause.severity != "info"
         # an inefficiency that nobody pays for does not stop the host's tasks
         is_grave = _weight(cause)[0] >= min(_weight(effect)[0], _REAL)
         return is_sure and is_grave
-    near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
-    shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
-    return shares and (cause.confidence != "low" or effect.confidence == "low")
+    return cause.confidence != "low" or effect.confidence == "low"

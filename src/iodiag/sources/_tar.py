@@ -1,22 +1,31 @@
 """The members of a tar archive, one after the other, from bytes that are read forward only.
 
-Old, ustar, GNU and pax headers. Every header is bounded, nothing is written anywhere, and a member's
-name is only a name, so links, devices and paths that climb out of the archive are harmless.
+The standard library's `TarInfo` reads the header blocks. Its `TarFile` is not used: its time and memory grow
+with the square of an extended header (in Python 3.11.7, 64 KiB of digits take 8 s, 32 KiB of nested records
+270 MB), and it ends silently at a header that is broken or cut off. Nothing is written anywhere, and a
+member's name is only a name, so links, devices and paths that climb out of the archive are harmless.
 """
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from iodiag.sources._stream import ByteStream, DamageError, part_of
 
-_BLOCK = 512
+_BLOCK = tarfile.BLOCKSIZE
 _MAX_HEADER_BYTES = 1 << 20
-_REGULAR = b"0\x007"
-_BODILESS = b"123456"  # links, devices, directories: whatever size they state
-_GNU_LONG_NAME, _PAX, _GNU_SPARSE = b"L", b"x", b"S"
-_ABOUT_OTHERS = b"gK"  # global pax headers and the targets of links: the next member is still to come
+_BODILESS = (
+    tarfile.LNKTYPE,
+    tarfile.SYMTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+)
+_ABOUT_OTHERS = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
+"""Global pax headers and the targets of links: the member that was announced is still to come."""
 
 
 class Member(NamedTuple):
@@ -27,16 +36,9 @@ class Member(NamedTuple):
     refusal: str = ""
 
 
-class _Header(NamedTuple):
-    name: str
-    kind: bytes
-    size: int
-    is_extended: bool
-
-
 def is_tar(head: bytes) -> bool:
     """Whether bytes begin with a tar header, told by its checksum."""
-    return len(head) >= _BLOCK and _header(head[:_BLOCK]) is not None
+    return _header(head[:_BLOCK]) is not None
 
 
 def tar_members(stream: ByteStream) -> Iterator[Member]:
@@ -46,67 +48,49 @@ def tar_members(stream: ByteStream) -> Iterator[Member]:
     their own and are passed over.
     """
     extended: dict[str, str] = {}
-    while header := _next_header(stream):
-        size = 0 if header.kind in _BODILESS else _size(extended.get("size"), header.size)
+    while block := _next_block(stream):
+        header = _header(block)
+        if header is None:
+            raise DamageError(f"is broken at byte {stream.position - _BLOCK}", is_cut=True)
+        size = 0 if header.type in _BODILESS else _size(extended.get("size"), header.size)
         end = stream.position + size + -size % _BLOCK
-        if header.kind == _GNU_LONG_NAME:
+        if header.type == tarfile.GNUTYPE_LONGNAME:
             extended["path"] = _text(_small(stream, size).split(b"\0")[0])
-        elif header.kind == _PAX:
+        elif header.type == tarfile.XHDTYPE:
             extended |= _pax_records(_small(stream, size))
-        elif header.kind in _REGULAR or header.kind == _GNU_SPARSE:
-            end += _skip_sparse_map(stream) if header.is_extended else 0
-            is_sparse = header.kind == _GNU_SPARSE or any(key.startswith("GNU.sparse") for key in extended)
+        elif header.type in tarfile.REGULAR_TYPES:
+            is_old_sparse = header.type == tarfile.GNUTYPE_SPARSE
+            end += _skip_sparse_map(stream, block) if is_old_sparse else 0
+            is_sparse = is_old_sparse or any(key.startswith("GNU.sparse") for key in extended)
             name = extended.get("GNU.sparse.name") or extended.get("path") or header.name
             if not name.endswith("/"):
                 refusal = "is stored as a sparse file" if is_sparse else ""
                 yield Member(name, ByteStream(part_of(stream, size)), refusal)
             extended = {}
-        elif header.kind not in _ABOUT_OTHERS:
+        elif header.type not in _ABOUT_OTHERS:
             extended = {}
         missing = end - stream.position
         if stream.skip(missing) < missing:
             raise stream.damage or DamageError("is cut off", is_cut=True)
 
 
-def _next_header(stream: ByteStream) -> _Header | None:
-    """The header at hand; None at the archive's end."""
+def _next_block(stream: ByteStream) -> bytes:
+    """The block of the next header; b"" at the archive's end."""
     block = stream.read(_BLOCK)
     if len(block) < _BLOCK:
         if block or stream.damage:
             raise stream.damage or DamageError("is cut off", is_cut=True)
-        return None
-    if not block.strip(b"\0"):
-        return None
-    header = _header(block)
-    if header is None:
-        raise DamageError(f"is broken at byte {stream.position - _BLOCK}", is_cut=True)
-    return header
+        return b""
+    return block if block.strip(b"\0") else b""
 
 
-def _header(block: bytes) -> _Header | None:
+def _header(block: bytes) -> tarfile.TarInfo | None:
     """A header block taken apart; None when its checksum or a number is wrong."""
-    stated = _number(block[148:156])
-    plain = block[:148] + b" " * 8 + block[156:]
-    # old tars summed signed bytes
-    signed = sum(plain) - 256 * sum(byte > 127 for byte in plain)
-    size = _number(block[124:136])
-    if stated is None or stated not in (sum(plain), signed) or size is None or not block[:1].strip(b"\0"):
+    try:
+        header = tarfile.TarInfo.frombuf(block, "utf-8", "replace")
+    except tarfile.HeaderError:
         return None
-    name = _text(block[:100].split(b"\0")[0])
-    if block[257:263] == b"ustar\0" and (prefix := _text(block[345:500].split(b"\0")[0])):
-        name = f"{prefix}/{name}"
-    kind = block[156:157]
-    return _Header(name, kind, size, is_extended=kind == _GNU_SPARSE and block[482] == 1)
-
-
-def _number(field: bytes) -> int | None:
-    """An octal number, or one in base 256 as GNU tar writes large ones."""
-    if field[0] == 0x80:
-        return int.from_bytes(field[1:], "big")
-    digits = field.strip(b" \0")
-    if not digits:
-        return 0
-    return int(digits, 8) if all(byte in b"01234567" for byte in digits) else None
+    return header if header.name and header.size >= 0 else None
 
 
 def _size(stated: str | None, plain: int) -> int:
@@ -135,13 +119,11 @@ def _pax_records(data: bytes) -> dict[str, str]:
     return records
 
 
-def _skip_sparse_map(stream: ByteStream) -> int:
-    """Pass over the further blocks of an old GNU sparse map; how many bytes those were."""
-    skipped = 0
-    while len(block := stream.read(_BLOCK)) == _BLOCK:
-        skipped += _BLOCK
-        if block[504] != 1:
-            break
+def _skip_sparse_map(stream: ByteStream, block: bytes) -> int:
+    """Pass over the blocks in which an old GNU sparse header goes on; how many bytes those were."""
+    skipped, flag = 0, block[482]
+    while flag == 1 and len(block := stream.read(_BLOCK)) == _BLOCK:
+        skipped, flag = skipped + _BLOCK, block[504]
     return skipped
 
 

@@ -47,8 +47,7 @@ Column = Any
 class Table:
     """Columns of one length; `look_up` gives one that was not asked for yet.
 
-    `given` is the DataFrame that they are of, if any. `memo` keeps what is computed of them again and
-    again, by the name of the function.
+    `given` is the DataFrame that they are of, if any.
     """
 
     names: Mapping[str, None]
@@ -56,7 +55,6 @@ class Table:
     look_up: Callable[[str], Column] = field(repr=False)
     kept: dict[str, Column] = field(default_factory=dict, repr=False)
     kept_floats: dict[str, Floats] = field(default_factory=dict, repr=False)
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
     given: pd.DataFrame | None = field(default=None, repr=False)
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import numpy as np
 
@@ -10,15 +10,13 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import SEVERITIES, Finding, Outcome, Severity
+from iodiag.model.rule import Rule
 
-SYMPTOMS = ("psi-io-pressure", "blocked-tasks")
-"""What a host suffers, whoever is to blame; measured surely while its cause is only likely."""
+SINCE_BOOT = "first-report-since-boot"
+"""The reading that is a verdict where a capture holds nothing else."""
 
-ELSEWHERE = ("steal-noisy-neighbour",)
-"""Findings that point away from the storage."""
-
-ABOUT_NUMBERS = ("counter-anomaly", "interval-too-long", "svctm-misread", "util-sampling-bias", "mixed-await")
-"""Findings on how to read the capture, which say nothing of the host."""
+TOO_LONG = "interval-too-long"
+"""The reading that takes the edge off an all-clear."""
 
 _NO_CAUSE = " No rule could name the cause."
 
@@ -27,23 +25,31 @@ BUSY_CPU, STOLEN_CPU = 90.0, 10.0
 
 
 def headline(
-    findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View], ignored: int = 0
+    findings: Sequence[Finding],
+    outcomes: Sequence[Outcome],
+    views: Sequence[View],
+    rules: Iterable[Rule],
+    ignored: int = 0,
 ) -> str:
     """The verdict of a whole report: the gravest cause, what follows it, or what points elsewhere.
 
     `findings` come in order of harm. A cause weighs as much as the gravest of what it explains.
-    `ignored` counts the findings that the configuration takes out, which no verdict may hide.
+    Readings are no verdict, and symptoms come after causes. `rules` are those that ran; `ignored`
+    counts the findings that the configuration takes out, which no verdict may hide.
     """
-    said = _verdict_of_all(findings, outcomes, views)
+    readings = {rule.id for rule in rules if rule.role == "reading"}
+    said = _verdict_of_all(findings, outcomes, views, readings)
     if ignored:
         said += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
     return said
 
 
-def _verdict_of_all(findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
-    told = [f for f in findings if f.rule not in ABOUT_NUMBERS]
-    causes = [f for f in told if f.explained_by is None and f.rule not in ELSEWHERE]
-    causes.sort(key=lambda f: (f.rule in SYMPTOMS, -_weight(f, told)))
+def _verdict_of_all(
+    findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View], readings: Set[str]
+) -> str:
+    told = [f for f in findings if f.role != "reading" or f.rule == SINCE_BOOT]
+    causes = [f for f in told if f.explained_by is None and f.role != "elsewhere"]
+    causes.sort(key=lambda f: (f.role == "symptom", -_weight(f, told)))
     loud = [f for f in causes if _weight(f, told) >= SEVERITIES.index("warning")]
     if loud:
         return _verdict(loud, len(views))
@@ -52,18 +58,18 @@ def _verdict_of_all(findings: Sequence[Finding], outcomes: Sequence[Outcome], vi
     noted = [f for f in causes if f.severity == "notice"]
     if noted:
         return _noted(noted[0])
-    said = _nothing(outcomes, views)
-    averaged = [f.summary for f in findings if f.rule == "interval-too-long" and f.severity == "notice"]
+    said = _nothing(outcomes, views, readings)
+    averaged = [f.summary for f in findings if f.rule == TOO_LONG and f.severity == "notice"]
     if averaged:
         said += f" But these samples would hide trouble: {averaged[0]}"
-    hints = [f.summary for f in causes if f.rule != "first-report-since-boot"]
+    hints = [f.summary for f in causes if f.rule != SINCE_BOOT]
     return said + (f" Worth a look: {hints[0]}" if hints else "")
 
 
 def _noted(first: Finding) -> str:
-    if first.rule == "first-report-since-boot":
+    if first.rule == SINCE_BOOT:
         return first.summary
-    if first.rule in SYMPTOMS:
+    if first.role == "symptom":
         return first.summary + _NO_CAUSE
     if first.confidence == "low":
         return f"Nothing certain; possibly: {first.summary}"
@@ -81,9 +87,9 @@ def _verdict(loud: Sequence[Finding], hosts: int) -> str:
     first = loud[0]
     where = f" ({first.host})" if hosts > 1 and first.host else ""
     said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
-    if first.rule in SYMPTOMS:
+    if first.role == "symptom":
         said += _NO_CAUSE
-    others = list(dict.fromkeys(f.title for f in loud[1:] if f.rule not in (*SYMPTOMS, first.rule)))
+    others = list(dict.fromkeys(f.title for f in loud[1:] if f.role != "symptom" and f.rule != first.rule))
     if not others:
         return said + where
     more = f", and {len(others) - 2} more" if len(others) > 2 else ""
@@ -92,7 +98,7 @@ def _verdict(loud: Sequence[Finding], hosts: int) -> str:
 
 def _elsewhere(findings: Sequence[Finding], views: Sequence[View]) -> str:
     """What holds the first such host back that is no storage; empty where nothing does."""
-    stolen = next((f for f in findings if f.rule in ELSEWHERE), None)
+    stolen = next((f for f in findings if f.role == "elsewhere"), None)
     for view in views:
         if said := _of_cpu(view):
             return said + (f" ({view.host})" if len(views) > 1 and view.host else "")
@@ -116,10 +122,10 @@ def _of_cpu(view: View) -> str:
     return ""
 
 
-def _nothing(outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
+def _nothing(outcomes: Sequence[Outcome], views: Sequence[View], readings: Set[str]) -> str:
     looked = {outcome.rule for outcome in outcomes if outcome.status == "clear"}
     undecided = sorted({o.rule for o in outcomes if o.status == "undetermined"} - looked)
-    if looked <= {*ABOUT_NUMBERS, "first-report-since-boot"} or not any(view.tables for view in views):
+    if looked <= readings or not any(view.tables for view in views):
         return "Nothing could be judged from this capture; below is what each rule lacked."
     count = f"{len(looked)} rule{'s' if len(looked) > 1 else ''}"
     if undecided:

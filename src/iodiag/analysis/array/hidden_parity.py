@@ -174,4 +174,5 @@ def _reports_of(parts: Sequence[Table]) -> Table:
     if all(np.array_equal(report_keys(part), keys) for part in parts):
         return parts[0]
     rows = stacked(parts)
-    return rows[np.unique(report_keys(rows), return_index=True)[1]]
+    first: npt.NDArray[np.intp] = np.unique(report_keys(rows), return_index=True)[1]
+    return rows[first]

@@ -281,7 +281,7 @@ def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
     return False
 
 
-def least_writes(rows: weighted.Rows) -> npt.NDArray[np.float64]:
+def least_writes(rows: Table) -> npt.NDArray[np.float64]:
     """Writes per second, or as many as there must be: a read moves at least one sector."""
     bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / _SECTOR_KB
     writes = weighted.values(rows, "writes_per_s")

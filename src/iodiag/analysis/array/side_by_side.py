@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, report_numbers
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -16,24 +17,20 @@ Keys = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 
+@remembered
 def report_keys(samples: Table) -> Keys:
     """A number per sample that is the same in the samples of one report."""
-    if "report_keys" not in samples.memo:
-        keys = samples["stream"] * REPORTS + samples["report"]
-        samples.memo["report_keys"] = np.asarray(keys, dtype=np.int64)
-    found: Keys = samples.memo["report_keys"]
-    return found
+    return np.asarray(samples["stream"] * REPORTS + samples["report"], dtype=np.int64)
 
 
+@remembered
 def once(series: DeviceSeries) -> Table:
     """A device's samples, of each report the first; their keys rise."""
-    if "once" not in series.memo:
-        keys = report_keys(series.samples)
-        is_once = (keys[1:] > keys[:-1]).all()
-        first = None if is_once else np.unique(keys, return_index=True)[1]
-        series.memo["once"] = series.samples if first is None else series.samples[first]
-    found: Table = series.memo["once"]
-    return found
+    keys = report_keys(series.samples)
+    if (keys[1:] > keys[:-1]).all():
+        return series.samples
+    first: Places = np.unique(keys, return_index=True)[1]
+    return series.samples[first]
 
 
 def side_by_side(devices: Sequence[DeviceSeries]) -> list[Table]:

@@ -11,7 +11,7 @@ from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.table.table import Table, numbered
 
 
-def rows_at(view: View, table: str, rows: weighted.Rows) -> Table | None:
+def rows_at(view: View, table: str, rows: Table) -> Table | None:
     """The rows of a host's table in the same reports as `rows`; all of them where none are the same.
 
     vmstat beside iostat is a source of its own; then its whole capture stands for the window.
@@ -19,7 +19,7 @@ def rows_at(view: View, table: str, rows: weighted.Rows) -> Table | None:
     samples = view.samples(table)
     if samples is None:
         return None
-    same = same_reports(samples, Table.of(rows))
+    same = same_reports(samples, rows)
     return samples[same] if same.any() else samples
 
 
@@ -30,20 +30,20 @@ def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
         yield name, disk[number == place]
 
 
-def blocked(view: View, rows: weighted.Rows) -> tuple[Table, float] | None:
+def blocked(view: View, rows: Table) -> tuple[Table, float] | None:
     """Tasks blocked on I/O (vmstat b, sar -q blocked) during `rows`: the samples and their mean."""
     return _mean(view, "queue", "blocked", rows)
 
 
-def pressure(view: View, rows: weighted.Rows, state: str) -> tuple[Table, float] | None:
+def pressure(view: View, rows: Table, state: str) -> tuple[Table, float] | None:
     """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
     return _mean(view, "pressure", f"io_{state}_pct", rows)
 
 
-def is_any_busy(devices: Iterable[DeviceSeries], rows: weighted.Rows, util_pct: float, depth: float) -> bool:
+def is_any_busy(devices: Iterable[DeviceSeries], rows: Table, util_pct: float, depth: float) -> bool:
     """Whether one of some devices was that busy, or held that many requests, during a device's `rows`."""
     for device in devices:
-        own = device.samples[same_reports(device.samples, Table.of(rows))]
+        own = device.samples[same_reports(device.samples, rows)]
         if len(own):
             is_busy = weighted.mean(own, "util_pct") >= util_pct
             if is_busy or weighted.mean(own, "queue_depth") >= depth:
@@ -51,7 +51,7 @@ def is_any_busy(devices: Iterable[DeviceSeries], rows: weighted.Rows, util_pct: 
     return False
 
 
-def _mean(view: View, table: str, column: str, rows: weighted.Rows) -> tuple[Table, float] | None:
+def _mean(view: View, table: str, column: str, rows: Table) -> tuple[Table, float] | None:
     found = rows_at(view, table, rows)
     if found is None or column not in found:
         return None

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.weighted import or_zero, values
+from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.view.request_columns import HALF_DIGIT, anomalies, enrich
 from iodiag.table.table import Table
 
@@ -58,7 +58,7 @@ _DIRECTIONS = {
 }
 
 
-def hourly(disk: pd.DataFrame) -> pd.DataFrame:
+def hourly(disk: Table) -> pd.DataFrame:
     """The disk table by host, device, day, hour, direction, size class and load bin.
 
     `day` (midnight) and `hour` (0-23) are of the clock that `time` shows, at the middle of the sample.
@@ -75,14 +75,14 @@ def hourly(disk: pd.DataFrame) -> pd.DataFrame:
     return by_hour(enrich(_samples(disk)))
 
 
-def by_hour(enriched: pd.DataFrame) -> pd.DataFrame:
+def by_hour(enriched: Table) -> pd.DataFrame:
     """`hourly` of samples that have the derived columns of `requests.enrich` already."""
     import pandas as pd
 
-    is_sound = enriched["time"].notna() & ~enriched["is_idle"] & (anomalies(enriched) == 0)
-    frame = enriched[is_sound.to_numpy(dtype=np.bool_)]
-    window = _windows(frame)
-    parts = [_of_direction(frame, window, direction) for direction in _DIRECTIONS]
+    is_sound = ~enriched["time"].is_unknown() & ~enriched["is_idle"] & (anomalies(enriched) == 0)
+    samples = enriched[is_sound]
+    window = _windows(samples)
+    parts = [_of_direction(samples, window, direction) for direction in _DIRECTIONS]
     rows = pd.concat(parts, ignore_index=True)
     groups = rows.groupby([*_WINDOW, "size_class", "load_bin"], observed=True, sort=True)
     result = groups.size().rename("samples").reset_index()
@@ -107,54 +107,57 @@ def by_hour(enriched: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def _samples(disk: pd.DataFrame) -> pd.DataFrame:
-    kept = disk["time"].notna().to_numpy()
+def _samples(disk: Table) -> Table:
+    kept: npt.NDArray[np.bool_] = ~disk["time"].is_unknown()
     for flag in ("since_boot", "is_group"):
         if flag in disk:
-            kept = kept & ~disk[flag].eq(other=True).to_numpy(dtype=np.bool_)
+            kept = kept & (disk[flag] != True)  # noqa: E712  # it may be unknown
     return disk[kept]
 
 
-def _windows(frame: pd.DataFrame) -> pd.DataFrame:
+def _windows(samples: Table) -> pd.DataFrame:
     """Per sample: host, device, day and hour, its weight in seconds, and the load bin."""
     import pandas as pd
 
-    weight, middle = _lengths(frame), middle_of(frame)
-    depth = values(frame, "depth")
-    depth = np.where(np.isnan(depth), values(frame, "ios_per_s") * values(frame, "latency_ms") / 1000, depth)
-    busy = values(frame, "busy_depth")
+    weight, middle = _lengths(samples), middle_of(samples)
+    depth, busy = samples.floats("depth"), samples.floats("busy_depth")
+    in_flight = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
+    depth = np.where(np.isnan(depth), in_flight, depth)
     load = np.maximum(np.where(np.isnan(busy), depth, busy), 1.0)
     return pd.DataFrame(
         {
-            "host": frame["host"].astype("category"),
-            "device": frame["device"].astype("category"),
+            "host": samples["host"].in_pandas(),
+            "device": samples["device"].in_pandas(),
             "day": middle.dt.normalize(),
             "hour": middle.dt.hour.astype(np.int64),
-            "weight": weight.fillna(1.0),
-            "is_timed": frame["interval_s"].notna(),
+            "weight": np.where(np.isnan(weight), 1.0, weight),
+            "is_timed": ~np.isnan(samples.floats("interval_s")),
             "load_bin": np.round(2 * np.log2(load)),
             "queue_depth": depth,
-            "util_pct": values(frame, "util_pct"),
-        },
-        index=frame.index,
+            "util_pct": samples.floats("util_pct"),
+        }
     )
 
 
-def _lengths(frame: pd.DataFrame) -> pd.Series:
+def _lengths(samples: Table) -> Floats:
     """Seconds of each sample, the usual ones of its device where unknown."""
-    interval = frame["interval_s"].astype(np.float64)
-    if not interval.isna().any():
+    import pandas as pd
+
+    interval = samples.floats("interval_s")
+    if not np.isnan(interval).any():
         return interval
-    usual = interval.groupby([frame["host"], frame["device"]], observed=True).transform("median")
-    return interval.fillna(usual)
+    keys = [pd.Series(samples[name].in_pandas()) for name in ("host", "device")]
+    usual = pd.Series(interval).groupby(keys, observed=True).transform("median").to_numpy(dtype=np.float64)
+    return np.where(np.isnan(interval), usual, interval)
 
 
-def middle_of(frame: pd.DataFrame) -> pd.Series:
+def middle_of(samples: Table) -> pd.Series:
     """The middle of each sample, on the clock that its time shows: that of 01:00 is of the hour before."""
     import pandas as pd
 
-    times = frame["time"] if frame["time"].dt.tz is None else frame["time"].dt.tz_localize(None)
-    return times - pd.to_timedelta(_lengths(frame).fillna(0.0) / 2, unit="s")
+    return pd.Series(
+        samples["time"].clock() - pd.to_timedelta(np.nan_to_num(_lengths(samples)) / 2, unit="s")
+    )
 
 
 def days_of(devices: Iterable[Table]) -> int:
@@ -177,17 +180,17 @@ def _median(values: Floats) -> float:
     return or_zero(median(values))
 
 
-def _of_direction(frame: pd.DataFrame, window: pd.DataFrame, direction: str) -> pd.DataFrame:
+def _of_direction(samples: Table, window: pd.DataFrame, direction: str) -> pd.DataFrame:
     """The samples with a latency of one direction; mixed are those where no direction has its own."""
     rate_name, kb_name, wait_name = _DIRECTIONS[direction]
-    rate, moved, wait = (values(frame, name) for name in (rate_name, kb_name, wait_name))
+    rate, moved, wait = (samples.floats(name) for name in (rate_name, kb_name, wait_name))
     if direction == "mixed":
-        is_split = [~np.isnan(values(frame, _DIRECTIONS[way][2])) for way in ("read", "write")]
+        is_split = [~np.isnan(samples.floats(_DIRECTIONS[way][2])) for way in ("read", "write")]
         wait = np.where(is_split[0] | is_split[1], np.nan, wait)
     else:
         # where one direction is nearly all, the queue's depth tells its latency with more digits
-        is_all = (rate >= 0.95 * values(frame, "ios_per_s")) & (wait < 0.5)
-        wait = np.where(is_all, values(frame, "latency_ms"), wait)
+        is_all = (rate >= 0.95 * samples.floats("ios_per_s")) & (wait < 0.5)
+        wait = np.where(is_all, samples.floats("latency_ms"), wait)
     with np.errstate(divide="ignore", invalid="ignore"):
         size_class = np.round(np.log2(np.maximum(moved / rate, 0.25)))
     load_bin = window["load_bin"].to_numpy(dtype=np.float64)

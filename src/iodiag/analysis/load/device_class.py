@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.topology import Device
+from iodiag.table.remembered import remembered
 
 SPREADING = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts that spread requests over their members; a linear volume may sit on one of its disks."""
@@ -35,18 +36,16 @@ _CLOUD = re.compile(
 )
 
 
+@remembered
 def is_spinning(series: DeviceSeries) -> bool | None:
     """Whether it stands on spinning disks; None where that is unknown or cannot be believed.
 
     virtio and Xen disks, and volumes of RAID controllers and arrays, call themselves rotational
     whatever is behind them, which may be many disks or none.
     """
-    if "is_spinning" not in series.memo:
-        leaves = series.leaves or ((series.device,) if series.device else ())
-        hides = series.rotational and any(_hides_its_disks(leaf) for leaf in leaves)
-        series.memo["is_spinning"] = None if hides else series.rotational
-    found: bool | None = series.memo["is_spinning"]
-    return found
+    leaves = series.leaves or ((series.device,) if series.device else ())
+    hides = series.rotational and any(_hides_its_disks(leaf) for leaf in leaves)
+    return None if hides else series.rotational
 
 
 def _hides_its_disks(leaf: Device) -> bool:
@@ -85,13 +84,10 @@ def longest_unloaded(series: DeviceSeries, size_kb: float) -> float:
     return SPINDLE_MS + size_kb / SLOW_SPINDLE_KB_PER_MS
 
 
+@remembered
 def is_spread(series: DeviceSeries) -> bool:
     """Whether it is known to spread its requests over two or more disks."""
-    if "is_spread" not in series.memo:
-        spreading = (device for device in chain(series) if device.level in SPREADING)
-        series.memo["is_spread"] = any(len(device.members) >= 2 for device in spreading)
-    found: bool = series.memo["is_spread"]
-    return found
+    return any(device.level in SPREADING and len(device.members) >= 2 for device in chain(series))
 
 
 def has_parity(series: DeviceSeries) -> bool:

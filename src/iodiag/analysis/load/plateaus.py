@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,6 @@ from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -132,42 +128,10 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
 
 def densest(rates: Floats, width: float) -> float:
     """The middle of the band of ± `width` that holds most of some positive rates."""
-    begins, ends, least_end = (rates, rates, 0.0) if len(rates) <= FEW else _edges_of_densest(rates, width)
-    begins, ends = np.sort(begins), np.sort(ends)
-    reach = ends.searchsorted(begins * (1 + width) / (1 - width), side="right")
-    # all of these bands hold the rates below the least end
-    best = int((reach - np.arange(len(begins))).argmax())
-    end = ends[reach[best] - 1] if reach[best] else rates[rates < least_end].max()
-    return float((begins[best] + end) / 2)
-
-
-FEW = 1024
-"""So many rates are put in order as fast as the few are found that need be."""
-
-
-def _edges_of_densest(rates: Floats, width: float) -> tuple[Floats, Floats, float]:
-    """The rates among which the densest band begins; those among which it ends, and the least of these."""
-    bins = _bins(rates)
-    first = int(bins.min())
-    bins -= first
-    before = np.append(0, np.bincount(bins).cumsum())
-    edges = (np.arange(first, first + len(before)) << _WITHIN_BIN).view(np.float64)
-    # the bin in which a band ends that begins at an edge
-    last = np.minimum(_bins(edges * (1 + width) / (1 - width)) - first, len(before) - 2)
-    at_least = before[last[:-1]] - before[:-1]
-    at_most = before[last[1:] + 1] - before[:-1]
-    low, high = np.flatnonzero(at_most >= at_least.max())[[0, -1]].tolist()
-    ends = rates[(bins >= last[low]) & (bins <= last[high + 1])]
-    return rates[(bins >= low) & (bins <= high)], ends, float(edges[last[low]])
-
-
-def _bins(rates: Floats) -> npt.NDArray[np.int64]:
-    """Numbers that rise with positive rates, 1,024 to an octave: the leading bits of a rate."""
-    return rates.view(np.int64) >> _WITHIN_BIN
-
-
-_WITHIN_BIN = 42
-"""The bits of a rate that do not count for its bin."""
+    in_order = np.sort(rates)
+    ends = in_order.searchsorted(in_order * (1 + width) / (1 - width), side="right")
+    best = int((ends - np.arange(len(in_order))).argmax())
+    return float((in_order[best] + in_order[ends[best] - 1]) / 2)
 
 
 def spread(rows: Table, column: str) -> float:
@@ -224,12 +188,11 @@ class Step:
         return _median(self.after, column) / before if before > 0 else float("nan")
 
 
-def step_of(rows: Table | pd.DataFrame, quantity: caps.Quantity, least: int) -> Step | None:
+def step_of(samples: Table, quantity: caps.Quantity, least: int) -> Step | None:
     """The one step that splits a rate's samples best, at least `least` of them to each side.
 
     Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
     """
-    samples = Table.of(rows)
     rates = samples.floats(quantity)
     if len(rates) < 2 * least or not (rates > 0).all():
         return None

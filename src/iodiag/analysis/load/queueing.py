@@ -22,6 +22,7 @@ import numpy.typing as npt
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -102,19 +103,17 @@ class Baseline:
     rows: Table = field(repr=False, compare=False)
 
 
+@remembered
 def levels(series: DeviceSeries) -> list[list[Level]]:
     """The load levels of a device by kind of request, each list rising in depth.
 
     Left out are idle samples, samples in which the device was busy for less than a twentieth of the
     time, and samples that no direction or size can be told of.
     """
-    if "levels" not in series.memo:
-        samples = prepared(series)
-        by_level = _by_level(samples)
-        made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
-        series.memo["levels"] = [[made[n] for n in kind] for kind in by_level.kinds]
-    found: list[list[Level]] = series.memo["levels"]
-    return found
+    samples = prepared(series)
+    by_level = _by_level(samples)
+    made = _made(samples, by_level.places, by_level.over_time, np.diff(by_level.edges))
+    return [[made[n] for n in kind] for kind in by_level.kinds]
 
 
 def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
@@ -143,13 +142,15 @@ def places_of(kind: Sequence[Level]) -> Places:
 
 def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
     """What a request of one of a device's kinds costs alone (`baseline`)."""
-    key = ("unloaded", kind[0].kind)
-    if key not in series.memo:
-        series.memo[key] = baseline(kind)
-    found: Baseline | None = series.memo[key]
-    return found
+    return _unloaded(series, kind[0].kind)
 
 
+@remembered
+def _unloaded(series: DeviceSeries, number: float) -> Baseline | None:
+    return baseline(next(kind for kind in levels(series) if kind[0].kind == number))
+
+
+@remembered
 def prepared(series: DeviceSeries) -> Table:
     """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
 
@@ -157,13 +158,7 @@ def prepared(series: DeviceSeries) -> Table:
     bounded by 1 and by the depth), `at_once` the depth while busy, `cost_ms` the latency of the
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
-    if "prepared" not in series.memo:
-        series.memo["prepared"] = _prepared(bridged(series.samples))
-    found: Table = series.memo["prepared"]
-    return found
-
-
-def _prepared(samples: Table) -> Table:
+    samples = bridged(series.samples)
     util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
     latency, kind = _costs(samples), _kinds(samples)
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
@@ -225,23 +220,18 @@ class _ByLevel(NamedTuple):
     kinds: tuple[range, ...]
 
 
+@remembered
 def _by_level(samples: Table) -> _ByLevel:
-    if "by_level" not in samples.memo:
-        number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
-        for places in _alike(samples.floats("kind").astype(np.int16)):
-            depth = samples.floats("at_once").take(places)
-            own, bounds = np.full(len(places), count), _bounds(depth)
-            for bound in bounds:
-                own += depth > bound
-            number[places] = own
-            kinds.append(range(count, count := count + len(bounds) + 1))
-        # numbers of one or two bytes are sorted several times as fast
-        order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
-        edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
-        over_time = _over_time(samples).take(order, axis=1)
-        samples.memo["by_level"] = _ByLevel(order, over_time, edges, tuple(kinds))
-    found: _ByLevel = samples.memo["by_level"]
-    return found
+    number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
+    for places in _alike(samples.floats("kind").astype(np.int16)):
+        depth = samples.floats("at_once").take(places)
+        bounds = _bounds(depth)
+        number[places] = count + np.searchsorted(bounds, depth)
+        kinds.append(range(count, count := count + len(bounds) + 1))
+    # numbers of one or two bytes are sorted several times as fast
+    order = np.argsort(number.astype(np.min_scalar_type(count)), kind="stable")
+    edges = np.append(0, np.cumsum(np.bincount(number, minlength=count)))
+    return _ByLevel(order, _over_time(samples).take(order, axis=1), edges, tuple(kinds))
 
 
 def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
@@ -254,20 +244,14 @@ def _alike(kinds: npt.NDArray[np.int16]) -> list[Places]:
 
 def _bounds(depth: Floats) -> list[float]:
     """Depths above which the next level begins: at gaps, and where one would be wider than LEVEL_SPAN."""
-    # the leading bits of positive numbers, 16 to an octave
-    bins = depth.view(np.int64) >> 48
-    first = bins.min()
-    bins -= first
-    taken = np.flatnonzero(np.bincount(bins))
+    in_order = np.sort(depth)
+    gaps = np.flatnonzero(in_order[1:] > LEVEL_GAP * in_order[:-1])
     bounds: list[float] = []
-    low = float(depth.min())
-    # numbers that are LEVEL_GAP apart are six bins apart, wherever in an octave they lie
-    for place in np.flatnonzero(np.diff(taken) >= 6).tolist():
-        below, above = float(depth[bins <= taken[place]].max()), float(depth[bins > taken[place]].min())
-        if above > LEVEL_GAP * below:
-            bounds += [*_within(low, below), below]
-            low = above
-    return [*bounds, *_within(low, float(depth.max()))]
+    low = float(in_order[0])
+    for below, above in zip(in_order[gaps].tolist(), in_order[gaps + 1].tolist(), strict=True):
+        bounds += [*_within(low, below), below]
+        low = above
+    return [*bounds, *_within(low, float(in_order[-1]))]
 
 
 def _within(low: float, high: float) -> list[float]:
@@ -340,14 +324,12 @@ def _over_time(samples: Table) -> Floats:
     return rows
 
 
+@remembered
 def _requests(samples: Table) -> Floats:
     """The requests of each sample, at the least: it lasts a second where its length is unknown."""
-    if "requests" not in samples.memo:
-        span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
-        lasts = span if is_known.all() else np.where(is_known, span, 1.0)
-        samples.memo["requests"] = lasts * samples.floats("ios_per_s")
-    found: Floats = samples.memo["requests"]
-    return found
+    span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
+    lasts = span if is_known.all() else np.where(is_known, span, 1.0)
+    return lasts * samples.floats("ios_per_s")
 
 
 def baseline(kind: Sequence[Level]) -> Baseline | None:
@@ -378,25 +360,10 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
 
 def _tenth(cost: Floats, requests: Floats) -> int:
     """Where the tenth percentile of the cost is, weighted by requests."""
-    target = 0.1 * requests.sum()
-    # most often a third of the samples have it, and the others need not be put in order
-    some = np.sort(cost[::_ONE_OF])
-    cheapest = np.flatnonzero(cost <= some[len(some) // 3])
-    # not by a hair: sums in another order differ in their last digits
-    if requests[cheapest].sum() < 1.01 * target:
-        cheapest = np.arange(len(cost))
-    order = cheapest[np.argsort(cost[cheapest])]
-    rising, done = cost[order], np.cumsum(requests[order])
-    reached = rising[int(done.searchsorted(target))]
-    # those of equal cost count in their own order, which this sort does not keep
-    first, end = (int(rising.searchsorted(reached, side)) for side in ("left", "right"))
-    alike = np.sort(order[first:end])
-    done_alike = np.cumsum(requests[alike]) + (done[first - 1] if first else 0.0)
-    return int(alike[min(int(done_alike.searchsorted(target)), len(alike) - 1)])
-
-
-_ONE_OF = 8
-"""Of so many samples one is looked at to guess a percentile."""
+    # those of equal cost count in their own order
+    order = np.argsort(cost, kind="stable")
+    done = np.cumsum(requests[order])
+    return int(order[done.searchsorted(0.1 * done[-1])])
 
 
 def elasticity(low: Level, high: Level) -> float:

@@ -42,6 +42,7 @@ from iodiag.analysis.measure.episodes import longest
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits, Threshold
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
@@ -165,14 +166,11 @@ class Load(NamedTuple):
 
 def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     """Every busy load level of a device with its one verdict; empty where it was never busy."""
-    key = ("classify", *(getattr(limits, name) for name in THRESHOLDS))
-    if key not in series.memo:
-        series.memo[key] = _classify(view, series, limits)
-    found: list[Load] = series.memo[key]
-    return found
+    return _classified(series, view, limits.only(THRESHOLDS))
 
 
-def _classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
+@remembered
+def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
     if not (series.samples.floats("util") >= limits.busy_util / 100).any():
         return []
     found = []

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,6 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Mask = npt.NDArray[np.bool_]
 
@@ -46,20 +42,19 @@ _RATES = (
 )
 
 
-def stalled(rows: weighted.Rows) -> Mask:
+def stalled(rows: Table) -> Mask:
     """Samples of one device in which it was busy throughout and completed no request."""
     completed = weighted.values(rows, "ios_per_s")
     return np.asarray((completed == 0) & (weighted.values(rows, "util") >= ALWAYS_BUSY))
 
 
-def bridged(rows: Table | pd.DataFrame) -> Table:
+def bridged(samples: Table) -> Table:
     """One device's samples with each stall taken into the sample that ends it.
 
     Rates, depth and util become means over the joined span; latencies and sizes are those of the
     ending sample, where the requests completed. `span` is the joined length, in seconds or, where no
     length is known, in samples. A stall that nothing ends within its stream is left out.
     """
-    samples = Table.of(rows)
     lengths = weighted.lengths(samples)
     silent = stalled(samples)
     if not silent.any():
@@ -162,7 +157,7 @@ def late_answer_ms(series: DeviceSeries, late: float, few: float) -> float | Non
     return float(found.max()) if len(found) else None
 
 
-def _median(rows: weighted.Rows, column: str) -> float:
+def _median(rows: Table, column: str) -> float:
     data = weighted.values(rows, column)
     return median(data) if np.isfinite(data).any() else 0.0
 

@@ -26,6 +26,7 @@ from iodiag.analysis.measure.shifts import LEADS, LIKE_MIX, shift
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -74,12 +75,10 @@ class Changepoint:
     kind: Shift
 
 
+@remembered
 def changepoints(series: DeviceSeries) -> tuple[Changepoint, ...]:
     """The moments at which a device's load or speed changed, in order; of its loaded samples."""
-    if "changepoints" not in series.memo:
-        series.memo["changepoints"] = _changepoints(series.loaded)
-    found: tuple[Changepoint, ...] = series.memo["changepoints"]
-    return found
+    return _changepoints(series.loaded)
 
 
 def onset(series: DeviceSeries, first: int, within: int = 2) -> Iterator[Evidence]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, Verdict
 from iodiag.model.finding import Confidence
-
-if TYPE_CHECKING:
-    import pandas as pd
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,19 +86,19 @@ class Sums(NamedTuple):
         return self.scale * float(self.above.sum()) / total if total > 0 else math.nan
 
 
-def sums(frame: pd.DataFrame, quantity: str, family: str = "disk") -> Sums:
+def sums(rows: Table, quantity: str, family: str = "disk") -> Sums:
     """The sums behind a quantity, over the samples that know it."""
-    length = weighted.lengths(frame) if len(frame) else np.zeros(0)
+    length = weighted.lengths(rows)
     if family == "disk" and quantity in _RATIOS:
         top, bottom = _RATIOS[quantity]
-        above = length * sum((weighted.values(frame, column) for column in top), start=0.0)
-        below = length * sum((weighted.values(frame, column) for column in bottom), start=0.0)
+        above = length * sum((weighted.values(rows, column) for column in top), start=0.0)
+        below = length * sum((weighted.values(rows, column) for column in bottom), start=0.0)
         scale = 100.0 if quantity.endswith("_pct") else 1.0
     else:
         entry = registry.find(family, quantity)
         weight = entry.weight if entry is not None and entry.kind == "mean" else None
-        below = length * weighted.values(frame, weight) if weight else length
-        above, scale = below * weighted.values(frame, quantity), 1.0
+        below = length * weighted.values(rows, weight) if weight else length
+        above, scale = below * weighted.values(rows, quantity), 1.0
     # a sample without requests has no latency, and needs none
     known = np.isfinite(above) & (below > 0)
     return Sums(above[known], below[known], scale)
@@ -118,7 +116,7 @@ def unit_of(quantity: str, family: str = "disk") -> str:
     return entry.unit if entry is not None else ""
 
 
-def change(quantity: str, before: pd.DataFrame, after: pd.DataFrame, family: str = "disk") -> Change | None:
+def change(quantity: str, before: Table, after: Table, family: str = "disk") -> Change | None:
     """A quantity over some samples of each side; None where one side does not know it."""
     sides = sums(before, quantity, family), sums(after, quantity, family)
     if math.isnan(sides[BEFORE].value) or math.isnan(sides[AFTER].value):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure.weighted import values
 from iodiag.table.table import Table
-
-if TYPE_CHECKING:
-    from iodiag.analysis.measure.weighted import Rows
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
@@ -46,12 +43,12 @@ def longest(rows: Table, mask: Mask, gap: int = 1) -> Table | None:
     return None if window is None else rows[window]
 
 
-def longest_stretch(rows: Rows, mask: Mask, gap: int = 1) -> slice | None:
+def longest_stretch(rows: Table, mask: Mask, gap: int = 1) -> slice | None:
     """The places of the longest window in which `mask` holds, or None."""
     return longest_among(rows, np.flatnonzero(mask), gap)
 
 
-def longest_among(rows: Rows, holds: Places, gap: int = 1) -> slice | None:
+def longest_among(rows: Table, holds: Places, gap: int = 1) -> slice | None:
     """The same by the places of the samples in which a condition holds."""
     found = _bridged(rows, holds, gap)
     if found is None:
@@ -80,7 +77,7 @@ class _Bridged(NamedTuple):
         return result
 
 
-def _bridged(rows: Rows, holds: Places, gap: int) -> _Bridged | None:
+def _bridged(rows: Table, holds: Places, gap: int) -> _Bridged | None:
     """The runs of true samples within one stream; None without any."""
     if not len(holds):
         return None
@@ -92,7 +89,7 @@ def _bridged(rows: Rows, holds: Places, gap: int) -> _Bridged | None:
     return _Bridged(holds, holds[edges[:-1] + 1], holds[edges[1:]], np.diff(edges))
 
 
-def _runs(rows: Rows, mask: Mask, gap: int) -> tuple[Places, Places]:
+def _runs(rows: Table, mask: Mask, gap: int) -> tuple[Places, Places]:
     """Where the runs begin and end, in the order of the samples (of streams that follow each other)."""
     found = _bridged(rows, np.flatnonzero(mask), gap)
     if found is None:
@@ -112,13 +109,13 @@ def by_stream(samples: Table) -> Iterator[Table]:
     yield from (samples[begin:end] for begin, end in pairwise([0, *cuts, len(samples)]))
 
 
-def seconds(rows: Rows) -> float:
+def seconds(rows: Table) -> float:
     """How long a window lasts; NaN where sample lengths are unknown."""
     lengths = values(rows, "interval_s")
     return float(np.nansum(lengths)) if (~np.isnan(lengths)).any() else float("nan")
 
 
-def is_sustained(rows: Rows, samples: int = LEAST_SAMPLES, least_seconds: float = LEAST_SECONDS) -> bool:
+def is_sustained(rows: Table, samples: int = LEAST_SAMPLES, least_seconds: float = LEAST_SECONDS) -> bool:
     """Whether a window is long enough for more than `low` confidence.
 
     Samples of five minutes and more are long windows by themselves: two are enough.

@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ import numpy.typing as npt
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
 from iodiag.table.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Weighs = Literal["for", "against", "context"]
 
@@ -62,7 +59,7 @@ def _shown(value: float | str, spec: str) -> str:
 
 
 def cite(
-    rows: Table | pd.DataFrame | None,
+    rows: Table | None,
     template: str,
     values: Mapping[str, float | str] | None = None,
     *,
@@ -81,13 +78,12 @@ def cite(
         source, lines = _stated_at(values)
         quotes = tuple(Quote(source, line, "") for line in lines)
         return Evidence(text, values, source, lines, len(lines), quotes, weighs)
-    samples = Table.of(rows)
-    sources, lines = samples["source"], samples["line"]
+    sources, lines = rows["source"], rows["line"]
     source = str(sources[0])
     is_one = (sources.codes == sources.codes[0]).all()
     own = lines if is_one else lines[sources == sources[0]]
     picked = [0, len(rows) - 1]
-    if worst is not None and (place := _largest(samples.floats(worst))) is not None:
+    if worst is not None and (place := _largest(rows.floats(worst))) is not None:
         picked.insert(0, place)
     places = dict.fromkeys((str(sources[place]), int(lines[place])) for place in picked)
     quotes = tuple(Quote(name, line, "") for name, line in places)

@@ -7,13 +7,10 @@ One or two points are `low`, three or four `medium`, five and more `high`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from iodiag.model.finding import CONFIDENCES, Confidence
 from iodiag.table.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MEDIUM_FROM, HIGH_FROM = 3, 5
 
@@ -24,14 +21,13 @@ def confidence(points: float, *, at_most: Confidence = "high") -> Confidence:
     return min(earned, at_most, key=CONFIDENCES.index)
 
 
-def when(rows: Table | pd.DataFrame) -> dict[str, Any]:
+def when(rows: Table) -> dict[str, Any]:
     """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known."""
-    samples = Table.of(rows)
     fields: dict[str, Any] = {}
-    if "sample" in samples and len(samples):
-        numbers = samples["sample"]
+    if "sample" in rows and len(rows):
+        numbers = rows["sample"]
         fields["samples"] = (int(numbers.min()), int(numbers.max()))
-    start, end = samples["time"].min(), samples["time"].max()
+    start, end = rows["time"].min(), rows["time"].max()
     if start is not None:
         fields |= {"start": start.isoformat(), "end": end.isoformat()}
     return fields

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.bootstrap import Estimate, log_estimate
 from iodiag.analysis.measure.changes import AFTER, BEFORE, are_apart, counts, from_estimates
 from iodiag.model.comparison import Change, MatchedLoad
-
-if TYPE_CHECKING:
-    import pandas as pd
+from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,7 +55,7 @@ def latency_column(direction: str) -> str:
 
 
 def at_matched_load(
-    before: pd.DataFrame, after: pd.DataFrame, direction: str
+    before: Table, after: Table, direction: str
 ) -> tuple[tuple[MatchedLoad, ...], Change | None]:
     """The loads of one direction that both sides show, and its latency over all of them together.
 
@@ -75,11 +72,11 @@ def at_matched_load(
     return tuple(load for load, _, _ in found), _combined(found) if found else None
 
 
-def _cells(frame: pd.DataFrame, direction: str, side: int) -> dict[tuple[int, int], _Cell]:
+def _cells(rows: Table, direction: str, side: int) -> dict[tuple[int, int], _Cell]:
     rate_column, latency_name, size_column = _COLUMNS[direction]
-    rates, latencies = weighted.values(frame, rate_column), weighted.values(frame, latency_name)
-    sizes, depths = weighted.values(frame, size_column), weighted.values(frame, "depth")
-    length = weighted.lengths(frame) if len(frame) else np.zeros(0)
+    rates, latencies = weighted.values(rows, rate_column), weighted.values(rows, latency_name)
+    sizes, depths = weighted.values(rows, size_column), weighted.values(rows, "depth")
+    length = weighted.lengths(rows)
     known = (rates > 0) & (latencies > 0) & (sizes > 0) & (depths > 0)
     octave = np.round(np.log2(sizes, where=known, out=np.zeros(len(known)))).astype(int)
     depth_class = np.round(2 * np.log2(depths, where=known, out=np.zeros(len(known)))).astype(int)
@@ -87,7 +84,7 @@ def _cells(frame: pd.DataFrame, direction: str, side: int) -> dict[tuple[int, in
     for key in sorted(set(zip(octave[known].tolist(), depth_class[known].tolist(), strict=True))):
         held = known & (octave == key[0]) & (depth_class == key[1])
         cell = _cell(rates[held], latencies[held], sizes[held], depths[held], length[held], side)
-        cell = replace(cell, is_whole=len(frame) == 1)
+        cell = replace(cell, is_whole=len(rows) == 1)
         if cell.requests >= LEAST_REQUESTS:
             cells[key] = cell
     return cells

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changes import AFTER, BEFORE
@@ -17,9 +17,7 @@ from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.measure.matched_load import MIXED, latency_column
 from iodiag.model.comparison import Change, Shift
 from iodiag.model.finding import Evidence
-
-if TYPE_CHECKING:
-    import pandas as pd
+from iodiag.table.table import Table
 
 MAIN_SHARE = 0.6
 """Share of requests from which on a direction is the one that matters."""
@@ -51,17 +49,17 @@ class Mix(NamedTuple):
         return "write" if max(self.before, self.after) <= 1 - MAIN_SHARE else MIXED
 
 
-def mix_of(before: pd.DataFrame, after: pd.DataFrame) -> Mix:
+def mix_of(before: Table, after: Table) -> Mix:
     """The mix of reads and writes on two sides, counted in the same way on both."""
     for read, write in (("reads_per_s", "writes_per_s"), ("read_kb_per_s", "write_kb_per_s")):
-        shares = [_share(frame, read, write) for frame in (before, after)]
+        shares = [_share(rows, read, write) for rows in (before, after)]
         if not any(map(math.isnan, shares)):
             return Mix(shares[BEFORE], shares[AFTER])
     return Mix(math.nan, math.nan)
 
 
-def _share(frame: pd.DataFrame, read: str, write: str) -> float:
-    reads, writes = weighted.mean(frame, read), weighted.mean(frame, write)
+def _share(rows: Table, read: str, write: str) -> float:
+    reads, writes = weighted.mean(rows, read), weighted.mean(rows, write)
     return reads / (reads + writes) if reads + writes > 0 else math.nan
 
 
@@ -134,7 +132,7 @@ def reading(
     changes: Mapping[str, Change],
     matched: Sequence[Change],
     mix: Mix,
-    rows: pd.DataFrame,
+    rows: Table,
 ) -> Evidence:
     """One sentence on what moved together, with the numbers; it cites the `rows` of after."""
     values: dict[str, float | str] = {"device": device}

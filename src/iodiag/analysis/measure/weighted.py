@@ -7,33 +7,22 @@ length count alike: within one capture they are the same length.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure import quantiles
 from iodiag.model import columns as registry
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Rows = Table | pd.DataFrame
 
 Floats = npt.NDArray[np.float64]
 
 
-def lengths(rows: Rows) -> Floats:
+@remembered
+def lengths(rows: Table) -> Floats:
     """Length of each sample for weighting: seconds where all are known, else 1 each."""
-    samples = Table.of(rows)
-    if "lengths" not in samples.memo:
-        samples.memo["lengths"] = _lengths(samples.floats("interval_s"))
-    found: Floats = samples.memo["lengths"]
-    return found
-
-
-def _lengths(seconds: Floats) -> Floats:
+    seconds = rows.floats("interval_s")
     is_unknown = np.isnan(seconds)
     if not is_unknown.any():
         return seconds
@@ -47,31 +36,24 @@ def or_zero(number: float) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def seconds_or_one(rows: Rows) -> Floats:
+def seconds_or_one(rows: Table) -> Floats:
     """Length of each sample in seconds; 1 where it is unknown, so that a rate counts at the least once."""
-    seconds = Table.of(rows).floats("interval_s")
+    seconds = rows.floats("interval_s")
     is_unknown = np.isnan(seconds)
     return np.where(is_unknown, 1.0, seconds) if is_unknown.any() else seconds
 
 
-def values(rows: Rows, column: str) -> Floats:
+def values(rows: Table, column: str) -> Floats:
     """A column as floats; all NaN where the rows lack it."""
-    return Table.of(rows).floats(column)
+    return rows.floats(column)
 
 
-def mean(rows: Rows, column: str, family: str = "disk") -> float:
+@remembered
+def mean(rows: Table, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
-    samples, key = Table.of(rows), f"mean {family} {column}"
-    if key not in samples.memo:
-        entry = registry.find(family, column)
-        by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
-        samples.memo[key] = _mean(samples, column, by)
-    found: float = samples.memo[key]
-    return found
-
-
-def _mean(samples: Table, column: str, by: str) -> float:
-    data, (weights, total) = samples.floats(column), _weights(samples, by)
+    entry = registry.find(family, column)
+    by = (entry.weight or "") if entry is not None and entry.kind == "mean" else ""
+    data, (weights, total) = rows.floats(column), _weights(rows, by)
     above = float((data * weights).sum())
     if math.isnan(total + above):
         known = np.flatnonzero(~np.isnan(data))
@@ -81,32 +63,26 @@ def _mean(samples: Table, column: str, by: str) -> float:
     return above / total if total > 0 else float("nan")
 
 
-def _weights(samples: Table, column: str) -> tuple[Floats, float]:
+@remembered
+def _weights(rows: Table, column: str) -> tuple[Floats, float]:
     """What samples weigh, lengths times the column of their weights ("" for none), and the sum of it."""
-    key = f"weights {column}"
-    if key not in samples.memo:
-        weights = lengths(samples) * samples.floats(column) if column else lengths(samples)
-        samples.memo[key] = weights, float(weights.sum())
-    found: tuple[Floats, float] = samples.memo[key]
-    return found
+    weights = lengths(rows) * rows.floats(column) if column else lengths(rows)
+    return weights, float(weights.sum())
 
 
-def extent(rows: Rows, column: str) -> dict[str, float] | None:
+@remembered
+def extent(rows: Table, column: str) -> dict[str, float] | None:
     """Median, p95 and maximum of a column's samples, as they are; None where none is known."""
-    samples, key = Table.of(rows), f"extent {column}"
-    if key not in samples.memo:
-        samples.memo[key] = quantiles.extent(samples.floats(column))
-    found: dict[str, float] | None = samples.memo[key]
-    return found
+    return quantiles.extent(rows.floats(column))
 
 
-def ratio(rows: Rows, above: str, below: str) -> float:
+def ratio(rows: Table, above: str, below: str) -> float:
     """Ratio of two rates over the whole window: the ratio of their sums, never a mean of ratios."""
     top, bottom = mean(rows, above), mean(rows, below)
     return top / bottom if bottom > 0 else float("nan")
 
 
-def total(rows: Rows, column: str) -> float:
+def total(rows: Table, column: str) -> float:
     """How many events (or kB) a rate makes over the window; NaN where no sample length is known."""
     seconds = values(rows, "interval_s")
     data = values(rows, column)
@@ -114,7 +90,7 @@ def total(rows: Rows, column: str) -> float:
     return float((data[known] * seconds[known]).sum()) if known.any() else float("nan")
 
 
-def variation(rows: Rows, column: str) -> float:
+def variation(rows: Table, column: str) -> float:
     """Coefficient of variation of a column over the samples; NaN with fewer than two."""
     data = values(rows, column)
     data = data[~np.isnan(data)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,6 @@ from iodiag.analysis.view.byte_conservation import EXACT_MANY, LEAST_KB, MATTERS
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.table import Table, numbered
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,13 +51,12 @@ class Traffic(NamedTuple):
         return np.asarray(self.read + self.write)
 
 
-def infer(disk: Table | pd.DataFrame, topology: DeviceTopology) -> tuple[Device, ...]:
-    """Devices with the members that `disk` (the table, with `stream`) shows and `topology` lacks.
+def infer(samples: Table, topology: DeviceTopology) -> tuple[Device, ...]:
+    """Devices with the members that `samples` (of the disk table, with `stream`) shows and `topology` lacks.
 
     The `device` column holds canonical names. Arrays first, by stream; then what disks their legs
     lie on; then that dev253-89 is dm-89, where both namings show the same array.
     """
-    samples = Table.of(disk)
     if "read_kb_per_s" not in samples or "write_kb_per_s" not in samples:
         return ()
     names = numbered(samples["device"])[1]

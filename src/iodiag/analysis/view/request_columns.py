@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
 from iodiag.table.table import Column, Floats, Table, is_repeated
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Columns = dict[str, Column]
 
@@ -39,15 +35,12 @@ _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of w
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
 
-def enrich(disk: pd.DataFrame) -> pd.DataFrame:
+def enrich(disk: Table) -> Table:
     """The disk table with the derived columns that DeviceSeries documents.
 
     Columns that the source lacks are computed where others determine them, and NaN elsewhere.
     """
-    samples = Table.of(disk)
-    derived = _derived(samples)
-    samples = samples.with_columns(**derived)
-    return disk.assign(**derived, **{name: made(samples) for name, made in _WHILE_BUSY.items()})
+    return disk.with_columns(**_derived(disk)).with_made(_WHILE_BUSY)
 
 
 def enriched(disk: Table, numbers: Iterable[str]) -> tuple[Table, npt.NDArray[np.int8]]:
@@ -237,13 +230,12 @@ def _completed(disk: Table, name: str, others: Floats) -> Floats:
     return result
 
 
-def anomalies(disk: Table | pd.DataFrame) -> npt.NDArray[np.int8]:
+def anomalies(samples: Table) -> npt.NDArray[np.int8]:
     """Why each sample's numbers cannot all be true, as a place in ANOMALIES: 0 is a sound sample.
 
     Values beyond any device come from counters that ran backwards: unsigned differences near
     1.8e19, or 4e9 per interval for 32-bit ones (sysstat before 12.7.3).
     """
-    samples = Table.of(disk)
     is_absurd = np.zeros(len(samples), dtype=np.bool_)
     for name in samples.names:
         column = samples[name]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table, numbered
 
 if TYPE_CHECKING:
@@ -25,25 +26,20 @@ IDLE_KB_PER_S = 256.0
 """Below both a device is idle: nothing is concluded from its latency or its use."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeviceSeries:
     """One device's samples, in order, and what the topology knows of it.
 
     `samples` holds the disk table's columns and those that derive.requests adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
-    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample; a DataFrame is taken as
-    well. `memo` keeps what several rules derive from it, by the name of the function and what
-    else it depends on.
+    read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. What several rules derive from
+    a device is `@remembered` on it.
     """
 
     name: str
     samples: Table = field(repr=False)
     device: Device | None
     topology: DeviceTopology = field(repr=False)
-    memo: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "samples", Table.of(self.samples))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -94,7 +90,7 @@ class DeviceSeries:
         return self.name.startswith(("dm-", "md")) or (self.device is not None and bool(self.device.members))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class View:
     """One host's tables as rules see them: no since-boot rows, no averages, no group lines.
 
@@ -106,7 +102,7 @@ class View:
     """
 
     host: str | None
-    tables: Mapping[str, Table | pd.DataFrame] = field(repr=False)
+    tables: Mapping[str, Table] = field(repr=False)
     topology: DeviceTopology = field(repr=False)
     facts: tuple[Fact, ...] = ()
     cpus: int | None = None
@@ -116,13 +112,9 @@ class View:
     since_boot: Mapping[str, Table] = field(default_factory=dict, repr=False)
     parts: Mapping[str, Table] = field(default_factory=dict, repr=False)
 
-    @cached_property
-    def _samples(self) -> dict[str, Table]:
-        return {name: Table.of(table) for name, table in self.tables.items()}
-
     def samples(self, name: str) -> Table | None:
         """A table, or None when the capture has none of its rows."""
-        found = self._samples.get(name)
+        found = self.tables.get(name)
         return found if found is not None and len(found) else None
 
     def table(self, name: str) -> pd.DataFrame | None:
@@ -130,18 +122,12 @@ class View:
         found = self.samples(name)
         return None if found is None else found.frame
 
-    @cached_property
-    def _filled(self) -> dict[tuple[str, str], bool]:
-        return {}
-
+    @remembered
     def has(self, table: str, column: str) -> bool:
         """Whether any row of a table has a value in a column."""
-        place = (table, column)
-        if place not in self._filled:
-            # each device's rows lie together, those of the whole table would have to be gathered
-            parts = self.parts.values() if table == "disk" else (self._samples[table],)
-            self._filled[place] = any(part.has(column) for part in parts)
-        return self._filled[place]
+        # each device's rows lie together, those of the whole table would have to be gathered
+        parts = self.parts.values() if table == "disk" else (self.tables[table],)
+        return any(part.has(column) for part in parts)
 
     @cached_property
     def devices(self) -> tuple[DeviceSeries, ...]:
@@ -175,7 +161,7 @@ class View:
         """Outside facts of the given kinds, in the order of the inputs."""
         return tuple(fact for fact in self.facts if fact.kind in kinds)
 
-    def cpu_at(self, rows: Table | pd.DataFrame) -> Table | None:
+    def cpu_at(self, rows: Table) -> Table | None:
         """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
 
         Reports are the same when source, segment and report number are; vmstat beside iostat is
@@ -184,7 +170,7 @@ class View:
         cpu = self.cpu_all
         if cpu is None:
             return None
-        same = same_reports(cpu, Table.of(rows))
+        same = same_reports(cpu, rows)
         return cpu[same] if same.any() else cpu
 
     @cached_property

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from iodiag.fleet.summary.states import CLEAR, NO_DATA, UNJUDGED, States
-from iodiag.model.finding import SEVERITIES
+from iodiag.model.finding import HARMLESS, SEVERITIES
 from iodiag.model.fleet import Cell, HarmedHost, Matrix, MatrixRow, Trouble
-from iodiag.verdict.headline import ABOUT_NUMBERS, SYMPTOMS
+from iodiag.rules import of_role
 
 SEVERITY_WEIGHTS = {"info": 0.0, "notice": 1.0, "warning": 10.0, "critical": 100.0}
 CONFIDENCE_WEIGHTS = {"low": 0.3, "medium": 0.6, "high": 1.0}
@@ -24,9 +24,6 @@ CONFIDENCE_WEIGHTS = {"low": 0.3, "medium": 0.6, "high": 1.0}
 LEAST_SHARE = 1 / 24
 """A trouble counts for an hour at least: sar's ten-minute means show little of what is shorter. One without
 a clock is a state that a listing shows (an array without a member), and counts for its whole day."""
-
-READING = frozenset({*ABOUT_NUMBERS, "iowait-misread", "util-false-alarm"})
-"""Rules that say how numbers are to be read; a host that they speak of may be perfectly well."""
 
 RANKED, MATRIX_HOSTS, MATRIX_RULES, OTHERS = 200, 40, 12, 6
 
@@ -40,7 +37,7 @@ def scored(findings: pd.DataFrame) -> pd.DataFrame:
     `rank` is the severity as a number, 0 for `info`.
     """
     is_root = findings["explained_by"].isna() & (findings["severity"] != "info")
-    is_root &= ~findings["rule"].isin(list(READING))
+    is_root &= ~findings["rule"].isin(list(of_role(*HARMLESS)))
     rows = findings[is_root.to_numpy(dtype=bool)].copy()
     start, end = _instants(rows["start"]), _instants(rows["end"])
     share = ((end - start).dt.total_seconds() / 86400).clip(LEAST_SHARE, 1.0).fillna(1.0)
@@ -134,8 +131,9 @@ def ranking(rows: pd.DataFrame, found: States, link: ReportLink) -> tuple[Harmed
 def _lead(rules: pd.DataFrame) -> pd.Series:
     """The rule that adds most harm; a symptom gives way to a cause that is as severe."""
     first = rules.iloc[0]
-    causes = rules[~rules["rule"].isin(list(SYMPTOMS)) & (rules["rank"] >= first["rank"])]
-    return causes.iloc[0] if first["rule"] in SYMPTOMS and len(causes) else first
+    symptoms = of_role("symptom")
+    causes = rules[~rules["rule"].isin(list(symptoms)) & (rules["rank"] >= first["rank"])]
+    return causes.iloc[0] if first["rule"] in symptoms and len(causes) else first
 
 
 def _since(found: States, host: str, rule: str, last: str) -> tuple[str, bool]:

@@ -10,8 +10,9 @@ import pandas as pd
 from iodiag.analysis.load import baselines
 from iodiag.fleet.summary.harm import ReportLink
 from iodiag.model.fleet import Departure
+from iodiag.rules.causes.latency_above_baseline import RULE
 
-DEPARTED = "latency-above-baseline"
+DEPARTED = RULE.id
 """The rule that sees the same in an archive of days: what it cannot say of a host-day alone, all days can."""
 
 BATCH_ROWS = 100_000

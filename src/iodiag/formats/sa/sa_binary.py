@@ -12,10 +12,14 @@ where it cannot ask the host), reads and writes apart, and everything else that 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from iodiag.formats.sa._header import byte_order, unmarked_magic
 from iodiag.formats.types import FileFormat, Item
 from iodiag.model.capture import Source
+
+if TYPE_CHECKING:
+    from iodiag.formats.sa._days import SampledDays
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -35,6 +39,13 @@ def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
     from iodiag.formats.sa import _reader as _sa_binary_reader
 
     return _sa_binary_reader.read_some(source, wanted)
+
+
+def sampled_days(source: Source) -> SampledDays:
+    """Of which host and days a file has samples, for whoever does not want the samples yet."""
+    from iodiag.formats.sa._days import sampled_days
+
+    return sampled_days(source)
 
 
 def _recognise(head: bytes) -> bool:

@@ -131,6 +131,7 @@ def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="backend-latency-shift",
+    role="cause",
     title="The storage behind a device became slower",
     why="Latency doubled though this host asks for no more than before.",
     remedy=(

@@ -97,6 +97,7 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="backlog-drift",
+    role="cause",
     title="More requests arrive than complete",
     why="The queue, and with it every wait, keeps growing.",
     remedy=("Limit what sends the requests; see what saturates the device.",),

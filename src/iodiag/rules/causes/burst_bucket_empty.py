@@ -167,6 +167,15 @@ def _gp2(step: Step, low: float) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="burst-bucket-empty",
+    role="cause",
+    explains=(
+        "symptom",
+        "true-saturation",
+        "approaching-saturation",
+        "volume-cap",
+        "backend-latency-shift",
+        "latency-above-baseline",
+    ),
     title="Burst credits ran out",
     why="The volume delivers its baseline from here on, whatever it did before.",
     remedy=(

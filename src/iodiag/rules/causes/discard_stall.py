@@ -145,6 +145,8 @@ def _finding(
 
 RULE = Rule(
     id="discard-stall",
+    role="cause",
+    explains=("symptom",),
     title="Discards hold up other requests",
     why="Reads and writes wait while the drive discards.",
     remedy=(

@@ -165,6 +165,9 @@ def _is_timed(rows: Table) -> bool:
 
 RULE = Rule(
     id="hung-io",
+    role="cause",
+    explains=("symptom",),
+    replaces=("true-saturation", "approaching-saturation"),
     title="The device answered nothing for many seconds",
     why="Everything that needed it stood still.",
     remedy=(

@@ -43,6 +43,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = f"what is normal at an hour takes {limits.days:.0f} days of samples with a clock, not {days}"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("an archive of days",))
         return
-    disk = view.table("disk")
+    disk = view.samples("disk")
     if disk is None:
         return
     hours = by_hour(disk)
@@ -86,8 +87,8 @@ def _reason(runs: pd.DataFrame, is_stolen: bool) -> str:
     return "latency kept to what is normal at that hour and load"
 
 
-def _within(series: DeviceSeries, run: Run) -> pd.DataFrame:
-    return series.frame[_are_within(middle_of(series.frame), run)]
+def _within(series: DeviceSeries, run: Run) -> Table:
+    return series.samples[_are_within(middle_of(series.samples), run)]
 
 
 def _are_within(times: pd.Series, run: Run) -> npt.NDArray[np.bool_]:
@@ -95,7 +96,7 @@ def _are_within(times: pd.Series, run: Run) -> npt.NDArray[np.bool_]:
     return within
 
 
-def _steal(view: View, rows: pd.DataFrame) -> float:
+def _steal(view: View, rows: Table) -> float:
     cpu = cpu_shares(view.cpu_at(rows))
     return cpu.steal if cpu is not None else 0.0
 
@@ -124,7 +125,7 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     points += (len({other["direction"] for other in runs}) > 1) - (series.rotational is True)
     sure = confidence(points, at_most="medium")
     severity: Severity = "warning" if run["ratio"] >= limits.warning and sure != "low" else "notice"
-    until = "" if middle_of(series.frame).max() < run["end"] else " until {end}"
+    until = "" if middle_of(series.samples).max() < run["end"] else " until {end}"
     return RULE.finding(
         limits,
         severity=severity,
@@ -142,7 +143,7 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     )
 
 
-def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: pd.DataFrame) -> Iterator[Evidence]:
+def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: Table) -> Iterator[Evidence]:
     run, values = runs[0], _values(runs[0])
     yield cite(
         rows,
@@ -168,20 +169,22 @@ def _evidence(series: DeviceSeries, runs: Sequence[Run], rows: pd.DataFrame) -> 
         yield cite(None, text, weighs="against")
 
 
-def _usual(series: DeviceSeries, runs: Sequence[Run]) -> pd.DataFrame:
+def _usual(series: DeviceSeries, runs: Sequence[Run]) -> Table:
     """The samples of the hours of day in question, on the days without a departure."""
-    middle = middle_of(series.frame)
-    kept = weighted.values(series.frame, "ios_per_s") > 0
+    middle = middle_of(series.samples)
+    kept = weighted.values(series.samples, "ios_per_s") > 0
     for run in runs:
         kept &= ~_are_within(middle, run)
     if runs[0]["grouping"] != "archive":
         first, count = runs[0]["start"].hour, runs[0]["hours"]
         kept &= ((middle.dt.hour - first) % 24 < count).to_numpy(dtype=np.bool_)
-    return series.frame[kept]
+    return series.samples[kept]
 
 
 RULE = Rule(
     id="latency-above-baseline",
+    role="cause",
+    replaces=("backend-latency-shift",),
     title="A device was slower than is normal for it at that hour and load",
     why="What this device usually takes for such requests is known; for hours it took more.",
     remedy=(

@@ -127,6 +127,7 @@ def _is_same_time(cpu: Table, rows: Table) -> bool:
 
 RULE = Rule(
     id="low-concurrency-bound",
+    role="cause",
     title="One request at a time bounds the throughput",
     why="The device waits for its client between requests, and the client for the device.",
     remedy=(

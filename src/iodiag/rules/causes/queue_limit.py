@@ -131,6 +131,8 @@ def _finding(series: DeviceSeries, level: Level, alone: Baseline, size: int, lim
 
 RULE = Rule(
     id="queue-limit",
+    role="cause",
+    explains=("true-saturation",),
     title="The request queue is full",
     why="Further requests wait before they are counted.",
     remedy=(

@@ -168,6 +168,8 @@ _COST = (
 
 RULE = Rule(
     id="raid-degraded",
+    role="cause",
+    explains=("latency-above-baseline",),
     title="An array runs without one of its members",
     why="The next failure may lose the data, and reads of the missing member cost one from each other.",
     remedy=(

@@ -158,6 +158,14 @@ _SHORT = "their requests average {size} kB, where md works in units of {unit} kB
 
 RULE = Rule(
     id="raid-resync-load",
+    role="cause",
+    explains=(
+        "symptom",
+        "true-saturation",
+        "approaching-saturation",
+        "backend-latency-shift",
+        "latency-above-baseline",
+    ),
     title="A resync, check or rebuild loads the members",
     why="It competes with the real work for hours, and no process shows it.",
     remedy=(

@@ -168,6 +168,8 @@ def _finding(
 
 RULE = Rule(
     id="throttled-above-device",
+    role="cause",
+    explains=("symptom",),
     title="Requests are held back above the device",
     why="The device idles while tasks wait for a quota.",
     remedy=(

@@ -111,7 +111,7 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     cpu = view.cpu_at(load.level.rows)
     if cpu is not None and weighted.mean(cpu, "steal_pct", "cpu") >= limits.most_steal:
         points -= 2
-    is_long = np.nanmax(weighted.lengths(load.level.rows)) > limits.long_sample
+    is_long = bool(np.nanmax(weighted.lengths(load.level.rows)) > limits.long_sample)
     return points - is_long
 
 
@@ -154,6 +154,8 @@ _SUMMARY = {
 
 RULE = Rule(
     id="true-saturation",
+    role="cause",
+    explains=("symptom", "iowait-misread"),
     title="The device is saturated: more queue only adds latency",
     why="Requests wait in line several times longer than they are served.",
     remedy=(

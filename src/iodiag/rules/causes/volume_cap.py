@@ -155,6 +155,8 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
 
 RULE = Rule(
     id="volume-cap",
+    role="cause",
+    explains=("symptom", "true-saturation", "approaching-saturation"),
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",
     remedy=(

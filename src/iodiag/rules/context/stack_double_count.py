@@ -138,6 +138,7 @@ _HOST = "the disks write {disks} kB/s where {submitted} kB/s were submitted, {ra
 
 RULE = Rule(
     id="stack-double-count",
+    role="context",
     title="Sums over all devices count the same bytes several times",
     why="Totals and averages over all lines overstate the load and mix layers that wait for each other.",
     remedy=(

@@ -178,6 +178,7 @@ _SUMMARY = {
 
 RULE = Rule(
     id="util-false-alarm",
+    role="context",
     title="%util near 100 % is no sign of a full device here",
     why="A device that serves several requests at once is 100 % 'busy' long before it is full.",
     remedy=(

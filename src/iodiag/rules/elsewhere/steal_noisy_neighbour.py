@@ -109,6 +109,7 @@ def _slowed(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="steal-noisy-neighbour",
+    role="elsewhere",
     title="The hypervisor withholds CPU time",
     why="Work waits for a CPU that the guest believes to have; its I/O latencies contain that wait.",
     remedy=(

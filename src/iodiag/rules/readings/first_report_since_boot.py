@@ -150,6 +150,7 @@ def _contrast(contrast: Contrast) -> Evidence:
 
 RULE = Rule(
     id="first-report-since-boot",
+    role="reading",
     title="The first report averages the time since boot",
     why="An average over days or weeks is no picture of the present.",
     remedy=(

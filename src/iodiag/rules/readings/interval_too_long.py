@@ -166,6 +166,7 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
 
 RULE = Rule(
     id="interval-too-long",
+    role="reading",
     title="The samples are too long to show bursts",
     why="A mean over idle and busy time describes neither.",
     remedy=("Capture with iostat -xy -t 1 (or sadc 1) while the trouble lasts.",),

@@ -161,6 +161,7 @@ def _evidence(mix: _Mix, limits: Limits) -> Evidence:
 
 RULE = Rule(
     id="mixed-await",
+    role="reading",
     title="The mean over reads and writes describes neither",
     why="Alerts and comparisons on await mistake a change of mix for a change of speed.",
     remedy=(

@@ -147,6 +147,7 @@ def _overlap(case: _Misread) -> Evidence:
 
 RULE = Rule(
     id="svctm-misread",
+    role="reading",
     title="svctm is no service time",
     why="It falls as a device overlaps more requests, and seems best when the wait is worst.",
     remedy=("Use await (r_await, w_await) and the queue; newer sysstat no longer prints svctm.",),

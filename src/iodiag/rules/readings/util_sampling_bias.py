@@ -104,6 +104,7 @@ def _values(series: DeviceSeries, rows: Table) -> dict[str, float | str]:
 
 RULE = Rule(
     id="util-sampling-bias",
+    role="reading",
     title="%util is inflated by the kernel's tick sampling",
     why="An almost idle device reads as busy, and every conclusion from %util is void.",
     remedy=(

@@ -112,6 +112,7 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[E
 
 RULE = Rule(
     id="blocked-tasks",
+    role="symptom",
     title="Tasks pile up waiting for I/O",
     why="Each blocked task is work that stands still, and pools of workers run dry on them.",
     remedy=(

@@ -116,6 +116,7 @@ def _devices(view: View, rows: Table) -> Iterator[Evidence]:
 
 RULE = Rule(
     id="psi-io-pressure",
+    role="symptom",
     title="Tasks lose time to I/O",
     why="Time in which all tasks wait for I/O is time in which nothing gets done.",
     remedy=(

@@ -134,6 +134,7 @@ _SAME = (
 
 RULE = Rule(
     id="coalescing-loss",
+    role="cause",
     title="Adjacent small requests no longer merge",
     why="The disk serves many small requests for the work of a few large ones.",
     remedy=(

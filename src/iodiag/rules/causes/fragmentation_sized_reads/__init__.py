@@ -172,6 +172,9 @@ _SUMMARY = {
 
 RULE = Rule(
     id="fragmentation-sized-reads",
+    role="cause",
+    explains=("symptom", "iowait-misread"),
+    replaces=("low-concurrency-bound",),
     title="Small unmerged reads make the disk seek",
     why="A spinning disk moves a hundredth of its streaming rate in reads of a few kB.",
     remedy=(

@@ -14,6 +14,7 @@ from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
 
 LEAVE = 0.8
@@ -124,11 +125,9 @@ def _share(rows: Table) -> float:
     return min(1.0, weighted.mean(rows, "reads_per_s") / weighted.mean(rows, "ios_per_s"))
 
 
+@remembered
 def _with_reads(series: DeviceSeries) -> Table:
-    if "with_reads" not in series.memo:
-        series.memo["with_reads"] = with_reads(series.samples, series.disks or 1)
-    samples: Table = series.memo["with_reads"]
-    return samples
+    return with_reads(series.samples, series.disks or 1)
 
 
 def with_reads(rows: Table, disks: int) -> Table:

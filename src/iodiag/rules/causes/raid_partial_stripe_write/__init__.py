@@ -119,6 +119,8 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="raid-partial-stripe-write",
+    role="cause",
+    explains=("symptom", "true-saturation", "approaching-saturation"),
     title="Parity RAID pays read-modify-write for small writes",
     why="Each small write becomes reads and rewrites at random places of several disks.",
     remedy=(

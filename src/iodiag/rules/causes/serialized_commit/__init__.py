@@ -157,6 +157,9 @@ _SETTINGS = ("innodb_flush_log_at_trx_commit", "sync_binlog", "synchronous_commi
 
 RULE = Rule(
     id="serialized-commit",
+    role="cause",
+    explains=("symptom", "flush-latency", "iowait-misread"),
+    replaces=("low-concurrency-bound",),
     title="Commits wait in line for the log's flush",
     why="Each commit waits for the flush before it, so one flush's latency bounds the whole application.",
     remedy=(

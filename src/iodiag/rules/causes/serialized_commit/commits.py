@@ -27,6 +27,7 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
 
 LEAVE = 0.8
@@ -240,16 +241,9 @@ def _writes_only(view: View) -> bool:
     return bool(written > 0 and not read > 0.05 * written)
 
 
+@remembered
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
-    key = ("chain", limits.occupancy, limits.group_kb, limits.read_bytes)
-    if key not in series.memo:
-        series.memo[key] = _busy_chain(series, limits)
-    found: Chain | None = series.memo[key]
-    return found
-
-
-def _busy_chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     samples = _with_occupancy(series)
     is_busy = weighted.values(samples, "occupancy") >= LEAVE * limits.occupancy
     is_inferred = _is_inferred(samples)
@@ -319,12 +313,10 @@ def _is_inferred(samples: Table) -> bool:
     return bool(np.isnan(weighted.values(samples, "flushes_per_s")).all())
 
 
+@remembered
 def _with_occupancy(series: DeviceSeries) -> Table:
     """A device's samples with the flushes in flight as `occupancy`."""
-    if "occupancy" not in series.memo:
-        series.memo["occupancy"] = series.samples.with_columns(occupancy=_occupancies(series.samples))
-    samples: Table = series.memo["occupancy"]
-    return samples
+    return series.samples.with_columns(occupancy=_occupancies(series.samples))
 
 
 def _occupancies(samples: Table) -> npt.NDArray[np.float64]:
@@ -343,14 +335,12 @@ def _in_flight(rate: npt.NDArray[np.float64], wait_ms: npt.NDArray[np.float64]) 
     return found
 
 
+@remembered
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
-    if "mean occupancy" not in series.memo:
-        samples = _with_occupancy(series)
-        rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
-        series.memo["mean occupancy"] = weighted.or_zero(weighted.mean(rows, "occupancy"))
-    mean: float = series.memo["mean occupancy"]
-    return mean
+    samples = _with_occupancy(series)
+    rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
+    return weighted.or_zero(weighted.mean(rows, "occupancy"))
 
 
 def _tells_flushes(view: View, series: DeviceSeries) -> bool:

@@ -140,6 +140,8 @@ _SUMMARY = (
 
 RULE = Rule(
     id="slow-member",
+    role="cause",
+    explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
     remedy=(

@@ -132,6 +132,9 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 
 RULE = Rule(
     id="swap-thrash",
+    role="cause",
+    explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",
     why="The disk is busy with pages that memory should hold; no disk is quick enough to stand in for it.",
     remedy=(

@@ -63,6 +63,7 @@ def _finding(side: Side, limits: Limits) -> Finding:
 
 RULE = Rule(
     id="iowait-misread",
+    role="context",
     title="%iowait misleads here",
     why="iowait is idle time, counted only while a task of that CPU sleeps on I/O: it measures no load.",
     remedy=(

@@ -161,6 +161,7 @@ _APART = "{low} requests below for one above here, {high} there: {span} times as
 
 RULE = Rule(
     id="layer-iops-mismatch",
+    role="context",
     title="Requests per second on one layer say little about another",
     why="A limit in requests per second hits sequential work that costs nothing, and spares what does.",
     remedy=(

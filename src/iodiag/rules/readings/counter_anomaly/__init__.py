@@ -133,6 +133,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
 
 RULE = Rule(
     id="counter-anomaly",
+    role="reading",
     title="Some numbers of the capture cannot be true",
     why="Conclusions from them would be about the counters, not about the storage.",
     remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),

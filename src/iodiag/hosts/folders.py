@@ -1,0 +1,99 @@
+"""Whose is what names no host: that of the nearest folder, or archive, that names one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+Parts = tuple[str, ...]
+Names = dict[str | None, None]
+
+
+def parts_of(folder: str) -> Parts:
+    """A folder's parts; an archive is a part of its own, with its colon."""
+    return tuple(part for part in re.split(r"[/\\]", folder.replace(":", ":/")) if part not in ("", ".", ":"))
+
+
+class HostFolders:
+    """Which hosts folders name: by what lies right there, by what lies below, and by a report's own words.
+
+    A report's `hostname` or `uname -a` states the host of all that lies below its folder. It may lack the
+    domain, or be newer than the captures: where those name one host alone, that is the one.
+    """
+
+    def __init__(self) -> None:
+        self._anywhere: Names = {}
+        self._stated: dict[Parts, str] = {}
+        self._right_there: dict[Parts, Names] = {}
+        self._below: dict[Parts, Names] = {}
+
+    def add(self, parts: Parts | None, host: str | None) -> None:
+        """Note the host of something in a folder (None as host: disks of a host without a name)."""
+        self._anywhere[host] = None
+        if parts is None:
+            return
+        self._right_there.setdefault(parts, {})[host] = None
+        for place in _upward(parts):
+            self._below.setdefault(place, {})[host] = None
+
+    def state(self, parts: Parts, host: str) -> None:
+        """Note the host that a report says everything below its folder is of."""
+        self._stated[parts] = host
+
+    def agree(self) -> None:
+        """Spell what reports state as the captures do: those below, else the only ones anywhere that fit.
+
+        To be called once, when all captures and statements are noted.
+        """
+        spelled = {parts: self._spelled(parts, host) for parts, host in self._stated.items()}
+        for parts, host in spelled.items():
+            self.state(parts, host)
+            self.add(parts, host)
+
+    def _spelled(self, parts: Parts, host: str) -> str:
+        below = [name for name in self._below.get(parts, {}) if name]
+        anywhere = [name for name in self._anywhere if name]
+        if host in below:
+            return host
+        if len(below) == 1:
+            return below[0]
+        fitting = [name for name in below or anywhere if _is_same(host, name)]
+        return fitting[0] if len(fitting) == 1 and host not in anywhere else host
+
+    def stated(self, parts: Parts) -> str | None:
+        """The host that a report in this very folder states."""
+        return self._stated.get(parts)
+
+    def owner(self, parts: Parts, has_disk: bool, top: int | None = None) -> str | None:
+        """The host of something in a folder that names none itself; None where that is not certain.
+
+        What has samples of disks is not given to a neighbouring folder's host, as those may be another
+        host's; except in what is one host's as a whole: an archive, or with `top` each folder of so many
+        parts or more. No folder of fewer parts is asked then.
+        """
+        for place in _upward(parts):
+            if top is not None and len(place) < top:
+                break
+            if place in self._stated:
+                return self._stated[place]
+            is_one_host = top is not None or any(part.endswith(":") for part in place)
+            near = self._right_there.get(place, {})
+            names = near or (self._below.get(place, {}) if is_one_host or not has_disk else {})
+            named = [host for host in names if host is not None]
+            if named:
+                is_certain = len(named) == 1 and (near or None not in names or is_one_host)
+                return named[0] if is_certain else None
+            if names and not has_disk:
+                return None
+        return None
+
+
+def _upward(parts: Parts) -> Iterator[Parts]:
+    """A folder and those above it, the nearest first."""
+    return (parts[:depth] for depth in range(len(parts), -1, -1))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two names may be one host's: equal, or one is the other without its domain."""
+    short, long = sorted((one, other), key=len)
+    return short == long or long.startswith(f"{short}.")

@@ -1,0 +1,71 @@
+"""What may be chosen for an analysis, and what of it is no rule, threshold, time or zone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from iodiag.errors import ConfigError
+from iodiag.formats.clock import parse_time
+from iodiag.model.finding import Ignore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `iodiag.analyze`, which says what each means; no rules by name are all rules."""
+
+    limits: Mapping[str, float] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    skip_rules: tuple[str, ...] = ()
+    ignore: tuple[Ignore, ...] = ()
+    devices: tuple[str, ...] = ()
+    since: str | pd.Timestamp | None = None
+    until: str | pd.Timestamp | None = None
+    tz: str | None = None
+    cpus: int | None = None
+    interval: float | None = None
+
+
+def check(options: Options) -> None:
+    """Raise ConfigError for what an analysis would: before a long run begins, not in the midst of it."""
+    from iodiag.rules.choice import changed_limits, chosen_rules, without_ignored
+
+    chosen_rules(options.rules, options.skip_rules)
+    changed_limits(options.limits)
+    without_ignored((), options.ignore, {})
+    zone(options.tz)
+
+
+def bound(text: str | pd.Timestamp | None, option: str) -> pd.Timestamp | None:
+    """A bound in time; a time of day alone gets the date 1970-01-01, which means any day."""
+    if text is None:
+        return None
+    import pandas as pd
+
+    if isinstance(text, pd.Timestamp):
+        return text
+    if (seconds := parse_time(text)) is not None:
+        return pd.Timestamp(seconds, unit="s")
+    try:
+        bound = pd.Timestamp(text)
+    except ValueError:
+        raise ConfigError(f"--{option} {text!r} is no time; write 14:30, or 2026-11-20T14:30") from None
+    return bound.tz_convert("UTC").tz_localize(None) if bound.tz is not None else bound
+
+
+def zone(name: str | None) -> str | None:
+    """The name of a time zone that there is. Raises ConfigError for any other."""
+    if name is None:
+        return None
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ConfigError(
+            f"--tz {name!r} is no time zone; write UTC or a name such as Europe/Berlin"
+        ) from None
+    return name

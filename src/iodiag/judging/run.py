@@ -1,0 +1,92 @@
+"""An analysis from joined captures to the Report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from iodiag import __version__
+from iodiag.hosts.counters import add_paired
+from iodiag.hosts.joining import join
+from iodiag.judging.options import Options, bound, zone
+from iodiag.model.capture import Capture
+from iodiag.model.finding import Finding, Ignored, Outcome
+from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+
+if TYPE_CHECKING:
+    from iodiag.analysis.view.view import View
+
+
+def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, list[View]]:
+    """Captures joined by host, and what rules see of each host."""
+    from iodiag.analysis.view.prepare import Selection, views
+
+    joined = join(captures, zone(options.tz))
+    add_paired(joined, options.interval)
+    selection = Selection(
+        devices=options.devices,
+        since=bound(options.since, "since"),
+        until=bound(options.until, "until"),
+        cpus=options.cpus,
+        interval_s=options.interval,
+    )
+    return joined, views(joined, selection)
+
+
+def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
+    """The report on what `prepared` made."""
+    from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.view.summary import device_summaries, series_for
+    from iodiag.rules.choice import changed_limits, chosen_rules, without_ignored
+    from iodiag.rules.engine import run
+    from iodiag.verdict.headline import headline
+
+    chosen = chosen_rules(options.rules, options.skip_rules)
+    changed = changed_limits(options.limits)
+    findings: list[Finding] = []
+    outcomes: list[Outcome] = []
+    summaries: list[DeviceSummary] = []
+    series: list[Series] = []
+    ignored: list[Ignored] = []
+    for view in hosts:
+        found, others = run(chosen.values(), view, changed, capture.sources)
+        described = device_summaries(view)
+        found, passed = without_ignored(found, options.ignore, {d.name: d.aliases for d in described})
+        findings += with_traffic(view, found)
+        ignored += passed
+        outcomes += others
+        summaries += described
+        series += series_for(view, (name for finding in found for name in finding.devices))
+    return Report(
+        iodiag=__version__,
+        generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        headline=headline(findings, outcomes, hosts, chosen.values(), len(ignored)),
+        sources=_source_summaries(capture),
+        devices=tuple(summaries),
+        findings=tuple(findings),
+        outcomes=tuple(outcomes),
+        thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
+        series=tuple(series),
+        timezone=options.tz,
+        ignored=tuple(ignored),
+    )
+
+
+def _source_summaries(capture: Capture) -> tuple[SourceSummary, ...]:
+    ledgers = {ledger.source: dict(ledger.counts) for ledger in capture.ledgers}
+    first = {section.source: number for number, section in reversed(list(enumerate(capture.sections)))}
+    result = []
+    for number, section in enumerate(capture.sections):
+        is_first = first[section.source] == number
+        of_source = [note for note in capture.notes if note.source == section.source] if is_first else []
+        lines = [UnparsedLine(note.line, note.text, note.reason) for note in of_source]
+        result.append(
+            SourceSummary(
+                section=section,
+                unparsed=tuple(x for x, note in zip(lines, of_source, strict=True) if note.is_unread),
+                notes=tuple(x for x, note in zip(lines, of_source, strict=True) if not note.is_unread),
+                ledger=ledgers.get(section.source, {}) if is_first else {},
+            )
+        )
+    return tuple(result)

@@ -1,0 +1,121 @@
+"""One file as a capture: its format reads it, and what that gives is sorted into tables and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from iodiag.errors import FormatError, ReportGiven, UnknownFormat
+from iodiag.formats import file_formats
+from iodiag.formats.text.reader import read_text
+from iodiag.formats.types import Item
+from iodiag.hosts.assignment import topologies_of
+from iodiag.hosts.counters import add_paired
+from iodiag.hosts.time_zones import below_each_other
+from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source
+from iodiag.model.report import is_report
+from iodiag.model.topology import Device, merge
+from iodiag.table.table import Table
+
+_HEAD = 4096
+
+
+def read_source(
+    source: Source, *, strict: bool = False, columns: str | None = None, tables: Collection[str] | None = None
+) -> Capture:
+    """What one file holds, by the options of `iodiag.read`, which says what is raised."""
+    capture = _read(source, columns, tables)
+    if strict and capture.unparsed:
+        first = capture.unparsed[0]
+        raise FormatError(
+            f"{first.source}:{first.line}: {first.reason} ({len(capture.unparsed)} such lines); "
+            "mend the input or leave --strict out"
+        )
+    return capture
+
+
+def is_known(head: bytes, columns: str | None = None) -> bool:
+    """Whether a file's beginning holds anything that some format reads."""
+    if any(form.recognise(head[:_HEAD]) for form in file_formats()):
+        return True
+    if _is_binary(head[:_HEAD]):
+        return False
+    # the last line may be cut
+    items = read_text(Source("", head[: head.rfind(b"\n") + 1]), columns)
+    return any(isinstance(item, (SampleTable, Device, Fact)) for item in items)
+
+
+def _read(opened: Source, columns: str | None, tables: Collection[str] | None) -> Capture:
+    # its quotes would be read as captures
+    if is_report(opened.data):
+        raise ReportGiven(opened.name, opened.data)
+    form = next((fmt for fmt in file_formats() if fmt.recognise(opened.data[:_HEAD])), None)
+    if form is not None:
+        opened = replace(opened, pos_unit=form.pos_unit)
+    if form is None:
+        items = list(_text_items(opened, columns))
+    else:
+        items = list(form.read(opened) if form.read_some is None else form.read_some(opened, tables))
+    capture = _capture({opened.name: opened}, items)
+    if opened.remark:
+        capture.notes.append(ParseNote(opened.name, 0, opened.remark))
+    is_empty = not (capture.tables or capture.averages or capture.topology or capture.evidence)
+    if is_empty and (tables is None or not capture.sections):
+        raise UnknownFormat(_nothing_known(opened))
+    if tables is not None:
+        for kept in (capture.tables, capture.averages):
+            for family in kept.keys() - set(tables):
+                del kept[family]
+    return capture
+
+
+def _text_items(source: Source, columns: str | None) -> Iterator[Item]:
+    if _is_binary(source.data[:_HEAD]):
+        raise UnknownFormat(
+            f"{source.name}: is a binary file of no known kind; give a capture as text, or a sadc file"
+        )
+    return read_text(source, columns)
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether bytes are no text: many control characters (a few NULs are iostat 11.5.7's)."""
+    controls = len(head) - len(
+        head.translate(None, bytes(range(1, 7)) + bytes(range(14, 27)) + bytes(range(28, 32)))
+    )
+    return controls > len(head) // 50 or head.count(b"\0") > len(head) // 5
+
+
+def _nothing_known(source: Source) -> str:
+    if not source.data.strip():
+        return f"{source.name}: is empty; give a capture of iostat, sar, vmstat or sadc"
+    return (
+        f"{source.name}: holds nothing that iodiag knows; give a capture of iostat -x, sar, vmstat or sadc "
+        "(for rows without a header: --columns)"
+    )
+
+
+def _capture(sources: dict[str, Source], items: Iterable[Item]) -> Capture:
+    """Sort a reader's items into a Capture."""
+    capture = Capture(sources=sources)
+    tables: dict[tuple[str, bool], list[Table]] = {}
+    devices: list[Device] = []
+    for item in items:
+        if isinstance(item, SampleTable):
+            tables.setdefault((item.family, item.is_average), []).append(Table.of(item.rows))
+        elif isinstance(item, Device):
+            devices.append(item)
+        elif isinstance(item, Fact):
+            capture.evidence.append(item)
+        elif isinstance(item, ParseNote):
+            capture.notes.append(item)
+        elif isinstance(item, Section):
+            capture.sections.append(item)
+        elif isinstance(item, Ledger):
+            capture.ledgers.append(item)
+    for (family, is_average), parts in tables.items():
+        target = capture.averages if is_average else capture.tables
+        target[family] = below_each_other(parts)
+    capture.topology = merge(devices)
+    capture.topologies = topologies_of(devices, capture.sections)
+    add_paired(capture)
+    return capture
