@@ -12,7 +12,7 @@ from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Finding, Ignored, Outcome
-from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, StateSummary, UnparsedLine
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -37,10 +37,11 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.states.summary import state_summaries
     from iodiag.analysis.view.summary import device_summaries, series_for
     from iodiag.rules.choice import changed_limits, chosen_rules, without_ignored
     from iodiag.rules.engine import run
-    from iodiag.verdict.headline import headline
+    from iodiag.verdict.verdict import verdict
 
     chosen = chosen_rules(options.rules, options.skip_rules)
     changed = changed_limits(options.limits)
@@ -49,6 +50,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     summaries: list[DeviceSummary] = []
     series: list[Series] = []
     ignored: list[Ignored] = []
+    states: list[StateSummary] = []
     for view in hosts:
         found, others = run(chosen.values(), view, changed, capture.sources)
         described = device_summaries(view)
@@ -58,10 +60,14 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         outcomes += others
         summaries += described
         series += series_for(view, (name for finding in found for name in finding.devices))
+        states += state_summaries(view)
+    said, headline = verdict(findings, outcomes, hosts, len(ignored))
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        headline=headline(findings, outcomes, hosts, chosen.values(), len(ignored)),
+        headline=headline,
+        verdict=said,
+        states=tuple(states),
         sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NoReturn, get_args
 
 from iodiag.errors import FormatError
@@ -44,6 +44,8 @@ def to_dict(report: Report) -> dict[str, Any]:
         "iodiag": report.iodiag,
         "generated": report.generated,
         "headline": report.headline,
+        "verdict": None if report.verdict is None else plain(asdict(report.verdict)),
+        "states": [plain(asdict(state)) for state in report.states],
         "timezone": report.timezone,
         "sources": [_from_source(summary) for summary in report.sources],
         "devices": [_from_device(device) for device in report.devices],

@@ -9,9 +9,10 @@ from dataclasses import replace
 from iodiag.analysis.measure.evidence import telling
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
-from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, Role
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
+from iodiag.rules.clearing import checked, not_ruled_out
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ def run(
     for rule in rules:
         found, others = _run_one(rule, view, limits.get(rule.id, {}))
         findings += [_capped(finding, rule, view) for finding in found]
-        outcomes += others
+        outcomes += [one for outcome in others for one in checked(outcome, rule, view)]
     kept = precedence.order(findings, _relatives(view), rules)
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
@@ -48,14 +49,21 @@ def run(
             )
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
+    outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
     kept.sort(key=_harm)
     kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
     return kept, _merged(outcomes, view.host)
 
 
-def _harm(finding: Finding) -> tuple[bool, int, int]:
+_ABOUT_THE_HOST: tuple[Role | None, ...] = ("cause", "symptom", "elsewhere")
+
+
+def _harm(finding: Finding) -> tuple[bool, int, bool, bool, int]:
+    """The order of findings: by harm, causes before effects; how to read the numbers comes last."""
     sure = ("high", "medium", "low").index(finding.confidence)
-    return finding.explained_by is not None, -SEVERITIES.index(finding.severity), sure
+    is_about_numbers = finding.role not in _ABOUT_THE_HOST
+    is_effect = finding.explained_by is not None
+    return is_about_numbers, -SEVERITIES.index(finding.severity), is_effect, finding.role != "cause", sure
 
 
 def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list[Finding], list[Outcome]]:

@@ -8,6 +8,7 @@ class does.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.states import states
@@ -16,6 +17,8 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import Shown, healths
+
+State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
 REAL = SEVERITIES.index("warning")
 
@@ -55,8 +58,8 @@ def _is_real(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= REAL
 
 
-def _about(finding: Finding, state: str) -> Verdict:
-    return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)  # type: ignore[arg-type]
+def _about(finding: Finding, state: State) -> Verdict:
+    return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)
 
 
 def _of_harm(harm: Sequence[Finding], findings: Sequence[Finding], hosts: int) -> tuple[Verdict, str]:
@@ -88,8 +91,7 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
     view = next(view for view in views if view.series(name) is not None)
     return Verdict("open", devices=tuple(waiting)), (
         f"Not determined: {name} has more to do than it serves at once ({_worst_state(view, name)}), and "
-        f"the capture does not show why. Settle it with: iostat -xt 1 30, once under this load and once at
-        rest"
+        "the capture does not show why. Settle it with: iostat -xt 1 30, under this load and at rest"
     )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service import counted, relative_error
 from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.remembered import remembered
 from iodiag.table.table import Floats, Places, Table
 
 Kind = Literal["idle", "reads", "writes", "reads and writes", "discards", "stuck"]
@@ -121,12 +122,10 @@ def _by_requests(rows: Table, column: str, rate: str) -> float:
     return float((data[known] * weights[known]).sum() / weights[known].sum()) if known.any() else math.nan
 
 
+@remembered
 def states(series: DeviceSeries) -> tuple[State, ...]:
     """What a device did, the longest state first."""
-    if "states" not in series.memo:
-        series.memo["states"] = tuple(_states(series))
-    found: tuple[State, ...] = series.memo["states"]
-    return found
+    return tuple(_states(series))
 
 
 def _states(series: DeviceSeries) -> Iterator[State]:
@@ -170,11 +169,14 @@ def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Plac
     places = np.flatnonzero(kinds == kind)
     if KINDS[kind] in ("idle", "stuck"):
         return [places]
-    found = [places]
+    # a few requests have any latency: only what is in flight makes them a state of their own
+    is_little = (samples["is_idle"] & ~(samples.floats("depth") >= STUCK_DEPTH))[places]
+    found = [part for part in (places[~is_little],) if len(part)]
+    little = [part for part in (places[is_little],) if len(part)]
     for column in ("latency_ms", "depth"):
         values = samples.floats(column)
         found = [part for group in found for part in _apart(group, values[group])]
-    return found
+    return [*found, *little]
 
 
 def _apart(places: Places, values: Floats) -> list[Places]:
