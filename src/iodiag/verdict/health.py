@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Literal
 
-from iodiag.analysis.states.service import SERVICE, class_of
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.states.service import class_of, usual_ms
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
 
 Shown = Literal["healthy", "waiting", "not shown", "idle"]
 
-FULL = 0.95
-"""Busy share from which a device has no idle time left, timer skew allowed for."""
+FULL = 0.9
+"""Busy share from which a device has hardly any idle time left."""
 
 CALM = 3.0
 """Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
+
+QUEUE, LONG_QUEUE = 1.5, 8.0
+"""Requests in flight while busy that are more than one client's; and a queue whatever the share of time."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
@@ -38,40 +42,47 @@ def shown(series: DeviceSeries) -> Shown:
 
 
 def _of_state(series: DeviceSeries, state: State) -> tuple[Shown, float]:
+    return _judged(series, state), state.share
+
+
+def _judged(series: DeviceSeries, state: State) -> Shown:
     if state.kind == "stuck":
-        return "waiting", state.share
+        return "waiting"
     latency = state.latency_ms
-    if math.isnan(latency):
-        return "not shown", state.share
-    usual = _usual(series, state)
-    is_full = not math.isnan(state.util) and state.util >= FULL
-    if latency <= CALM * usual:
-        is_queueing = is_full and state.at_once >= 2 and latency > usual
-        return ("waiting" if is_queueing else "healthy"), state.share
-    in_line = max(1.0, state.at_once) if not math.isnan(state.at_once) else 1.0
-    if is_full and in_line >= 2:
-        return "waiting", state.share
-    return ("healthy" if latency <= usual * in_line and not is_full else "not shown"), state.share
+    if not latency > 0 or _contradicts(state):
+        return "not shown"
+    usual = usual_ms(series, state.size_kb, state.rate)
+    is_full = state.util >= FULL and state.at_once >= QUEUE
+    if is_full and latency > usual:
+        return "waiting"
+    if latency > CALM * usual:
+        return "waiting" if state.at_once >= LONG_QUEUE else "not shown"
+    # without a class to hold it against, a full device with a queue is not known to be well
+    return "not shown" if is_full and class_of(series) in ("unknown", "network", "spinning") else "healthy"
 
 
-def _usual(series: DeviceSeries, state: State) -> float:
-    """What one request alone takes on a device as expected; one that does more than seeks allow is solid."""
-    service = SERVICE[class_of(series)]
-    base = service.usual_ms
-    if class_of(series) == "unknown" and is_fast(state):
-        base = SERVICE["solid"].usual_ms
-    return base + (0.0 if math.isnan(state.size_kb) else state.size_kb / service.kb_per_ms)
-
-
-FASTER_THAN_SEEKS, RANDOM_KB = 500.0, 32.0
-
-
-def is_fast(state: State) -> bool:
-    """Whether a device did more small requests per second than a spinning disk does at random."""
-    return state.rate >= FASTER_THAN_SEEKS and state.size_kb < RANDOM_KB
+def _contradicts(state: State) -> bool:
+    """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
+    held = state.rate * state.latency_ms / 1000
+    return state.depth < 0.5 * held - 0.05
 
 
 def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
     """What was shown of each device of a host."""
     for series in view.devices:
         yield series, shown(series)
+
+
+IOWAIT_PCT, BLOCKED = 15.0, 1.0
+"""Share of CPU time spent waiting for I/O, and tasks blocked on it, from which somebody waits."""
+
+
+def somebody_waits(view: View) -> str:
+    """Which of the host's own numbers say that tasks wait for I/O; empty where none does."""
+    cpu = view.cpu_all
+    if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
+        return say("iowait is {share:.0f} %", {"share": share})
+    queue = view.samples("queue")
+    if queue is not None and (count := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
+        return say("{count:.1f} tasks are blocked on I/O on average", {"count": count})
+    return ""

@@ -16,7 +16,7 @@ from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths
+from iodiag.verdict.health import Shown, healths, somebody_waits
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -47,11 +47,12 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         first = elsewhere[0]
         return _about(first, "elsewhere"), f"Not storage: {first.summary}"
     noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
-    if waiting or any(f.confidence == "low" or f.role == "symptom" for f in noted):
+    if waiting or noted:
         return _open(noted, waiting, views)
-    if shown and all(one in ("healthy", "idle") for _, _, one in shown) and _has_traffic(shown):
-        return Verdict("healthy"), _healthy(views, noted)
-    return Verdict("unknown"), _unknown(findings, views, noted)
+    is_calm = shown and all(one in ("healthy", "idle") for _, _, one in shown) and _has_traffic(shown)
+    if is_calm and not any(somebody_waits(view) for view in views):
+        return Verdict("healthy"), _healthy(views)
+    return Verdict("unknown"), _unknown(views)
 
 
 def _is_real(finding: Finding) -> bool:
@@ -86,6 +87,8 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         settle = f" Settle it with: {first.confirm[0]}" if first.confirm else ""
+        if first.role == "cause" and first.confidence != "low" and not waiting:
+            return _about(first, "open"), f"No visible impact. Note: {first.summary}"
         return _about(first, "open"), f"Not determined; possibly: {first.summary}{settle}"
     name = waiting[0]
     view = next(view for view in views if view.series(name) is not None)
@@ -106,7 +109,7 @@ def _has_traffic(shown: Sequence[tuple[View, str, Shown]]) -> bool:
     return any(one == "healthy" for _, _, one in shown)
 
 
-def _healthy(views: Sequence[View], noted: Sequence[Finding]) -> str:
+def _healthy(views: Sequence[View]) -> str:
     busiest = [
         (state.rate, series.name, text_of(state, len(series.samples)))
         for view in views
@@ -115,13 +118,10 @@ def _healthy(views: Sequence[View], noted: Sequence[Finding]) -> str:
         if state.kind != "idle"
     ]
     _, name, text = max(busiest)
-    said = f"Healthy: every device with traffic answers as its class does; the busiest is {name} ({text})."
-    return said + (f" Note: {noted[0].summary}" if noted else "")
+    return f"Healthy: every device with traffic answers as its class does; the busiest is {name} ({text})."
 
 
-def _unknown(findings: Sequence[Finding], views: Sequence[View], noted: Sequence[Finding]) -> str:
-    if noted:
-        return f"No visible impact. Note: {noted[0].summary}"
+def _unknown(views: Sequence[View]) -> str:
     if any(view.fallback for view in views) and not any(set(view.tables) - view.fallback for view in views):
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
@@ -132,6 +132,9 @@ def _unknown(findings: Sequence[Finding], views: Sequence[View], noted: Sequence
 
 
 def _why(views: Sequence[View]) -> str:
+    for view in views:
+        if waits := somebody_waits(view):
+            return f"{waits}, and no device is seen to be slow"
     with_traffic = [
         series.name
         for view in views

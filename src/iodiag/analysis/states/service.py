@@ -22,35 +22,30 @@ Class = Literal["nvme", "solid", "network", "spinning", "memory card", "unknown"
 
 @dataclass(frozen=True)
 class Service:
-    """One request alone on a device of a class: the longest sane mean of many, not of one.
+    """One request alone on a device of a class, as a mean of many.
 
-    `usual_ms` is what such a device is expected to take at the most, `slowest_ms` what no healthy one of the
-    class exceeds; each grows with the size of the request by `kb_per_ms` (kB per ms are MB/s).
+    `usual_ms` is what such a device takes at most when all is well, `slowest_ms` what no healthy one of the
+    class exceeds. Each grows with the size of the request, by the transfer rates (kB per ms are MB/s).
     """
 
     usual_ms: float
+    usual_kb_per_ms: float
     slowest_ms: float
-    kb_per_ms: float
+    slowest_kb_per_ms: float
     source: str
 
 
 SERVICE: dict[Class, Service] = {
-    "nvme": Service(1.0, 10.0, 200.0, "data sheets state 0.02 to 0.1 ms; garbage collection reaches ms"),
-    "solid": Service(1.5, 20.0, 100.0, "SATA SSD data sheets: 0.1 ms; consumer drives at their cliff: 20 ms"),
-    "network": Service(
-        5.0, 30.0, 20.0, "cloud block storage: single-digit ms stated; iSCSI and NFS add a hop"
-    ),
-    "spinning": Service(
-        15.0, 30.0, 20.0, "5,400 to 7,200 rpm: 12 ms seek and 5.6 ms turn; outer to inner tracks"
-    ),
-    "memory card": Service(
-        30.0, 300.0, 2.0, "SD association class 2 to 10: 2 to 10 MB/s; erase blocks of MB"
-    ),
-    "unknown": Service(15.0, 30.0, 2.0, "the slowest disk, or a USB stick at 2 MB/s for large requests"),
+    "nvme": Service(1.0, 500, 10, 200, "data sheets: 0.02 to 0.1 ms; garbage collection reaches 10 ms"),
+    "solid": Service(1.5, 200, 20, 50, "data sheets of SATA SSDs: 0.1 ms; full consumer drives: 20 ms"),
+    "network": Service(5, 100, 30, 20, "cloud block storage: single-digit ms stated; iSCSI adds a hop"),
+    "spinning": Service(15, 50, 30, 20, "5,400 to 7,200 rpm: 12 ms seek and 5.6 ms turn"),
+    "memory card": Service(30, 5, 300, 2, "SD association, class 2 to 10: 2 to 10 MB/s; erase blocks of MB"),
+    "unknown": Service(15, 50, 30, 2, "the slowest disk; a USB stick at 2 MB/s for large requests"),
 }
 
-FASTER_THAN_SEEKS = 500.0
-"""Requests per second of under 64 kB that no single spinning disk serves at random."""
+FASTER_THAN_SEEKS, RANDOM_KB = 500.0, 32.0
+"""Requests per second of less than so many kB that no single spinning disk serves at random."""
 
 _CARD = re.compile(r"mmcblk\d+(p\d+)?")
 _VIRTUAL = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
@@ -71,16 +66,22 @@ def class_of(series: DeviceSeries) -> Class:
     return "unknown"
 
 
-def usual_ms(series: DeviceSeries, size_kb: float) -> float:
-    """What one request alone of this size takes at the most on a device of this class as expected."""
-    service = SERVICE[class_of(series)]
-    return service.usual_ms + _or_zero(size_kb) / service.kb_per_ms
+def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
+    """What one request alone of this size takes at most on a device of this class when all is well.
+
+    A device of unknown class that does more small requests per second than a spinning disk can is solid.
+    """
+    name = class_of(series)
+    if name == "unknown" and rate >= FASTER_THAN_SEEKS and size_kb < RANDOM_KB:
+        name = "solid"
+    service = SERVICE[name]
+    return service.usual_ms + _or_zero(size_kb) / service.usual_kb_per_ms
 
 
 def slowest_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
     """What no healthy device of this class exceeds for one request alone of this size."""
     service = SERVICE[class_of(series)]
-    return np.asarray(service.slowest_ms + np.nan_to_num(size_kb) / service.kb_per_ms)
+    return np.asarray(service.slowest_ms + np.nan_to_num(size_kb) / service.slowest_kb_per_ms)
 
 
 def _or_zero(number: float) -> float:
