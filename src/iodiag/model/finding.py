@@ -18,7 +18,7 @@ ROLES: dict[Role, str] = {
     "elsewhere": "it shows a cause outside the storage",
     "context": "it says what only looks wrong, or what to know beside the findings",
 }
-"""What a finding says, by the role of its rule."""
+"""What the findings of a rule are, by its role."""
 
 HARMLESS: tuple[Role, ...] = ("reading", "context")
 """Roles of rules whose findings name no trouble of the host."""
