@@ -165,7 +165,7 @@ class Ledger:
 
 @dataclass
 class Capture:
-    """Everything read from one input (or several, joined by `pipeline.join`).
+    """Everything read from one input (or several, joined by `iodiag.api.join`).
 
     `tables` and `averages` hold one DataFrame per family, as the contract describes them;
     `unparsed` lists the lines inside captures that were not understood. `topologies` has the
