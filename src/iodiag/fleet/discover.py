@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +20,6 @@ import pandas as pd
 from iodiag.api import is_known, read
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
 from iodiag.formats.sa import sa_binary
-from iodiag.formats.sa._header import read_header
-from iodiag.formats.sa._records import Segment, walk
 from iodiag.model.capture import Capture, Source
 from iodiag.sources.archives import Contents, HostName, find
 from iodiag.sources.files import expand, open_input
@@ -31,7 +28,6 @@ from iodiag.sources.remote import is_remote, list_remote, shown_address
 UNDATED = "undated"
 """The day of samples without a date."""
 
-_QUARTER_S, _DAY_S = 900, 86_400
 _MOST_KEPT_BYTES = 32 << 20
 _HEAD = 4096
 
@@ -185,30 +181,9 @@ def _part(source: Source) -> Part:
 
 
 def _part_of_sa(source: Source) -> Part:
-    header = read_header(source.name, source.data)
-    segments, _ = walk(header, source.data)
-    zone_s = _zone_s(segments)
-    days: dict[tuple[str, str], None] = {}
-    for segment in segments:
-        times = segment.time.tolist()
-        middles = [(before + after) // 2 for before, after in pairwise(times)]
-        for number in sorted({(middle + zone_s) // _DAY_S for middle in middles}):
-            days[header.host, str(pd.Timestamp(number * _DAY_S, unit="s").date())] = None
-    named = (header.host,) if header.host else ()
-    return Part(source.name, source.folder, source.sha256, named, tuple(days), zone_s)
-
-
-def _zone_s(segments: list[Segment]) -> int:
-    """How far the host's clock is ahead of UTC, by the two clocks of the first record.
-
-    Zones lie whole quarters of an hour apart, from 12 h behind UTC to 12 h before it; the few
-    zones beyond (+13, +14) come out a day behind.
-    """
-    if not segments:
-        return 0
-    first = segments[0]
-    ahead = (first.seconds_of_day - int(first.time[0]) % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
-    return round(ahead / _QUARTER_S) * _QUARTER_S
+    host, dates, zone_s = sa_binary.outline(source)
+    named = (host,) if host else ()
+    return Part(source.name, source.folder, source.sha256, named, tuple((host, day) for day in dates), zone_s)
 
 
 def _days(capture: Capture) -> Iterator[tuple[str, str]]:

@@ -128,7 +128,7 @@ class _Host:
 
 
 @dataclass
-class Samples:
+class Gathered:
     """What was gathered so far. Rows belong to the last sample that began, samples to the last host.
 
     `unknown` are groups and names that no section has, with the place where each stood first.
@@ -209,7 +209,7 @@ class Samples:
 
 
 def export(
-    source: Source, format_id: str, samples: Samples, lines_of: Callable[[Ints], Ints]
+    source: Source, format_id: str, samples: Gathered, lines_of: Callable[[Ints], Ints]
 ) -> tuple[Export, list[ParseNote]]:
     """The parts of all rows, and notes. `lines_of` turns places in the input into line numbers."""
     is_aware, notes = settle_zone(source.name, samples.zones)
@@ -224,7 +224,7 @@ def export(
     return Export(source.name, format_id, parts, is_aware, kernels=kernels, cpus=cpus), notes
 
 
-def _segments(samples: Samples) -> tuple[Ints, dict[int, str], dict[int, int]]:
+def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:
     """The segment of every sample, with the kernel and the CPUs of each: hosts, divided by their restarts.
 
     sadf prints no row for the record behind a restart, so a sample of the same second stands before it.
@@ -250,7 +250,7 @@ def _segments(samples: Samples) -> tuple[Ints, dict[int, str], dict[int, int]]:
 
 
 def _parts(
-    samples: Samples, rows: _Rows, segment_of: Ints, lines_of: Callable[[Ints], Ints]
+    samples: Gathered, rows: _Rows, segment_of: Ints, lines_of: Callable[[Ints], Ints]
 ) -> Iterator[Part]:
     """The rows of one group of names; sadf's memory holds what sar prints as two sections."""
     numeric = [name for name in rows.names if name not in rows.word_columns]

@@ -18,7 +18,7 @@ from iodiag.model.capture import Source
 
 if TYPE_CHECKING:
     from iodiag.formats.exports._json_scan import Event, Value
-    from iodiag.formats.exports._sadf_json_xml import Samples
+    from iodiag.formats.exports._sadf_json_xml import Gathered
 
 _EXAMPLE = """\
 {"sysstat": {"hosts": [{"nodename": "db1", "sysname": "Linux", "release": "5.14.0", "machine": "x86_64",
@@ -32,7 +32,7 @@ _EXAMPLE = """\
 class _Reader:
     """Takes the events of a file one after the other."""
 
-    def __init__(self, samples: Samples) -> None:
+    def __init__(self, samples: Gathered) -> None:
         self._samples = samples
         self.marks: list[tuple[int, int, int]] = []
         self._io: dict[str, Value] = {}
@@ -91,13 +91,13 @@ class _Reader:
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per start of the host, and notes. `line` is where a row's values begin."""
     from iodiag.formats.exports._json_scan import scan
-    from iodiag.formats.exports._sadf_json_xml import Samples, export
+    from iodiag.formats.exports._sadf_json_xml import Gathered, export
 
     data = undress(source.data)
     starts = line_starts(data)
     classes = unseen(len(starts))
     reasons: dict[int, str] = {}
-    samples = Samples()
+    samples = Gathered()
     reader = _Reader(samples)
     for event in scan(data):
         reader.take(event)

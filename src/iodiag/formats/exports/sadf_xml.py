@@ -20,7 +20,7 @@ from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_start
 from iodiag.model.capture import Source
 
 if TYPE_CHECKING:
-    from iodiag.formats.exports._sadf_json_xml import Samples, Value
+    from iodiag.formats.exports._sadf_json_xml import Gathered, Value
 
 _EXAMPLE = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -44,7 +44,7 @@ _NESTED = ("io", "memory", "hugepages")
 class _Reader:
     """One document on its way through the parser; places are 1-based lines of the input."""
 
-    def __init__(self, samples: Samples, lines_before: int, classes: Classes) -> None:
+    def __init__(self, samples: Gathered, lines_before: int, classes: Classes) -> None:
         self._samples = samples
         self._before = lines_before
         self._classes = classes
@@ -146,14 +146,14 @@ def read(source: Source) -> Iterator[Item]:
     `line` is where a row's values begin. Raises FormatError where the XML declares entities or is
     no sadf output at all.
     """
-    from iodiag.formats.exports._sadf_json_xml import Samples, export
+    from iodiag.formats.exports._sadf_json_xml import Gathered, export
 
     # a comment may hold bytes of any encoding, on which the parser would stop
     data = undress(source.data).decode("utf-8", "replace").encode()
     starts = line_starts(data)
     classes = unseen(len(starts))
     reasons: dict[int, str] = {}
-    samples = Samples()
+    samples = Gathered()
     at = 0
     while begin := _BEGIN.search(data, at):
         end = _END.search(data, begin.start())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.sa._rates import Samples, Stored, keys_of, pair
+from iodiag.formats.sa._rates import Pairs, Stored, keys_of, pair
 from iodiag.formats.sa._records import Bools, Floats, Ints
 from iodiag.formats.sa._tables import Context, Rows, columns_of, spell_cpu, spell_text, spelled, table
 from iodiag.table.words import Words
@@ -50,13 +50,13 @@ def _is_online(stored: Stored, counters: Iterable[str]) -> Bools:
     return is_online
 
 
-def _with_last(stored: Stored, context: Context) -> Samples:
+def _with_last(stored: Stored, context: Context) -> Pairs:
     """Each CPU with its last sample, however long ago; those without one are left out."""
     samples = pair(stored, stored.item, context.seconds, across_gaps=True)
     return samples.take(~samples.is_new) if samples.is_new.any() else samples
 
 
-def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floats:
+def _whole(samples: Pairs, ticks: dict[str, Floats], context: Context) -> Floats:
     """All time of each CPU, in ticks.
 
     Guest time that user time did not follow (the kernel may count one before the other) is time as
@@ -70,11 +70,11 @@ def _whole(samples: Samples, ticks: dict[str, Floats], context: Context) -> Floa
     return whole
 
 
-def _forward(samples: Samples, name: str) -> Floats:
+def _forward(samples: Pairs, name: str) -> Floats:
     return np.maximum(_signed(samples, name), 0.0)
 
 
-def _signed(samples: Samples, name: str) -> Floats:
+def _signed(samples: Pairs, name: str) -> Floats:
     now, before = samples.now.values[name], samples.before[name]
     size: Floats = (np.maximum(now, before) - np.minimum(now, before)).astype(np.float64)
     return np.where(now >= before, size, -size)

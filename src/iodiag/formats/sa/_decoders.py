@@ -14,7 +14,7 @@ from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._activities import NAMES
 from iodiag.formats.sa._cpu import cpu_rows, interrupt_rows, softnet_rows
-from iodiag.formats.sa._rates import Samples, Stored, keys_of, pair
+from iodiag.formats.sa._rates import Pairs, Stored, keys_of, pair
 from iodiag.formats.sa._records import Floats
 from iodiag.formats.sa._tables import (
     Context,
@@ -217,7 +217,7 @@ def _weighted_frequency(section: SarSection, stored: Stored, context: Context) -
     yield table(section.family, samples.take(first), {"weighted_frequency_mhz": mhz}, words)
 
 
-def _readings(stored: Stored, context: Context) -> Samples:
+def _readings(stored: Stored, context: Context) -> Pairs:
     """Samples of items that only have gauges, so that nothing is compared with the sample before."""
     return pair(stored, np.arange(len(stored.record)), context.seconds)
 

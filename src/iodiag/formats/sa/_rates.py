@@ -51,7 +51,7 @@ class Stored(NamedTuple):
         return set(names) <= set(self.values.dtype.names or ())
 
 
-class Samples(NamedTuple):
+class Pairs(NamedTuple):
     """Structures beside those of the sample before, and the length of the sample in seconds.
 
     The baseline record of the segment has no rows. `before` is zero where `is_new`.
@@ -62,8 +62,8 @@ class Samples(NamedTuple):
     is_new: Bools
     seconds: Floats
 
-    def take(self, rows: Ints | Bools) -> Samples:
-        return Samples(self.now.take(rows), self.before[rows], self.is_new[rows], self.seconds[rows])
+    def take(self, rows: Ints | Bools) -> Pairs:
+        return Pairs(self.now.take(rows), self.before[rows], self.is_new[rows], self.seconds[rows])
 
     def delta(self, name: str) -> Floats:
         """By how much a counter grew; NaN where it went back by more than a wrap explains."""
@@ -160,7 +160,7 @@ def keys_of(columns: Sequence[npt.NDArray[np.generic]], period: int = 0) -> Ints
 
 def pair(
     stored: Stored, key: Ints, seconds: Floats, counters: Sequence[str] = (), *, across_gaps: bool = False
-) -> Samples:
+) -> Pairs:
     """Each structure with the one of the same key in the record before.
 
     With `across_gaps` it is the last record that had the key. `counters` are those that never fall
@@ -182,7 +182,7 @@ def pair(
     if is_new.any():
         values = values.copy()
         values[is_new] = np.zeros((), dtype=values.dtype)
-    return Samples(now, values, is_new, seconds[now.record - 1])
+    return Pairs(now, values, is_new, seconds[now.record - 1])
 
 
 def _previous(key: Ints, record: Ints, across_gaps: bool) -> Ints:

@@ -1,4 +1,4 @@
-"""The reading of binary files, which sa_binary.py recognises: imported when there is such a file."""
+"""The reading of binary files, which sa_binary.py recognises and then imports this for."""
 
 from __future__ import annotations
 
@@ -22,18 +22,8 @@ from iodiag.table.times import Times
 from iodiag.table.words import Words
 
 
-def read(source: Source) -> Iterator[Item]:
-    """Tables, a Section per start of the host, and notes: see read_some."""
-    return read_some(source, None)
-
-
 def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
-    """The wanted tables (None: all), a Section per start of the host, and notes.
-
-    `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
-    Raises FormatError where the head is not readable, and where there is no sample (a baseline and
-    one more record).
-    """
+    """As sa_binary.read_some."""
     header = read_header(source.name, source.data)
     segments, remarks = walk(header, source.data)
     if all(len(segment) < 2 for segment in segments):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.sa._header import SELF_DESCRIBING, SaHeader, text
-from iodiag.formats.sa._rates import Samples, Stored, distinct, pair
+from iodiag.formats.sa._rates import Pairs, Stored, distinct, pair
 from iodiag.formats.sa._records import Floats, Ints
 from iodiag.table.words import Words, least_type
 
@@ -56,7 +56,7 @@ class Context(NamedTuple):
 
 def table(
     family: str,
-    samples: Samples,
+    samples: Pairs,
     numbers: Mapping[str, Floats],
     words: Mapping[str, Words] | None = None,
 ) -> Rows:
@@ -64,7 +64,7 @@ def table(
     return Rows(family, samples.now.record, samples.seconds, numbers, words or {})
 
 
-def columns_of(section: SarSection, samples: Samples, family: str = "") -> dict[str, Floats]:
+def columns_of(section: SarSection, samples: Pairs, family: str = "") -> dict[str, Floats]:
     """What sar prints of the stored fields without further arithmetic: gauges, and counters as rates."""
     columns = {}
     for token, target in section.columns.items():
@@ -81,7 +81,7 @@ def share(part: Floats, whole: Floats) -> Floats:
     return np.divide(100.0 * part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
-def only_item(stored: Stored, context: Context) -> Samples:
+def only_item(stored: Stored, context: Context) -> Pairs:
     """Samples of an activity that has one item for the whole host."""
     one = stored.where((stored.item == 0) & (stored.subitem == 0))
     return pair(one, np.zeros_like(one.item), context.seconds)
