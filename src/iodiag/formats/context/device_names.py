@@ -14,7 +14,6 @@ from iodiag.formats.context._common import (
     bare_name,
     describe,
     device_numbers,
-    integer,
     origin,
     volume_aliases,
 )
@@ -28,7 +27,7 @@ _PARTITION = (
 )
 _REPORT = r"^\s*RO\s+RA\s+SSZ\s+BSZ\s+Start(?:Sec|Sector)\s+Size\s+Device\s*$"
 _REPORTED = (
-    r"^\s*(?:rw|ro)\s+(?P<ahead>\d{1,9})\s+(?P<sector>\d{1,6})\s+\d{1,9}\s+\S{1,20}\s+(?P<size>\d{1,20})\s+"
+    r"^\s*(?:rw|ro)\s+(?P<ahead>\d{1,9})\s+\d{1,6}\s+\d{1,9}\s+\S{1,20}\s+(?P<size>\d{1,20})\s+"
     r"(?P<path>/dev/\S+)\s*$"
 )
 _MODE = r"^\s*[lb](?:[r-][w-][xsStT-]){3}[.+@]?\s+\d{1,4}\s+\S+\s+\S+\s+"
@@ -74,7 +73,6 @@ def _device(match: re.Match[str], folder: str, stated: str) -> list[Device]:
                 bare_name(found["path"]),
                 stated,
                 read_ahead_kb=int(found["ahead"]) * KB_PER_SECTOR,
-                logical_block_bytes=integer(found["sector"]),
                 size_kb=int(found["size"]) / 1024,
             )
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._common import bare_name, describe, fact, integer, origin
+from iodiag.formats.context._common import bare_name, describe, fact, origin
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -70,7 +70,6 @@ def _megabytes(match: re.Match[str]) -> float:
 def _device(name: str, settings: dict[str, tuple[str, Line]], source: str) -> Device:
     caching, _ = settings.get("write-caching", ("", None))
     rate, _ = settings.get("Nominal Media Rotation Rate", ("", None))
-    sector, _ = settings.get("Logical Sector size", settings.get("Logical/Physical Sector size", ("", None)))
     line = next(iter(settings.values()))[1] if settings else None
     is_spinning = bool(re.match(r"\d{4,5}\b", rate))
     return describe(
@@ -78,7 +77,6 @@ def _device(name: str, settings: dict[str, tuple[str, Line]], source: str) -> De
         origin("hdparm", source, line) if line else "",
         write_cache={"1": "write back", "0": "write through"}.get(caching[:1]),
         rotational=is_spinning if is_spinning or "Solid State" in rate else None,
-        logical_block_bytes=integer(sector.split(" ")[0]),
         model=settings.get("Model Number", ("", None))[0],
     )
 

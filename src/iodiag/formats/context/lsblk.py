@@ -335,7 +335,6 @@ def _device(row: _Row, members: tuple[str, ...], stated: str) -> Device:
         scheduler=values.get("SCHED"),
         nr_requests=integer(values.get("RQ-SIZE")),
         read_ahead_kb=number(values.get("RA")),
-        logical_block_bytes=integer(values.get("LOG-SEC")),
         size_kb=size_kb(values.get("SIZE")),
         model=values.get("MODEL", "").strip(),
         mountpoints=tuple(dict.fromkeys(p.strip() for p in points if p.strip())),

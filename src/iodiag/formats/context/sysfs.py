@@ -117,7 +117,6 @@ def _device(name: str, attributes: Mapping[str, _Value], source: str) -> Device:
         "nr_requests": (integer(values.get("queue/nr_requests")), "queue/nr_requests"),
         "read_ahead_kb": (number(values.get("queue/read_ahead_kb")), "queue/read_ahead_kb"),
         "write_cache": (values.get("queue/write_cache"), "queue/write_cache"),
-        "logical_block_bytes": (integer(values.get("queue/logical_block_size")), "queue/logical_block_size"),
         "size_kb": (sectors * KB_PER_SECTOR if sectors else None, "size"),
         "model": (values.get("device/model"), "device/model"),
     }
