@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from iodiag.formats.exports.sadf_csv import FORMAT, _cut, _Fields, _plans_of, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-csv"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-csv"
 
 DISK = "# hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;dkB/s;areq-sz;aqu-sz;await;%util\n"
 OLD_DISK = "# hostname;interval;timestamp;DEV;tps;rd_sec/s;wr_sec/s;avgrq-sz;avgqu-sz;await;svctm;%util\n"
