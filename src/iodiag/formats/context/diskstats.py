@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats import clock as _clock
+from iodiag.formats.columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.formats.whole_files import front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
 from iodiag.table.samples import Samples
+from iodiag.table.times import Times
 from iodiag.table.words import Words
 
 _EXAMPLE = """\
@@ -105,8 +106,7 @@ def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> S
         source,
         np.array([line.number for line, _, _, _ in found], dtype=np.int64),
         "",
-        np.array([time for _, _, _, time in found]),
-        False,
+        Times.of(np.array([time for _, _, _, time in found])),
         np.full(size, np.nan),
         np.zeros(size, dtype=np.int64),
         np.array([snapshot for _, _, snapshot, _ in found], dtype=np.int64),

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
+from iodiag.formats.columns import columns_of, front_columns
 from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.formats.whole_files import columns_of, front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.table.samples import Samples
+from iodiag.table.times import Times
 from iodiag.table.words import Words
 
 _EXAMPLE = """\
@@ -150,8 +151,7 @@ def _table(rows: Sequence[_Row], source: str) -> Samples:
         source,
         np.array([row.line.number for row in rows], dtype=np.int64),
         "",
-        seconds,
-        False,
+        Times.of(seconds),
         np.array(list(_lengths(rows))),
         np.zeros(size, dtype=np.int64),
         np.array([row.report for row in rows], dtype=np.int64),

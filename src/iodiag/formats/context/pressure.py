@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from iodiag.formats.columns import columns_of, front_columns
 from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.formats.whole_files import columns_of, front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.table.samples import Samples
+from iodiag.table.times import Times
 
 _AVERAGES = (
     r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
@@ -98,8 +99,7 @@ def _table(samples: Sequence[_Sample], source: str) -> Samples:
         source,
         np.array([sample.line.number for sample in samples], dtype=np.int64),
         "",
-        epochs,
-        bool((~np.isnan(epochs)).any()),
+        Times.of(epochs, is_moment=bool((~np.isnan(epochs)).any())),
         np.diff(epochs, prepend=np.nan),
         np.zeros(size, dtype=np.int64),
         np.arange(size),

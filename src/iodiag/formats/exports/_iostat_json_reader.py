@@ -15,6 +15,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
+from iodiag.formats.columns import front_columns
 from iodiag.formats.exports._json_scan import Event, Value, scan
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.tables.iostat_text import layout as text_layout
@@ -27,7 +28,6 @@ from iodiag.formats.whole_files import (
     Classes,
     Ints,
     account,
-    front_columns,
     line_starts,
     mark_lines,
     undress,
@@ -35,7 +35,7 @@ from iodiag.formats.whole_files import (
 )
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.samples import Samples, below_each_other, in_order_of_lines
-from iodiag.table.times import span
+from iodiag.table.times import Times, span
 from iodiag.table.words import Words
 
 _LINES_BEFORE = 5
@@ -346,12 +346,12 @@ def _rows(
     numbers = np.concatenate([table.rows.numbers for _, table in found])
     items = [name for _, table in found for name in table.rows.items]
     report = np.concatenate([table.rows.report for _, table in found])
+    seconds = np.concatenate([timed.seconds[table.rows.report] for timed, table in found])
     data = front_columns(
         source,
         np.concatenate([table.lines for _, table in found]),
         Words.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
-        np.concatenate([timed.seconds[table.rows.report] for timed, table in found]),
-        is_aware,
+        Times.of(seconds, is_moment=is_aware),
         np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
         np.repeat([timed.run.index for timed, _ in found], counts),
         report,
