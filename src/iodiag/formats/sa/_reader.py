@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from iodiag.errors import FormatError
+from iodiag.formats.columns import front_columns
 from iodiag.formats.sa import _decoders as _sa_decoders
 from iodiag.formats.sa._activities import structure
 from iodiag.formats.sa._header import SaHeader, read_header
@@ -17,7 +18,7 @@ from iodiag.formats.sa._records import Remark, Segment, walk
 from iodiag.formats.sa._tables import ActivityRows, Context
 from iodiag.formats.types import Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.table import Column, Table
+from iodiag.table.table import Table
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
@@ -115,18 +116,16 @@ class _Base:
 
     def table(self, rows: ActivityRows) -> Table:
         """The whole table."""
-        size = len(rows.record)
-        columns: dict[str, Column] = {
-            "source": Texts.same(self._source, size),
-            "line": self._at[rows.record],
-            "host": Texts.same(self._host, size),
-            "time": self._time[rows.record],
-            "interval_s": rows.seconds,
-            "segment": np.full(size, self._number, dtype=np.int64),
-            "report": rows.record - 1,
-            "since_boot": np.zeros(size, dtype=np.bool_),
-        }
-        return Table.of_columns(columns | dict(rows.words) | dict(rows.numbers), size)
+        front = front_columns(
+            self._source,
+            self._at[rows.record],
+            self._host,
+            self._time[rows.record],
+            rows.seconds,
+            np.full(len(rows.record), self._number, dtype=np.int64),
+            rows.record - 1,
+        )
+        return Table.of_columns(front | dict(rows.words) | dict(rows.numbers), len(rows.record))
 
 
 def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:

@@ -48,7 +48,23 @@ def integer(text: str | None) -> int | None:
     return int(text) if text and re.fullmatch(r"\d{1,20}", text.strip()) else None
 
 
-_SIZE = re.compile(r"[<>~]?\s*(\d{1,20}(?:[.,]\d{1,6})?)\s*([bBsSkKmMgGtTpPeE]?)(i?[bB](?:ytes)?)?")
+def first_numbers(
+    patterns: Mapping[str, str], lines: Sequence[Line]
+) -> tuple[dict[str, float | str | None], list[Line]]:
+    """The number that each pattern captures where a line first begins so, by name; and these lines."""
+    values: dict[str, float | str | None] = {}
+    found: list[Line] = []
+    for line in lines:
+        text = line.text.strip()
+        for name, pattern in patterns.items():
+            match = re.match(pattern, text)
+            if match and name not in values:
+                values[name] = number(match[1])
+                found.append(line)
+    return values, found
+
+
+_SIZE = r"[<>~]?\s*(\d{1,20}(?:[.,]\d{1,6})?)\s*([bBsSkKmMgGtTpPeE]?)(i?[bB](?:ytes)?)?"
 
 
 def size_kb(text: str | None, bare_unit: str = "B") -> float | None:
@@ -57,7 +73,7 @@ def size_kb(text: str | None, bare_unit: str = "B") -> float | None:
     All suffixes are powers of 1024, as lsblk, mdadm, hdparm and LVM (by default) mean them.
     `bare_unit` is the suffix that a number without one has.
     """
-    match = _SIZE.fullmatch((text or "").strip())
+    match = re.fullmatch(_SIZE, (text or "").strip())
     if not match:
         return None
     suffix = (match[2] or bare_unit).upper()

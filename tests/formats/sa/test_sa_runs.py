@@ -16,7 +16,7 @@ from iodiag.formats.sa import _records as _sa_records
 from writers import sa_writer as w
 from writers.sa_cases import Reading, disk, item, read, record
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sa"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sa"
 
 
 def one_by_one(data: bytes) -> Reading:

@@ -1,4 +1,8 @@
-"""Samples of sadf's JSON and XML, gathered one object or element after the other, into parts of tables."""
+"""What sadf's JSON and XML have in common: names, and samples gathered one object or element after the other.
+
+Both name a section by a key or an element (`net-dev`), and its values without the units that sar
+prints (`rxkB`, `util-percent`). Nearly all follow from sar's tokens by rule; the others stand here.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats.clock import Floats
-from iodiag.formats.exports._sadf_names import MEMORY_CHANGES, SECTION_OF, token_of, word_columns
 from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stamp, settle_zone
+from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.whole_files import Ints
 from iodiag.model.capture import ParseNote, Source
@@ -21,9 +25,80 @@ Value = str | float | None
 _ABSURD = 1e100  # no counter comes near; keeps products finite
 _MOST_LAYOUTS = 1000
 
+_BY_NAME = {section.name: section for section in SECTIONS}
+
+_GROUPS = {
+    "cpu": "cpu-load cpu-load-all cpu",
+    "tasks": "process-and-context-switch processes context-switch",
+    "interrupts": "interrupts irq",
+    "swapping": "swap-pages",
+    "paging": "paging",
+    "io": "io",
+    "memory": "memory",
+    "hugepages": "hugepages",
+    "kernel tables": "kernel",
+    "queue": "queue",
+    "serial": "serial tty",
+    "disk": "disk disk-device",
+    "network": "net-dev",
+    "network errors": "net-edev",
+    "nfs client": "net-nfs",
+    "nfs server": "net-nfsd",
+    "sockets": "net-sock",
+    "ip": "net-ip",
+    "ip errors": "net-eip",
+    "icmp": "net-icmp",
+    "icmp errors": "net-eicmp",
+    "tcp": "net-tcp",
+    "tcp errors": "net-etcp",
+    "udp": "net-udp",
+    "sockets6": "net-sock6",
+    "ip6": "net-ip6",
+    "ip6 errors": "net-eip6",
+    "icmp6": "net-icmp6",
+    "icmp6 errors": "net-eicmp6",
+    "udp6": "net-udp6",
+    "fibre channel": "fchosts fchost",
+    "softnet": "softnet",
+    "cpu frequency": "cpu-frequency cpufreq",
+    "weighted cpu frequency": "cpu-weighted-frequency cpuwfreq",
+    "fan": "fan-speed fan",
+    "temperature": "temperature temp",
+    "voltage": "voltage-input in",
+    "battery": "battery bat",
+    "usb": "usb-devices usb",
+    "filesystem": "filesystems filesystem",
+    "pressure cpu": "psi-cpu",
+    "pressure io": "psi-io",
+    "pressure memory": "psi-mem",
+}
+
+_SECTION_OF: Mapping[str, SarSection] = {
+    group: _BY_NAME[name] for name, groups in _GROUPS.items() for group in groups.split()
+}
+"""The section that a JSON key or an XML element stands for."""
+
+_MEMORY_CHANGES = _BY_NAME["memory changes"]
+"""What stands in `memory` too (sar -R), though sar prints it as a section of its own."""
+
+_ITEMS = (
+    "cpu number intr line disk-device dev iface fchost name bus_number filesystem fsname mountpoint mountp"
+)
+_LABELS = {"device": "chip", "status": "status"}
+
+_SPECIAL = {
+    "value": "intr/s",
+    "shared": "kbshmem",
+    "inactive": "kbinact",
+    "frequency": "MHz",
+    "weighted-frequency": "wghMHz",
+    "percent-capacity": "%cap",
+    "variation": "cap/min",
+}
+
 
 @dataclass
-class _ItemRows:
+class _Rows:
     """Rows with the same names: sample, place in the input, words and numbers of each."""
 
     section: SarSection
@@ -60,12 +135,17 @@ class Gathered:
     """
 
     hosts: list[_Host] = field(default_factory=list)
-    rows: dict[tuple[str, ...], _ItemRows] = field(default_factory=dict)
+    rows: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
     zones: set[str] = field(default_factory=set)
     host_of: array[int] = field(default_factory=lambda: array("q"))
     seconds: array[float] = field(default_factory=lambda: array("d"))
     intervals: array[float] = field(default_factory=lambda: array("d"))
+
+    @staticmethod
+    def is_section(name: str) -> bool:
+        """Whether a key or an element stands for a section."""
+        return name in _SECTION_OF
 
     def begin_host(self) -> None:
         self.hosts.append(_Host())
@@ -107,15 +187,15 @@ class Gathered:
         """A row of the last sample; False where the group is unknown."""
         key = (group, *members)
         rows = self.rows.get(key)
-        if group not in SECTION_OF or (rows is None and len(self.rows) == _MOST_LAYOUTS):
+        if group not in _SECTION_OF or (rows is None and len(self.rows) == _MOST_LAYOUTS):
             if len(self.unknown) < _MOST_LAYOUTS:
                 self.unknown.setdefault(group, at)
             return False
         if not len(self.seconds):
             return False
         if rows is None:
-            section, names = SECTION_OF[group], tuple(members)
-            rows = self.rows[key] = _ItemRows(section, names, word_columns(section, names))
+            section, names = _SECTION_OF[group], tuple(members)
+            rows = self.rows[key] = _Rows(section, names, _word_columns(section, names))
         rows.add(len(self.seconds) - 1, at, members)
         return True
 
@@ -170,7 +250,7 @@ def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:
 
 
 def _parts(
-    samples: Gathered, rows: _ItemRows, segment_of: Ints, lines_of: Callable[[Ints], Ints]
+    samples: Gathered, rows: _Rows, segment_of: Ints, lines_of: Callable[[Ints], Ints]
 ) -> Iterator[Part]:
     """The rows of one group of names; sadf's memory holds what sar prints as two sections."""
     numeric = [name for name in rows.names if name not in rows.word_columns]
@@ -184,8 +264,8 @@ def _parts(
     hosts = Texts.coded(host_of, [host.name for host in samples.hosts])
     words = {column: Texts.of(rows.words[name]) for name, column in rows.word_columns.items()}
     rest = dict(enumerate(numeric))
-    for section in (rows.section, MEMORY_CHANGES) if rows.section.name == "memory" else (rows.section,):
-        found = {place: token for place, name in rest.items() if (token := token_of(section, name))}
+    for section in (rows.section, _MEMORY_CHANGES) if rows.section.name == "memory" else (rows.section,):
+        found = {place: token for place, name in rest.items() if (token := _token_of(section, name))}
         rest = {place: name for place, name in rest.items() if place not in found}
         if found:
             yield Part(
@@ -216,3 +296,30 @@ def _number(value: Value) -> float:
 
 def _word(value: Value) -> str:
     return f"{value:g}" if isinstance(value, float) else (value or "").strip()
+
+
+def _word_columns(section: SarSection, names: tuple[str, ...]) -> dict[str, str]:
+    """The names that hold words, with the canonical columns of these: the item's, and labels."""
+    columns: dict[str, str] = {}
+    key = next(iter(section.key_tokens.values()), None)
+    for name in names:
+        if name in section.label_tokens:
+            columns[name] = section.label_tokens[name]
+        elif name in _LABELS and _LABELS[name] in section.label_tokens.values():
+            columns[name] = _LABELS[name]
+        elif section.name == "interrupts" and name == "cpu":
+            columns[name] = "cpu"
+        elif key is not None and name in _ITEMS.split():
+            columns[name] = key
+    return columns
+
+
+def _token_of(section: SarSection, name: str) -> str | None:
+    """sar's token for the name of a value, or None where the section has none like it."""
+    bare = name.removesuffix("-percent").removeprefix("percent-")
+    span = name.replace("_avg", "-").rstrip("-")
+    pressure = f"%{span[:1]}{section.name.removeprefix('pressure ')[:3]}{span[4:]}"
+    for token in (_SPECIAL.get(name, ""), name, f"{name}/s", f"kb{name}", f"%{bare}", pressure):
+        if section.knows(token):
+            return token
+    return None

@@ -9,7 +9,7 @@ from iodiag.errors import FormatError
 from iodiag.formats.exports.sadf_xml import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-xml"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-xml"
 
 QUEUE = '<queue runq-sz="2" plist-sz="139" ldavg-1="4.48" ldavg-5="3.46" ldavg-15="1.67" blocked="0"/>'
 

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iodiag.formats.exports._sadf_plan import plans_of
-from iodiag.formats.exports._sadf_wide import Fields, cut
-from iodiag.formats.exports.sadf_csv import FORMAT, read
+from iodiag.formats.exports.sadf_csv import FORMAT, _cut, _Fields, _plans_of, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-csv"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-csv"
 
 DISK = "# hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;dkB/s;areq-sz;aqu-sz;await;%util\n"
 OLD_DISK = "# hostname;interval;timestamp;DEV;tps;rd_sec/s;wr_sec/s;avgrq-sz;avgqu-sz;await;svctm;%util\n"
@@ -265,7 +263,7 @@ numbers = st.floats(0, 1e7).map(lambda value: f"{value:.2f}")
     data=st.data(),
 )
 def test_wide_lines_are_cut_as_they_were_written(cpus, devices, queue, data):
-    plans = plans_of(WIDE.strip().removeprefix("# hostname;interval;timestamp"))
+    plans = _plans_of(WIDE.strip().removeprefix("# hostname;interval;timestamp"))
     assert plans is not None
     pieces: list[list[str]] = []
     for cpu in (-1, *range(cpus)):
@@ -275,7 +273,7 @@ def test_wide_lines_are_cut_as_they_were_written(cpus, devices, queue, data):
     for device in devices:
         pieces.append([device, *(data.draw(numbers) for _ in range(8))])
     fields = [field for piece in pieces for field in piece]
-    found = cut(plans, Fields(fields, False), 0)
+    found = _cut(plans, _Fields(fields, False), 0)
     assert found is not None
     assert [fields[piece.first : piece.last] for piece in found] == pieces
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from iodiag.formats.exports.sadf_pairs import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-pairs"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-pairs"
 
 DISK = ("tps", "rkB/s", "wkB/s", "areq-sz", "aqu-sz", "await", "svctm", "%util")
 DISK_COLUMNS = [

@@ -12,7 +12,7 @@ from iodiag.formats.exports._json_scan import scan
 from iodiag.formats.exports.iostat_json import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "iostat-json"
+SAMPLES = Path(__file__).parents[3] / "samples" / "iostat-json"
 
 X6 = (
     '{"disk_device": "%s", "r/s": 154.00, "w/s": 178.00, "d/s": 1.00, "f/s": 22.00, "rkB/s": 3080.00, '

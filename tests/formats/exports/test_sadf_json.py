@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from iodiag.formats.exports.sadf_json import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-json"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-json"
 
 QUEUE = (
     '"queue": {"runq-sz": 2, "plist-sz": 139, "ldavg-1": 4.48, "ldavg-5": 3.46, "ldavg-15": 1.67, '

@@ -15,7 +15,7 @@ from iodiag.model.columns import FAMILIES, KEY_COLUMNS, LABEL_COLUMNS
 from writers import sa_writer as w
 from writers.sa_cases import START, disk, item, one_table, read, record
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sa"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sa"
 BASE = ("source", "line", "host", "time", "interval_s", "segment", "report", "since_boot")
 
 

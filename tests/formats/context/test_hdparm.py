@@ -70,7 +70,6 @@ def test_write_cache_and_identity():
     found = devices_of(FORMAT, text)
     assert found["sda"].write_cache == "write through"
     assert (found["sdb"].rotational, found["sdb"].model) == (True, "ST4000NM0035-1V4107")
-    assert found["sdb"].logical_block_bytes == 512
     assert found["sdc"].rotational is False
 
 

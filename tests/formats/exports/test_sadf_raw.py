@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from iodiag.formats.exports.sadf_raw import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples" / "sadf-raw"
+SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-raw"
 
 
 def items(text: str | bytes) -> list:

@@ -9,7 +9,7 @@ import pytest
 
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLES = Path(__file__).parents[3] / "samples"
 FORMATS = ("sadf-csv", "sadf-json", "sadf-xml", "sadf-pairs", "sadf-raw")
 FILES = [path for name in FORMATS for path in sorted((SAMPLES / name).iterdir()) if path.suffix != ".toml"]
 

@@ -55,7 +55,7 @@ def test_blockdev_report():
     )
     found = devices_of(FORMAT, text)
     assert found["sda"].read_ahead_kb == 128
-    assert found["md0"].logical_block_bytes == 4096
+    assert (found["md0"].read_ahead_kb, found["md0"].size_kb) == (4096, 4000787030016 / 1024)
 
 
 @pytest.mark.parametrize(
