@@ -12,9 +12,8 @@ import pytest
 
 from iodiag.model.finding import Quote
 from iodiag.model.report import Report, Series, UnparsedLine
-from iodiag.report import as_html
-from iodiag.report import text as _text
-from iodiag.report.charts import figures
+from iodiag.report import as_html, wording
+from iodiag.report.charts import layout
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -128,7 +127,7 @@ def test_captures_cannot_add_markup(text):
     extra = {"a", "code", "span"}
     assert [t for t in page.tags if t not in extra] == [t for t in harmless.tags if t not in extra]
     outside = [value for tag, name, value in page.attributes if name == "href" and not value.startswith("#")]
-    assert set(outside) == ({text} if _text.is_link(text) else set())
+    assert set(outside) == ({text} if wording.is_link(text) else set())
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert "".join(page.words).replace("\n", "").isprintable()
 
@@ -187,7 +186,7 @@ def test_the_same_report_gives_the_same_bytes(raid5):
 
 
 def test_a_page_without_charts_needs_no_matplotlib(monkeypatch):
-    monkeypatch.setattr(figures, "svg", pytest.fail)
+    monkeypatch.setattr(layout, "svg", pytest.fail)
     assert "<svg" not in as_html.render(raid5_report(), with_charts=False)
 
 

@@ -11,7 +11,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote
 from iodiag.model.rule import Rule
-from iodiag.rules import precedence as _precedence
+from iodiag.rules import precedence
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def run(
         findings += [_capped(finding, rule, view) for finding in found]
         outcomes += others
     relatives = _relatives(view)
-    kept = _precedence.order(findings, relatives)
+    kept = precedence.order(findings, relatives)
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
         if (finding.rule, finding.devices) not in shown:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from iodiag.report.charts.drawing import COLOURS, Box, Dots, Drawing, Fill, Stroke, Words
+from iodiag.report.charts.shapes import COLOURS, Box, Dots, Drawing, Fill, Stroke, Words
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import GraphicsContextBase, RendererBase

@@ -1,4 +1,4 @@
-"""A drawing as plain data: shapes in points (1/72 inch) from the top left corner; _canvas draws them."""
+"""A drawing as plain data: shapes in points (1/72 inch) from the top left corner of a sheet."""
 
 from __future__ import annotations
 
