@@ -30,7 +30,7 @@ def edges(reports, tree, *devices, samples=None, **fields):
     ]
     (view,) = views(join(captures), Selection())
     fields = {"pictures": ("stack",)} | fields
-    about = Finding("r", "notice", "low", "t", "s", devices, samples=samples, **fields)
+    about = Finding("r", "notice", "low", "t", "s", devices=devices, samples=samples, **fields)
     (found,) = with_traffic(view, [about])
     return [(edge.upper, edge.lower, edge.means.get("write_kb_per_s")) for edge in found.edges]
 

@@ -81,7 +81,7 @@ def compared(text="sda", report=None) -> Report:
     before = hostile_report(text)
     series = Series(text, text, (0, 1, 2), (), {"queue_depth": (1.0, 2.0, 3.0), "ios_per_s": (9.0, 8.0, 7.0)})
     fates = tuple(
-        FindingChange(fate, text, text, (text,), text, "notice", None, "low", None, is_judged, text)
+        FindingChange(fate, text, text, text, (text,), "notice", None, "low", None, is_judged, text)
         for fate in ("went", "came", "stayed")
         for is_judged in (True, False)
     )
@@ -217,7 +217,7 @@ def test_parts_of_others_have_a_row_and_no_section():
 
 
 def test_a_finding_on_many_devices_is_one_row():
-    fates = tuple(FindingChange("went", "r", "t", (name,), None, "info", None, "low", None) for name in "abc")
+    fates = tuple(FindingChange("went", "r", "t", None, (name,), "info", None, "low", None) for name in "abc")
     found = replace(compared("x").comparison, findings=fates)
     assert len(comparison_sections.fates(empty_report(), found).rows) == 1
 

@@ -9,7 +9,7 @@ from iodiag.rules.precedence import order
 
 
 def finding(rule, confidence="medium", severity="warning", devices=()):
-    return Finding(rule, severity, confidence, rule, rule, devices)
+    return Finding(rule, severity, confidence, rule, rule, devices=devices)
 
 
 @pytest.mark.parametrize(

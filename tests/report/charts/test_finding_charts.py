@@ -24,7 +24,7 @@ def series(name="sda", count=20, times=None, **columns) -> Series:
 
 
 def finding(*devices, samples=None, **fields) -> Finding:
-    return Finding("r", "notice", "low", "t", "s", devices or ("sda",), samples=samples, **fields)
+    return Finding("r", "notice", "low", "t", "s", devices=devices or ("sda",), samples=samples, **fields)
 
 
 def pictures(*given, devices=(), about=None, **changes):
