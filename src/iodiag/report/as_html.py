@@ -1,7 +1,7 @@
 """The report as one HTML file that needs nothing else: no script, no font, no network.
 
 Everything that comes out of a capture passes jinja2's escaping after `wording.visible`; charts are
-the only markup that is put in as it is, and matplotlib has escaped the text in them.
+the only markup that is put in as it is, and `charts/svg.py` has escaped the text in them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ MOST_ENTRIES = (None, 200, 60, 20, 5)
 """How many entries lists may have, tried in turn until the page is small enough."""
 
 SVG_BYTES = 300_000
+MARKUP_BYTES = 400
+"""More than the tags around one chart take."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Chart:
     @property
     def size(self) -> int:
         """How many bytes the chart adds to the page."""
-        return len(self.svg.encode()) + len(self.png)
+        texts = (self.svg, self.png, self.caption, self.description)
+        return sum(len(text.encode()) for text in texts) + MARKUP_BYTES
 
 
 @dataclass(frozen=True)
@@ -164,11 +167,12 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
 
 
 def _chart(picture: Picture) -> Chart:
-    from iodiag.report.charts import layout
+    from iodiag.report.charts import layout, png, svg
 
     kind = type(picture).__name__.lower()
-    svg = layout.svg(picture)
-    if len(svg.encode()) <= SVG_BYTES:
-        return Chart(kind, picture.caption, picture.description, svg=svg)
-    png = "data:image/png;base64," + b64encode(layout.png(picture)).decode("ascii")
-    return Chart(kind, picture.caption, picture.description, png=png)
+    drawing = layout.drawing(picture)
+    element = svg.render(drawing)
+    if len(element.encode()) <= SVG_BYTES:
+        return Chart(kind, picture.caption, picture.description, svg=element)
+    address = "data:image/png;base64," + b64encode(png.render(drawing)).decode("ascii")
+    return Chart(kind, picture.caption, picture.description, png=address)

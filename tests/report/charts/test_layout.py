@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 import pytest
 from PIL import Image
 
-from iodiag.report.charts import axes, canvas, layout
+from iodiag.report.charts import axes, layout, png, svg
 from iodiag.report.charts.axes import Frame, Scale
 from iodiag.report.charts.chart import (
     BarPanel,
@@ -29,6 +29,7 @@ from iodiag.report.charts.chart import (
     Stack,
     Timeline,
 )
+from iodiag.report.charts.fonts import text_width
 from iodiag.report.charts.shapes import (
     COLOURS,
     INK,
@@ -122,7 +123,7 @@ def drawn(request) -> Drawing:
 
 def places(words: Words) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of the letters."""
-    width = canvas.text_width(words.text, words.size, words.is_bold)
+    width = text_width(words.text, words.size, words.is_bold)
     left = words.x - {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor] * width
     return left, words.y - 0.76 * words.size, left + width, words.y + 0.24 * words.size
 
@@ -151,11 +152,12 @@ def test_nothing_is_drawn_off_the_sheet(drawn):
 
 
 def test_an_svg_has_no_ids_no_colours_and_no_style_of_its_own(drawn):
-    text = canvas.svg(drawn)
+    text = svg.render(drawn)
     root = ET.fromstring(text)
     assert root.attrib["viewBox"].split()[2:] == [f"{drawn.width:.6g}", f"{drawn.height:.6g}"]
     for tag in root.iter():
-        assert tag.tag in {"svg", "g", "path", "text"}
+        assert tag.tag in {"svg", "path", "rect", "text"}
+        assert "style" not in tag.attrib
         assert "id" not in tag.attrib
         assert not re.search(r"#|nan|inf|url", " ".join(tag.attrib.values()))
     said = [shape.text for shape in drawn.shapes if isinstance(shape, Words) and shape.text]
@@ -163,24 +165,24 @@ def test_an_svg_has_no_ids_no_colours_and_no_style_of_its_own(drawn):
 
 
 def test_a_png_has_the_same_size_and_a_white_ground(drawn):
-    image = Image.open(io.BytesIO(canvas.png(drawn)))
+    image = Image.open(io.BytesIO(png.render(drawn)))
     assert image.size == (round(drawn.width * 2), round(drawn.height * 2))
     assert image.convert("RGB").getpixel((0, image.height - 1)) == (255, 255, 255)
     assert len(image.convert("RGB").getcolors(1 << 20)) > 2
 
 
-def test_placeholders_in_a_text_stay_a_text():
-    words = Words(10, 10, f'{INK} style="{LINES[0]}" 0.123456 <b>', 8, INK)
-    (text,) = ET.fromstring(canvas.svg(Drawing(20, (words,)))).iter("text")
+def test_markup_in_a_text_stays_a_text():
+    words = Words(10, 10, f'{INK} style="{LINES[0]}" 0.123456 <b> &amp; </text></svg>', 8, INK)
+    (text,) = ET.fromstring(svg.render(Drawing(20, (words,)))).iter("text")
     assert text.text == words.text
-    assert "currentColor" in text.attrib["style"]
+    assert text.attrib["fill"] == "currentColor"
 
 
 def test_dots_are_seen_in_a_png_wherever_they_are():
     # whole pixels and halves: what is rounded to pixels must not vanish
     dots = tuple(Dots((10.0 + 13.1 * at,), (10.0 + 0.13 * at,), LINES[0], 4.0) for at in range(20))
-    image = Image.open(io.BytesIO(canvas.png(Drawing(20, dots)))).convert("RGB")
-    colour = tuple(bytes.fromhex(COLOURS[LINES[0]][1][1:]))
+    image = Image.open(io.BytesIO(png.render(Drawing(20, dots)))).convert("RGB")
+    colour = tuple(bytes.fromhex(COLOURS[LINES[0]].in_print[1:]))
     for one in dots:
         assert image.getpixel((round(one.x[0] * 2), round(one.y[0] * 2))) == colour
 
@@ -220,7 +222,7 @@ def test_a_logarithmic_axis_has_numbers_that_do_not_touch(high, is_upright):
     scale = Scale(0.9, high, 0, 400, is_log=True)
     ticks = axes.log_ticks(scale, is_upright=is_upright)
     assert ticks
-    size = [axes.TICK if is_upright else canvas.text_width(label, axes.TICK) for _, label in ticks]
+    size = [axes.TICK if is_upright else text_width(label, axes.TICK) for _, label in ticks]
     ends = zip((scale(at) for at, _ in ticks), size, strict=True)
     assert all(b - a > (one + other) / 2 for (a, one), (b, other) in pairwise(ends))
 
@@ -245,9 +247,10 @@ def test_a_stacked_panel_reaches_over_the_sum_and_stops_where_a_part_is_unknown(
 
 def test_drawing_takes_no_figure_and_no_axes():
     code = (
-        "import sys; from iodiag.report.charts import chart, layout; "
+        "import sys; from iodiag.report.charts import chart, layout, png, svg; "
         "line = chart.Line('a', (1.0, 2.0), (1.0, 2.0), 0); "
-        "layout.svg(chart.Timeline('', '', (chart.Panel('t', (line,)),), None, None, '')); "
+        "picture = chart.Timeline('', '', (chart.Panel('t', (line,)),), None, None, ''); "
+        "drawn = layout.drawing(picture); svg.render(drawn); png.render(drawn); "
         "bad = {'matplotlib.figure', 'matplotlib.axes', 'matplotlib.pyplot'} & set(sys.modules); "
         "assert not bad, bad"
     )

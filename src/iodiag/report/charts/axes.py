@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from iodiag.report import wording
-from iodiag.report.charts.canvas import text_width
+from iodiag.report.charts.fonts import text_width
 from iodiag.report.charts.shapes import (
     GRID,
     INK,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from iodiag.report import wording
-from iodiag.report.charts import axes, canvas, stack_layout
+from iodiag.report.charts import axes, stack_layout
 from iodiag.report.charts.axes import Entry, Frame, Scale, Ticks
 from iodiag.report.charts.chart import (
     LEAST,
@@ -21,6 +21,7 @@ from iodiag.report.charts.chart import (
     Stack,
     Timeline,
 )
+from iodiag.report.charts.fonts import text_width
 from iodiag.report.charts.shapes import (
     DASHES,
     DOTTED,
@@ -46,16 +47,6 @@ ROW_OF_INTERVALS = 19.4
 BAR, BETWEEN_ROWS, BETWEEN_PANELS = 14.4, 5.8, 22.0
 MARK = 5.4
 FEW_POINTS = 40
-
-
-def svg(picture: Picture) -> str:
-    """An `<svg>` element to stand in a page."""
-    return canvas.svg(drawing(picture))
-
-
-def png(picture: Picture) -> bytes:
-    """The same chart as a PNG on a white ground."""
-    return canvas.png(drawing(picture))
 
 
 def drawing(picture: Picture) -> Drawing:
@@ -202,7 +193,7 @@ def _areas(panel: Panel, x: Scale, y: Scale) -> list[Shape]:
 
 def _room_for(labels: Iterable[str], is_bold: bool = False) -> float:
     """The left margin as wide as the longest label of the rows."""
-    return 14.0 + max(canvas.text_width(label, axes.TITLE, is_bold) for label in labels)
+    return 14.0 + max(text_width(label, axes.TITLE, is_bold) for label in labels)
 
 
 def _row_label(frame: Frame, label: str, level: float, is_bold: bool = False) -> Words:
@@ -247,7 +238,7 @@ def _bar_panel(panel: BarPanel, frame: Frame, row: float) -> list[Shape]:
     highest = max((v for _, values in panel.groups for v in values if math.isfinite(v)), default=0.0) or 1.0
     numbers = [wording.number(value) for _, values in panel.groups for value in values]
     # room for the number behind the longest bar
-    room = max(canvas.text_width(number, axes.LEGEND) for number in numbers) + 3
+    room = max(text_width(number, axes.LEGEND) for number in numbers) + 3
     scale = Scale(0.0, highest, frame.left, frame.right - room)
     above = (row - BAR * len(panel.groups)) / 2
     shapes: list[Shape] = []

@@ -64,7 +64,7 @@ def _place(key: Key) -> str:
 
 
 def _file(picture: Picture, start: str) -> ChartFile:
-    from iodiag.report.charts import layout
+    from iodiag.report.charts import layout, png
 
     name = f"{start}-{type(picture).__name__.lower()}.png"
-    return ChartFile(name, picture.caption, picture.description, layout.png(picture))
+    return ChartFile(name, picture.caption, picture.description, png.render(layout.drawing(picture)))
