@@ -130,7 +130,7 @@ def _compared(report: Report) -> dict[str, Any]:
         "others": comparison_sections.others(compared),
         "uncompared": comparison_sections.uncompared(compared),
         "fates": comparison_sections.fates(report, compared),
-        "gone": comparison_sections.gone(report, compared),
+        "gone": comparison_sections.gone(compared),
         "method": list(comparison_sections.method(compared)),
         "devices_before": appendix.stacked(appendix.devices(compared.before)),
         "sources_before": appendix.sources(compared.before),

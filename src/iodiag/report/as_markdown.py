@@ -152,7 +152,7 @@ def _compared(report: Report, comparison: Comparison, charts: Charts) -> Iterato
         yield from table_lines(fates)
     else:
         yield "No rule found anything on either side."
-    for part in comparison_sections.gone(report, comparison):
+    for part in comparison_sections.gone(comparison):
         yield from _finding(part, "Gone")
 
 

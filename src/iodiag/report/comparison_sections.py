@@ -107,7 +107,7 @@ def _section(at: int, subject: Subject, report: Report, comparison: Comparison) 
     return Section(
         number=at,
         subject=subject,
-        heading=_heading(subject, report, comparison),
+        heading=_heading(subject, comparison),
         reading=wording.prose(subject.reading.text) if subject.reading else (),
         facts=tuple(facts),
         points=tuple(
@@ -124,7 +124,7 @@ def _in_bytes(report: Report) -> set[str]:
     return {summary.section.source for summary in report.sources if summary.section.format == "sa"}
 
 
-def _heading(subject: Subject, report: Report, comparison: Comparison) -> Spans:
+def _heading(subject: Subject, comparison: Comparison) -> Spans:
     host: Spans = ()
     if len({s.host_after for s in comparison.subjects}) > 1 and subject.host_after:
         host = (Span(" on "), wording.name(subject.host_after))
@@ -321,7 +321,7 @@ def _graded(severity: str | None, confidence: str | None) -> str:
     return f"{severity}, {confidence}" if severity else wording.UNKNOWN
 
 
-def gone(report: Report, comparison: Comparison) -> list[Part]:
+def gone(comparison: Comparison) -> list[Part]:
     """The findings of before that are no longer there, with their evidence; advice is left out."""
     wanted = {(one.rule, one.devices) for one in comparison.findings if one.fate == "went"}
     parts = [

@@ -74,8 +74,9 @@ def from_plain(kind: Callable[..., T], data: Any, path: str) -> T:
     hints = _hints(kind)
     values = {}
     for field in _fields(kind):
-        hint, where = hints[field.name], f"{path}.{_key(field)}"
-        given = data if field.metadata.get("json_inline") else data.get(_key(field))
+        hint, key = hints[field.name], _key(field)
+        is_inline = field.metadata.get("json_inline")
+        given, where = (data, path) if is_inline else (data.get(key), f"{path}.{key}")
         values[field.name] = _absent(field, hint, where) if given is None else _read(hint, given, where)
     return kind(**values)
 
