@@ -76,7 +76,7 @@ def _facts(capture: Capture) -> dict[str, object]:
 
 
 def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
-    from iodiag.report.text import plural
+    from iodiag.report.wording import plural
 
     lines = [", ".join(entry["sources"])]
     for section in entry["sections"]:

@@ -136,9 +136,9 @@ class Fact:
 class Section:
     """One capture or context block inside an input: a row of the report's list of sources."""
 
-    source: str
+    source: str = field(metadata={"json_key": "name"})
     format: str
-    layout: str
+    layout: str = ""
     host: str | None = None
     kernel: str | None = None
     cpus: int | None = None

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from iodiag.model.fleet import Beginning, Cell, CommonChange, FleetReport, HarmedHost, Outlier, Shared
-from iodiag.report import text as _text
-from iodiag.report.account import TextTable
-from iodiag.report.text import Span, Spans
+from iodiag.report import wording
+from iodiag.report.appendix import TextTable
+from iodiag.report.wording import Span, Spans
 
 CHANGES_SHOWN, HOSTS_LISTED, SILENT_SHOWN = 20, 60, 60
 
@@ -83,7 +83,7 @@ class Change:
 def title(report: FleetReport) -> Spans:
     """Whose report it is and which days it covers."""
     totals = report.totals
-    return (Span(f"Fleet report: {_text.plural(totals.hosts, 'host')}{_period(report)}"),)
+    return (Span(f"Fleet report: {wording.plural(totals.hosts, 'host')}{_period(report)}"),)
 
 
 def _period(report: FleetReport) -> str:
@@ -95,7 +95,7 @@ def _period(report: FleetReport) -> str:
 
 def headline(report: FleetReport) -> Spans:
     """The fleet in one sentence."""
-    return _text.prose(report.headline)
+    return wording.prose(report.headline)
 
 
 def worst(report: FleetReport) -> str:
@@ -108,19 +108,19 @@ def worst(report: FleetReport) -> str:
 def overview(report: FleetReport) -> list[tuple[str, Spans]]:
     """Label and value of what stands at the top."""
     totals = report.totals
-    counted = [f"{_text.count(n)} {name}" for name, n in totals.by_severity.items() if n]
+    counted = [f"{wording.count(n)} {name}" for name, n in totals.by_severity.items() if n]
     quiet = totals.hosts - sum(totals.by_severity.values())
-    hosts = ", ".join([*counted, f"{_text.count(quiet)} without trouble that was found"])
-    inputs = ", ".join(f"{_text.count(n)} {name}" for name, n in totals.inputs.items()) or "none"
+    hosts = ", ".join([*counted, f"{wording.count(quiet)} without trouble that was found"])
+    inputs = ", ".join(f"{wording.count(n)} {name}" for name, n in totals.inputs.items()) or "none"
     facts = [
-        ("Hosts", f"{_text.count(totals.hosts)}: {hosts} (each by its worst finding)"),
-        ("Data", f"{_text.plural(totals.host_days, 'host-day')}{_period(report)}"),
+        ("Hosts", f"{wording.count(totals.hosts)}: {hosts} (each by its worst finding)"),
+        ("Data", f"{wording.plural(totals.host_days, 'host-day')}{_period(report)}"),
         ("Inputs", inputs),
     ]
     if totals.silent:
-        facts.append(("Silent", f"{_text.plural(totals.silent, 'host')} without data on the last day"))
+        facts.append(("Silent", f"{wording.plural(totals.silent, 'host')} without data on the last day"))
     facts.append(("Written by", f"iodiag {report.iodiag}"))
-    return [(label, (Span(_text.visible(value)),)) for label, value in facts]
+    return [(label, (Span(wording.visible(value)),)) for label, value in facts]
 
 
 def host_rows(report: FleetReport, most: int) -> list[HostRow]:
@@ -141,29 +141,30 @@ def hosts_left_out(report: FleetReport, most: int) -> str:
 def _host_row(rank: int, host: HarmedHost, last_day: str, others: int) -> HostRow:
     since = f"{host.since} or before" if host.is_older else host.since
     state = "still so" if host.last == last_day else f"last on {host.last}"
-    words = f"began with {_text.count(others)} other hosts" if others else ""
-    on: Spans = (Span(" on "), *_text.names(host.devices, 4)) if host.devices else ()
+    words = f"began with {wording.count(others)} other hosts" if others else ""
+    on: Spans = (Span(" on "), *wording.names(host.devices, 4)) if host.devices else ()
     return HostRow(
         rank=rank,
         host=linked(host.host, host.report),
         severity=host.severity,
         confidence=host.confidence,
-        cause=_text.prose(host.title),
-        rule=(_text.name(host.rule), *on),
-        others=_text.names(host.others, 3),
-        since=_text.visible(since, _text.NAME_LIMIT),
-        days=f"{_text.count(host.days)} of {_text.plural(host.days_read, 'day')}, {_text.visible(state)}",
+        cause=wording.prose(host.title),
+        rule=(wording.name(host.rule), *on),
+        others=wording.names(host.others, 3),
+        since=wording.visible(since, wording.NAME_LIMIT),
+        days=f"{wording.count(host.days)} of {wording.plural(host.days_read, 'day')}, "
+        f"{wording.visible(state)}",
         change=host.change if others and host.change and host.change <= CHANGES_SHOWN else 0,
         together=words,
-        evidence=_text.prose(host.evidence),
-        address=(_text.name(host.address),) if host.address else (),
-        harm=_text.number(host.harm),
+        evidence=wording.prose(host.evidence),
+        address=(wording.name(host.address),) if host.address else (),
+        harm=wording.number(host.harm),
     )
 
 
 def linked(text: str, href: str) -> Span:
     """A name that leads to a report."""
-    return Span(_text.name(text).text, is_code=True, href=href)
+    return Span(wording.name(text).text, is_code=True, href=href)
 
 
 def hosts_table(report: FleetReport, most: int) -> TextTable:
@@ -194,13 +195,13 @@ def troubles(report: FleetReport) -> TextTable:
     """Each rule over the fleet."""
     rows = [
         (
-            (_text.name(one.rule),),
+            (wording.name(one.rule),),
             (Span(one.severity),),
             (Span(_of(one.hosts, one.hosts_judged)),),
-            (Span(_text.count(one.hosts_hurt)),),
-            (Span(_text.count(one.host_days)),),
+            (Span(wording.count(one.hosts_hurt)),),
+            (Span(wording.count(one.host_days)),),
             (Span(one.first if one.first == one.last else f"{one.first} to {one.last}"),),
-            (Span(_text.number(one.harm)),),
+            (Span(wording.number(one.harm)),),
         )
         for one in report.troubles
     ]
@@ -210,13 +211,13 @@ def troubles(report: FleetReport) -> TextTable:
 
 def _of(part: int, whole: int) -> str:
     share = f" ({100 * part / whole:.0f} %)" if whole else ""
-    return f"{_text.count(part)} of {_text.count(whole)}{share}"
+    return f"{wording.count(part)} of {wording.count(whole)}{share}"
 
 
 def cell_words(cell: Cell) -> str:
     """A cell of the matrix in words."""
     if cell.state == "found":
-        return f"{cell.severity}, {_text.plural(cell.days, 'day')}"
+        return f"{cell.severity}, {wording.plural(cell.days, 'day')}"
     return "clear" if cell.state == "clear" else "not judged"
 
 
@@ -234,9 +235,9 @@ def matrix_left_out(report: FleetReport) -> str:
     hosts = report.totals.harmed - len(report.matrix.rows)
     parts = []
     if hosts > 0:
-        parts.append(_text.plural(hosts, "harmed host"))
+        parts.append(wording.plural(hosts, "harmed host"))
     if report.matrix.rules_left_out:
-        parts.append(_text.plural(report.matrix.rules_left_out, "rule"))
+        parts.append(wording.plural(report.matrix.rules_left_out, "rule"))
     return f"{' and '.join(parts)} more: `findings.parquet` and `outcomes.parquet` have all." if parts else ""
 
 
@@ -252,39 +253,39 @@ def changes_left_out(report: FleetReport) -> str:
 
 def _change(number: int, change: CommonChange) -> Change:
     lead = change.beginnings[0]
-    also = [_text.name(part.rule) for part in change.beginnings[1:] if part.rule != lead.rule]
+    also = [wording.name(part.rule) for part in change.beginnings[1:] if part.rule != lead.rule]
     heading = (
-        Span(f"{_text.visible(change.day, _text.NAME_LIMIT)}: "),
-        _text.name(lead.rule),
-        *((Span(" and "), *_text.joined([(one,) for one in also], 3)) if also else ()),
-        Span(f" began on {_text.plural(len(change.hosts), 'host')}"),
+        Span(f"{wording.visible(change.day, wording.NAME_LIMIT)}: "),
+        wording.name(lead.rule),
+        *((Span(" and "), *wording.joined([(one,) for one in also], 3)) if also else ()),
+        Span(f" began on {wording.plural(len(change.hosts), 'host')}"),
     )
     facts: list[tuple[str, Spans]] = [
-        ("What", _text.joined([_beginning(part) for part in change.beginnings], 6))
+        ("What", wording.joined([_beginning(part) for part in change.beginnings], 6))
     ]
     for shared in change.shared:
         facts.append(("In common", _shared(shared)))
     if not change.shared:
         facts.append(("In common", (Span("nothing that the inputs state, beyond chance"),)))
-    return Change(number, heading, lead.severity, tuple(facts), _text.names(change.hosts, HOSTS_LISTED))
+    return Change(number, heading, lead.severity, tuple(facts), wording.names(change.hosts, HOSTS_LISTED))
 
 
 def _beginning(part: Beginning) -> Spans:
-    kind = _text.visible(part.kind, _text.NAME_LIMIT)
-    hosts = f"{_text.count(part.hosts)} of {_text.count(part.at_risk)} hosts that were clear of it"
-    chance = f"the other days bring {_text.number(part.expected)}; {_chance(part.p_value)}"
-    return (_text.name(part.rule), Span(f" ({kind}): {hosts}, where {chance}"))
+    kind = wording.visible(part.kind, wording.NAME_LIMIT)
+    hosts = f"{wording.count(part.hosts)} of {wording.count(part.at_risk)} hosts that were clear of it"
+    chance = f"the other days bring {wording.number(part.expected)}; {_chance(part.p_value)}"
+    return (wording.name(part.rule), Span(f" ({kind}): {hosts}, where {chance}"))
 
 
 def _shared(shared: Shared) -> Spans:
-    became = (_text.name(shared.before), Span(" became ")) if shared.before else (Span("is "),)
+    became = (wording.name(shared.before), Span(" became ")) if shared.before else (Span("is "),)
     counted = (
-        f" on {_text.count(shared.hosts)} of these {_text.count(shared.of_hosts)} hosts, and on "
-        f"{_text.count(shared.elsewhere)} of the {_text.count(shared.of_elsewhere)} others"
+        f" on {wording.count(shared.hosts)} of these {wording.count(shared.of_hosts)} hosts, and on "
+        f"{wording.count(shared.elsewhere)} of the {wording.count(shared.of_elsewhere)} others"
     )
-    what = f"{_text.visible(shared.attribute, _text.NAME_LIMIT)} "
+    what = f"{wording.visible(shared.attribute, wording.NAME_LIMIT)} "
     on_that_day = " on that day" if shared.before else ""
-    return (Span(what), *became, _text.name(shared.value), Span(f"{on_that_day}{counted}"))
+    return (Span(what), *became, wording.name(shared.value), Span(f"{on_that_day}{counted}"))
 
 
 def _chance(p_value: float) -> str:
@@ -292,7 +293,7 @@ def _chance(p_value: float) -> str:
     if math.isnan(p_value):
         return "no test"
     if p_value >= 1e-4:
-        return f"p = {_text.number(p_value)}"
+        return f"p = {wording.number(p_value)}"
     return f"p < 10⁻{_raised(min(300, math.floor(-math.log10(max(p_value, 1e-300)))))}"
 
 
@@ -304,12 +305,12 @@ def onsets(report: FleetReport, most: int) -> TextTable:
     """What began on single hosts."""
     rows = [
         (
-            (_text.name(one.host),),
+            (wording.name(one.host),),
             (Span(one.severity),),
-            (_text.name(one.rule), Span(f" ({_text.visible(one.kind, _text.NAME_LIMIT)})")),
+            (wording.name(one.rule), Span(f" ({wording.visible(one.kind, wording.NAME_LIMIT)})")),
             (Span(one.day),),
             (Span(one.before),),
-            (Span(_text.count(one.days)),),
+            (Span(wording.count(one.days)),),
         )
         for one in report.onsets[:most]
     ]
@@ -327,20 +328,20 @@ def outliers(report: FleetReport, most: int) -> TextTable:
 
 
 def _outlier(one: Outlier) -> tuple[Spans, ...]:
-    times = f"{_text.number(one.ratio)}×" if one.ratio >= 1 else f"{_text.number(1 / one.ratio)}× faster"
+    times = f"{wording.number(one.ratio)}×" if one.ratio >= 1 else f"{wording.number(1 / one.ratio)}× faster"
     latency = (
-        f"{times}: {_direction(one.direction)} {_text.number(one.latency_ms)} ms, "
-        f"expected {_text.number(one.expected_ms)}"
+        f"{times}: {_direction(one.direction)} {wording.number(one.latency_ms)} ms, "
+        f"expected {wording.number(one.expected_ms)}"
     )
     chance = _chance(one.p_value)
     if not math.isnan(one.p_value):
-        chance = f"z {_text.number(one.z)}, {chance}, q{_chance(one.q_value)[1:]}"
+        chance = f"z {wording.number(one.z)}, {chance}, q{_chance(one.q_value)[1:]}"
     return (
         (linked(one.host, one.report),),
-        (_text.name(one.device),),
-        (Span(f"{_text.plural(one.peers, 'peer')}: {_text.visible(one.group)}"),),
+        (wording.name(one.device),),
+        (Span(f"{wording.plural(one.peers, 'peer')}: {wording.visible(one.group)}"),),
         (Span(latency),),
-        (Span(f"{100 * one.share:.0f} % of {_text.count(one.windows)}"),),
+        (Span(f"{100 * one.share:.0f} % of {wording.count(one.windows)}"),),
         (Span(chance),),
         (Span(one.confidence),),
     )
@@ -348,7 +349,7 @@ def _outlier(one: Outlier) -> tuple[Spans, ...]:
 
 def _direction(word: str) -> str:
     return {"read": "reads", "write": "writes", "mixed": "requests"}.get(
-        word, _text.visible(word, _text.NAME_LIMIT)
+        word, wording.visible(word, wording.NAME_LIMIT)
     )
 
 
@@ -357,18 +358,18 @@ def departures(report: FleetReport, most: int) -> TextTable:
     rows = []
     for one in report.departures[:most]:
         latency = (
-            f"{_text.number(one.ratio)}×: {_direction(one.direction)} {_text.number(one.latency_ms)} ms, "
-            f"usually {_text.number(one.baseline_ms)}"
+            f"{wording.number(one.ratio)}×: {_direction(one.direction)} {wording.number(one.latency_ms)} ms, "
+            f"usually {wording.number(one.baseline_ms)}"
         )
         until = "still so when the data ends" if one.is_lasting else f"until {_clock(one.end)}"
         rows.append(
             (
                 (linked(one.host, one.report),),
-                (_text.name(one.device),),
+                (wording.name(one.device),),
                 (Span(latency),),
                 (Span(f"{_clock(one.start)}, {until}"),),
-                (Span(_text.count(one.hours)),),
-                (Span(f"{_text.plural(one.baseline_hours, 'hour')} of {_basis(one.basis)}"),),
+                (Span(wording.count(one.hours)),),
+                (Span(f"{wording.plural(one.baseline_hours, 'hour')} of {_basis(one.basis)}"),),
             )
         )
     head = ("Host", "Device", "Latency", "Since", "Hours", "What is usual rests on")
@@ -377,7 +378,7 @@ def departures(report: FleetReport, most: int) -> TextTable:
 
 
 def _clock(stamp: str) -> str:
-    return _text.visible(stamp, _text.NAME_LIMIT).replace("T", " ")[:16]
+    return wording.visible(stamp, wording.NAME_LIMIT).replace("T", " ")[:16]
 
 
 def _basis(basis: str) -> str:
@@ -385,17 +386,17 @@ def _basis(basis: str) -> str:
         "archive": "the archive",
         "hour of the day": "that hour",
         "hour of the week": "that hour of the week",
-    }.get(basis, _text.visible(basis, _text.NAME_LIMIT))
+    }.get(basis, wording.visible(basis, wording.NAME_LIMIT))
 
 
 def failed(report: FleetReport) -> TextTable:
     """Inputs that were not read whole."""
     rows = [
         (
-            (Span(_text.visible(one.status, _text.NAME_LIMIT)),),
-            (Span(_text.count(one.inputs)),),
-            _text.prose(one.reason),
-            _text.names(one.examples),
+            (Span(wording.visible(one.status, wording.NAME_LIMIT)),),
+            (Span(wording.count(one.inputs)),),
+            wording.prose(one.reason),
+            wording.names(one.examples),
         )
         for one in report.failed
     ]
@@ -407,7 +408,7 @@ def failed(report: FleetReport) -> TextTable:
 def unjudged(report: FleetReport) -> TextTable:
     """Rules that reached no verdict on some hosts."""
     rows = [
-        ((_text.name(one.rule),), (Span(_of(one.hosts, one.of_hosts)),), _text.prose(one.reason))
+        ((wording.name(one.rule),), (Span(_of(one.hosts, one.of_hosts)),), wording.prose(one.reason))
         for one in report.unjudged
     ]
     return TextTable(("Rule", "Hosts never judged", "Most often because"), tuple(rows), frozenset({1}))
@@ -415,25 +416,27 @@ def unjudged(report: FleetReport) -> TextTable:
 
 def silent(report: FleetReport) -> Spans:
     """The hosts without data on the last day, by the last day that they have."""
-    shown = [(_text.name(one.host), Span(f" ({one.last})")) for one in report.silent]
-    spans = _text.joined(shown, SILENT_SHOWN)
+    shown = [(wording.name(one.host), Span(f" ({one.last})")) for one in report.silent]
+    spans = wording.joined(shown, SILENT_SHOWN)
     more = report.totals.silent - len(report.silent)
     return (
-        spans if more <= 0 or len(shown) > SILENT_SHOWN else (*spans, Span(f" and {_text.count(more)} more"))
+        spans
+        if more <= 0 or len(shown) > SILENT_SHOWN
+        else (*spans, Span(f" and {wording.count(more)} more"))
     )
 
 
 def remarks(report: FleetReport) -> Iterable[Spans]:
     """What was not compared, and why."""
-    return [_text.prose(text) for text in report.remarks]
+    return [wording.prose(text) for text in report.remarks]
 
 
 def limits(report: FleetReport) -> Iterator[tuple[str, str]]:
     """The numbers that decided."""
     for name, value in report.limits.items():
-        yield _text.visible(name, _text.NAME_LIMIT), _text.number(value)
+        yield wording.visible(name, wording.NAME_LIMIT), wording.number(value)
 
 
 def _left_out(total: int, shown: int, noun: str, where: str, nouns: str | None = None) -> str:
     more = total - shown
-    return f"{_text.plural(more, noun, nouns)} more: {where} has all." if more > 0 else ""
+    return f"{wording.plural(more, noun, nouns)} more: {where} has all." if more > 0 else ""

@@ -1,4 +1,4 @@
-"""Draws the charts: what a picture of _chart looks like, as shapes; matplotlib draws these."""
+"""Draws the charts: what each kind of picture looks like, as shapes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from iodiag.report import text as _text
-from iodiag.report.charts import axes as _axes
-from iodiag.report.charts import canvas as _canvas
-from iodiag.report.charts import stack_drawing as _stack_drawing
+from iodiag.report import wording
+from iodiag.report.charts import axes, stack_layout
 from iodiag.report.charts.axes import Entry, Frame, Scale, Ticks
 from iodiag.report.charts.chart import (
     LEAST,
@@ -23,7 +21,8 @@ from iodiag.report.charts.chart import (
     Stack,
     Timeline,
 )
-from iodiag.report.charts.drawing import (
+from iodiag.report.charts.fonts import text_width
+from iodiag.report.charts.shapes import (
     DASHES,
     DOTTED,
     INK,
@@ -50,16 +49,6 @@ MARK = 5.4
 FEW_POINTS = 40
 
 
-def svg(picture: Picture) -> str:
-    """An `<svg>` element to stand in a page."""
-    return _canvas.svg(drawing(picture))
-
-
-def png(picture: Picture) -> bytes:
-    """The same chart as a PNG on a white ground."""
-    return _canvas.png(drawing(picture))
-
-
 def drawing(picture: Picture) -> Drawing:
     """What the chart looks like."""
     if isinstance(picture, Timeline):
@@ -69,42 +58,42 @@ def drawing(picture: Picture) -> Drawing:
     if isinstance(picture, Intervals):
         return _intervals(picture)
     if isinstance(picture, Stack):
-        return _stack_drawing.stack(picture)
+        return stack_layout.stack(picture)
     return _ladder(picture)
 
 
 def _timeline(picture: Timeline) -> Drawing:
     """Panels below each other over one x axis."""
     tops = [_top(panel) for panel in picture.panels]
-    columns = [_axes.value_ticks(top) for top in tops]
-    left = _axes.left_margin(columns)
-    room = WIDTH - _axes.RIGHT - left
+    columns = [axes.value_ticks(top) for top in tops]
+    left = axes.left_margin(columns)
+    room = WIDTH - axes.RIGHT - left
     entries = [_entries(panel) for panel in picture.panels]
     told = [each for each in entries if each]
     # one legend for all where all say the same, else one for each panel
     is_shared = len(told) > 1 and len({tuple(one.label for one in each) for each in told}) == 1
     shapes: list[Shape] = []
-    bottom = _axes.TITLE_ROOM - PANEL_GAP
+    bottom = axes.TITLE_ROOM - PANEL_GAP
     if is_shared:
-        shapes += _axes.legend(told[0], left, 2.0, room)
-        bottom += _axes.legend_height(told[0], room)
+        shapes += axes.legend(told[0], left, 2.0, room)
+        bottom += axes.legend_height(told[0], room)
     height = PANEL_HEIGHT if len(picture.panels) > 1 else ONLY_PANEL_HEIGHT
     x, x_ticks, offset = _x_axis(picture, left)
     for panel, top, ticks, own in zip(picture.panels, tops, columns, entries, strict=True):
         beside = [] if is_shared else own
-        above = 0.0 if _axes.has_room_beside(panel.title, beside, room) else _axes.legend_height(beside, room)
+        above = 0.0 if axes.has_room_beside(panel.title, beside, room) else axes.legend_height(beside, room)
         start = bottom + PANEL_GAP + above
         bottom = start + height
-        frame = Frame(left, start, WIDTH - _axes.RIGHT, bottom)
-        shapes.append(_axes.title(frame, panel.title, above))
+        frame = Frame(left, start, WIDTH - axes.RIGHT, bottom)
+        shapes.append(axes.title(frame, panel.title, above))
         if above:
-            shapes += _axes.legend(beside, left, start - above, room)
+            shapes += axes.legend(beside, left, start - above, room)
         elif beside:
-            shapes += _axes.legend_beside(frame, beside)
+            shapes += axes.legend_beside(frame, beside)
         shapes += _panel(panel, frame, x, frame.y(0.0, top), ticks, picture.window)
-        shapes.append(_axes.base(frame, x, x_ticks))
-    shapes += _axes.x_labels(frame, x, x_ticks, picture.x_label, offset)
-    return Drawing(bottom + _axes.X_AXIS_ROOM, tuple(shapes))
+        shapes.append(axes.base(frame, x, x_ticks))
+    shapes += axes.x_labels(frame, x, x_ticks, picture.x_label, offset)
+    return Drawing(bottom + axes.X_AXIS_ROOM, tuple(shapes))
 
 
 def _top(panel: Panel) -> float:
@@ -130,10 +119,10 @@ def _x_axis(picture: Timeline, left: float) -> tuple[Scale, Ticks, str]:
     every += picture.window or ()
     low, high = min(every), max(every)
     margin = 0.01 * (high - low) or 0.5
-    scale = Scale(low - margin, high + margin, left, WIDTH - _axes.RIGHT)
+    scale = Scale(low - margin, high + margin, left, WIDTH - axes.RIGHT)
     if picture.zone is None:
-        return scale, _axes.sample_ticks(scale), ""
-    return scale, *_axes.time_ticks(scale, picture.zone)
+        return scale, axes.sample_ticks(scale), ""
+    return scale, *axes.time_ticks(scale, picture.zone)
 
 
 def _entries(panel: Panel) -> list[Entry]:
@@ -167,7 +156,7 @@ def _panel(
     if window:
         start, end = map(x, window)
         shapes.append(bar(start, frame.top, end, frame.bottom, SHADE))
-    shapes += _axes.y_axis(frame, y, ticks)
+    shapes += axes.y_axis(frame, y, ticks)
     if panel.is_stacked:
         shapes += _areas(panel, x, y)
         if window:
@@ -180,7 +169,7 @@ def _panel(
         colour = line_colour(line.colour)
         shapes.append(Stroke(across, up, colour, _width(line), _dash(line)))
         if _is_sparse(line):
-            shapes.append(Dots(across, up, colour, _axes.DOT))
+            shapes.append(Dots(across, up, colour, axes.DOT))
     return shapes
 
 
@@ -204,11 +193,11 @@ def _areas(panel: Panel, x: Scale, y: Scale) -> list[Shape]:
 
 def _room_for(labels: Iterable[str], is_bold: bool = False) -> float:
     """The left margin as wide as the longest label of the rows."""
-    return 14.0 + max(_canvas.text_width(label, _axes.TITLE, is_bold) for label in labels)
+    return 14.0 + max(text_width(label, axes.TITLE, is_bold) for label in labels)
 
 
 def _row_label(frame: Frame, label: str, level: float, is_bold: bool = False) -> Words:
-    return Words(frame.left - 5, level + 3.3, label, _axes.TITLE, INK, "end", is_bold)
+    return Words(frame.left - 5, level + 3.3, label, axes.TITLE, INK, "end", is_bold)
 
 
 def _bars(picture: Bars) -> Drawing:
@@ -217,25 +206,25 @@ def _bars(picture: Bars) -> Drawing:
     row = BAR * most + BETWEEN_ROWS
     left = _room_for(picture.labels, is_bold=bool(picture.marked))
     count = len(picture.panels)
-    width = (WIDTH - _axes.RIGHT - left - BETWEEN_PANELS * (count - 1)) / count
+    width = (WIDTH - axes.RIGHT - left - BETWEEN_PANELS * (count - 1)) / count
     entries = [
         [Entry(label, "block", line_colour(at)) for at, (label, _) in enumerate(panel.groups)]
         for panel in picture.panels
     ]
     entries = [each if len(each) > 1 else [] for each in entries]
     panels = list(zip(picture.panels, entries, strict=True))
-    is_beside = all(_axes.has_room_beside(panel.title, own, width) for panel, own in panels)
-    above = 0.0 if is_beside else max(_axes.legend_height(own, width) for own in entries)
-    top = _axes.TITLE_ROOM + above
+    is_beside = all(axes.has_room_beside(panel.title, own, width) for panel, own in panels)
+    above = 0.0 if is_beside else max(axes.legend_height(own, width) for own in entries)
+    top = axes.TITLE_ROOM + above
     bottom = top + row * len(picture.labels)
     shapes: list[Shape] = []
     for at, (panel, own) in enumerate(panels):
         start = left + at * (width + BETWEEN_PANELS)
         frame = Frame(start, top, start + width, bottom)
-        shapes.append(_axes.title(frame, panel.title, above))
+        shapes.append(axes.title(frame, panel.title, above))
         if own:
             shapes += (
-                _axes.legend_beside(frame, own) if is_beside else _axes.legend(own, start, top - above, width)
+                axes.legend_beside(frame, own) if is_beside else axes.legend(own, start, top - above, width)
             )
         shapes += _bar_panel(panel, frame, row)
     first = Frame(left, top, left + width, bottom)
@@ -247,9 +236,9 @@ def _bars(picture: Bars) -> Drawing:
 def _bar_panel(panel: BarPanel, frame: Frame, row: float) -> list[Shape]:
     """The bars of each row, the first group's on top, with a number behind each."""
     highest = max((v for _, values in panel.groups for v in values if math.isfinite(v)), default=0.0) or 1.0
-    numbers = [_text.number(value) for _, values in panel.groups for value in values]
+    numbers = [wording.number(value) for _, values in panel.groups for value in values]
     # room for the number behind the longest bar
-    room = max(_canvas.text_width(number, _axes.LEGEND) for number in numbers) + 3
+    room = max(text_width(number, axes.LEGEND) for number in numbers) + 3
     scale = Scale(0.0, highest, frame.left, frame.right - room)
     above = (row - BAR * len(panel.groups)) / 2
     shapes: list[Shape] = []
@@ -259,18 +248,18 @@ def _bar_panel(panel: BarPanel, frame: Frame, row: float) -> list[Shape]:
             end = scale(value) if math.isfinite(value) else frame.left
             if end > frame.left:
                 shapes.append(bar(frame.left, top + 1, end, top + BAR - 1, line_colour(at)))
-            shapes.append(Words(end + 3, top + BAR / 2 + 3.1, _text.number(value), _axes.LEGEND, INK))
+            shapes.append(Words(end + 3, top + BAR / 2 + 3.1, wording.number(value), axes.LEGEND, INK))
     return shapes
 
 
 def _intervals(picture: Intervals) -> Drawing:
     """A row for each ratio, on one logarithmic axis."""
     left = _room_for(picture.labels)
-    top = _axes.TITLE_ROOM
-    frame = Frame(left, top, WIDTH - _axes.RIGHT, top + ROW_OF_INTERVALS * len(picture.labels))
+    top = axes.TITLE_ROOM
+    frame = Frame(left, top, WIDTH - axes.RIGHT, top + ROW_OF_INTERVALS * len(picture.labels))
     known = [v for v in (*picture.ratios, *picture.lows, *picture.highs) if math.isfinite(v)]
     x = frame.x(min(0.7, 0.85 * min(known)), max(1.4, 1.18 * max(known)), is_log=True)
-    shapes: list[Shape] = [_axes.title(frame, picture.x_label)]
+    shapes: list[Shape] = [axes.title(frame, picture.x_label)]
     if picture.band:
         low, high = (min(max(edge, x.low), x.high) for edge in picture.band)
         shapes.append(bar(x(low), frame.top, x(high), frame.bottom, SHADE))
@@ -283,10 +272,10 @@ def _intervals(picture: Intervals) -> Drawing:
         shapes.append(Stroke((x(low), x(high)), (level, level), colour, 2.2))
         shapes.append(Dots((x(ratio),), (level,), colour, MARK, math.isfinite(low)))
         shapes.append(_row_label(frame, label, level))
-    ticks = _axes.log_ticks(x, lambda value: f"×{_text.number(value)}", is_upright=False)
-    shapes.append(_axes.base(frame, x, ticks))
-    shapes += _axes.x_labels(frame, x, ticks)
-    return Drawing(frame.bottom + _axes.X_AXIS_ROOM - 13, tuple(shapes))
+    ticks = axes.log_ticks(x, lambda value: f"×{wording.number(value)}", is_upright=False)
+    shapes.append(axes.base(frame, x, ticks))
+    shapes += axes.x_labels(frame, x, ticks)
+    return Drawing(frame.bottom + axes.X_AXIS_ROOM - 13, tuple(shapes))
 
 
 def _ladder(picture: Ladder) -> Drawing:
@@ -308,38 +297,38 @@ def _ladder(picture: Ladder) -> Drawing:
     else:
         x_range, y_range = (0.0, 1.15 * max(flight)), (0.0, highest * 1.15 or 1.0)
     y_ticks = (
-        _axes.log_ticks(Scale(*y_range, LADDER_HEIGHT, 0.0, is_log=True), is_upright=True)
+        axes.log_ticks(Scale(*y_range, LADDER_HEIGHT, 0.0, is_log=True), is_upright=True)
         if is_wide
-        else _axes.value_ticks(y_range[1])
+        else axes.value_ticks(y_range[1])
     )
-    left = _axes.left_margin([y_ticks])
-    room = WIDTH - _axes.RIGHT - left
-    top = _axes.TITLE_ROOM + _axes.legend_height(entries, room)
-    frame = Frame(left, top, WIDTH - _axes.RIGHT, top + LADDER_HEIGHT)
+    left = axes.left_margin([y_ticks])
+    room = WIDTH - axes.RIGHT - left
+    top = axes.TITLE_ROOM + axes.legend_height(entries, room)
+    frame = Frame(left, top, WIDTH - axes.RIGHT, top + LADDER_HEIGHT)
     x, y = frame.x(*x_range, is_log=is_wide), frame.y(*y_range, is_log=is_wide)
-    x_ticks = _axes.log_ticks(x, is_upright=False) if is_wide else _axes.value_ticks(x.high, 9)
-    shapes = _axes.legend(entries, left, 2.0, room)
-    shapes.append(_axes.title(frame, "Requests per second"))
-    shapes += _axes.y_axis(frame, y, y_ticks)
-    shapes.append(_axes.base(frame, x, x_ticks))
+    x_ticks = axes.log_ticks(x, is_upright=False) if is_wide else axes.value_ticks(x.high, 9)
+    shapes = axes.legend(entries, left, 2.0, room)
+    shapes.append(axes.title(frame, "Requests per second"))
+    shapes += axes.y_axis(frame, y, y_ticks)
+    shapes.append(axes.base(frame, x, x_ticks))
     shapes += _bounds(picture, frame, x, y)
     for is_filled, lines in ((False, picture.outside), (True, picture.inside)):
         for line in lines:
             places = list(map(x, line.x)), list(map(y, line.y))
             shapes.append(Dots(*places, line_colour(line.colour), MARK, is_filled))
     told = "requests in flight" + (" (both axes logarithmic)" if is_wide else "")
-    shapes += _axes.x_labels(frame, x, x_ticks, told)
-    return Drawing(frame.bottom + _axes.X_AXIS_ROOM, tuple(shapes))
+    shapes += axes.x_labels(frame, x, x_ticks, told)
+    return Drawing(frame.bottom + axes.X_AXIS_ROOM, tuple(shapes))
 
 
 def _bound_entries(picture: Ladder) -> list[Entry]:
     if math.isnan(picture.alone_ms):
         return []
-    told = f"bound: in flight ÷ {_text.number(picture.alone_ms)} ms alone"
+    told = f"bound: in flight ÷ {wording.number(picture.alone_ms)} ms alone"
     entries = [Entry(told, "line", MUTED, 1.2, DASHES[1])]
     if not math.isnan(picture.servers):
         entries.append(
-            Entry(f"bound and knee: {_text.number(picture.servers)} served at once", "line", MUTED, 1.2)
+            Entry(f"bound and knee: {wording.number(picture.servers)} served at once", "line", MUTED, 1.2)
         )
     return entries
 

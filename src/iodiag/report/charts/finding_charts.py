@@ -1,4 +1,4 @@
-"""Which charts a finding gets and what stands in them, as plain data; drawing is in figures."""
+"""Which charts a finding gets and what stands in them, as plain data; `layout` draws it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from iodiag.model.finding import Finding
 from iodiag.model.report import Report, Series
-from iodiag.report import text as _text
-from iodiag.report.charts import stack_picture as _stack_picture
-from iodiag.report.charts import time_picture as _time_picture
+from iodiag.report import wording
+from iodiag.report.charts import stack_chart, timeline_chart
 from iodiag.report.charts.chart import (
     LEAST,
     LINES_IN_PANEL,
@@ -22,7 +21,7 @@ from iodiag.report.charts.chart import (
     is_drawable,
     label_of,
 )
-from iodiag.report.charts.time_picture import is_inside, on_host, stretch, total_of
+from iodiag.report.charts.timeline_chart import is_inside, on_host, stretch, total_of
 
 BARS_IN_CHART = 24
 MOST_SERVERS = 10_000
@@ -34,16 +33,16 @@ def pictures(report: Report, finding: Finding) -> list[Picture]:
     """The charts of one finding, the most telling first; none where the report does not carry one."""
     series = _series_of(report, finding)
     wanted: dict[str, Callable[[], Picture | None]] = {
-        "stack": lambda: _stack_picture.stack(report, finding, stretch(finding)),
+        "stack": lambda: stack_chart.stack(report, finding, stretch(finding)),
         "peers": lambda: bars(finding),
         "ladder": lambda: ladder(finding, series),
-        "cpu": lambda: _time_picture.cpu(report, finding, series),
+        "cpu": lambda: timeline_chart.cpu(report, finding, series),
     }
     found = [draw() for name, draw in wanted.items() if name in finding.pictures]
     if finding.devices:
-        found.append(_time_picture.timeline(report, finding, series))
+        found.append(timeline_chart.timeline(report, finding, series))
     else:
-        found.append(_time_picture.host_timeline(report, finding))
+        found.append(timeline_chart.host_timeline(report, finding))
     return [picture for picture in found if picture]
 
 
@@ -62,11 +61,11 @@ def bars(finding: Finding) -> Bars | None:
     if len(names) < 2 or not panels:
         return None
     told = "; ".join(
-        f"{label_of(name)} " + ", ".join(_text.measured(c, row[c]) for c in _BAR_COLUMNS if c in row)
+        f"{label_of(name)} " + ", ".join(wording.measured(c, row[c]) for c in _BAR_COLUMNS if c in row)
         for name, row in zip(names, rows, strict=True)
     )
     rest = len(finding.peers) - len(names)
-    more = f" {_text.plural(rest, 'more device')} not drawn." if rest else ""
+    more = f" {wording.plural(rest, 'more device')} not drawn." if rest else ""
     return Bars(
         caption=f"Side by side, means over {stretch(finding)}: how long each took, and what it was "
         f"given.{more}",
@@ -126,9 +125,9 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
         caption="Requests per second against requests in flight. Points that rise say there was room; a "
         "flat top says that more requests in flight brought no more work."
         + (f" Filled: {stretch(finding)}." if outside and inside else ""),
-        description=f"{_text.plural(len(levels), 'point')}: from {_text.number(low[1])} requests/s at "
-        f"{_text.number(low[0])} in flight to {_text.number(high[1])} requests/s at {_text.number(high[0])}."
-        + _bounds_told(alone_ms, servers),
+        description=f"{wording.plural(len(levels), 'point')}: from {wording.number(low[1])} requests/s at "
+        f"{wording.number(low[0])} in flight to {wording.number(high[1])} requests/s at "
+        f"{wording.number(high[0])}." + _bounds_told(alone_ms, servers),
         inside=tuple(inside),
         outside=tuple(outside),
         alone_ms=alone_ms,
@@ -155,10 +154,10 @@ def _bounds(finding: Finding, levels: Iterable[tuple[float, float]]) -> tuple[fl
 def _bounds_told(alone_ms: float, servers: float) -> str:
     if math.isnan(alone_ms):
         return ""
-    told = f" A request alone takes {_text.number(alone_ms)} ms, which bounds the rate from above."
+    told = f" A request alone takes {wording.number(alone_ms)} ms, which bounds the rate from above."
     if not math.isnan(servers):
         told += (
-            f" With about {_text.number(servers)} served at once the knee is at as many in flight, and at "
-            f"{_text.number(1000 * servers / alone_ms)} requests/s."
+            f" With about {wording.number(servers)} served at once the knee is at as many in flight, and at "
+            f"{wording.number(1000 * servers / alone_ms)} requests/s."
         )
     return told

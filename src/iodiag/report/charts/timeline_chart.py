@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from iodiag.model.finding import Finding
 from iodiag.model.report import Report, Series
-from iodiag.report import text as _text
+from iodiag.report import wording
 from iodiag.report.charts.chart import (
     LINES_IN_PANEL,
     POINTS_PER_LINE,
@@ -79,7 +79,7 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
     has_clock = all(map(_has_clock, shown))
     axes = [_axis(one, has_clock) for one in shown]
     rest = len(series) - len(shown)
-    more = f" and {_text.plural(rest, 'more device')} not drawn" if rest > 0 else ""
+    more = f" and {wording.plural(rest, 'more device')} not drawn" if rest > 0 else ""
     return _over_time(
         report,
         finding,
@@ -178,14 +178,14 @@ def _zone(report: Report, finding: Finding) -> tuple[tzinfo, str]:
     """
     if report.timezone:
         try:
-            return ZoneInfo(report.timezone), _text.visible(report.timezone, _text.NAME_LIMIT)
+            return ZoneInfo(report.timezone), wording.visible(report.timezone, wording.NAME_LIMIT)
         except (KeyError, ValueError, OSError):
             pass
     sections = (s.section for s in report.sources if finding.host in (None, s.section.host))
     stated = finding.start or next((section.start for section in sections if section.start), None)
-    start = _text.instant(stated)
+    start = wording.instant(stated)
     offset = start.utcoffset() if start else None
-    return (UTC if offset is None else timezone(offset)), _text.zone([stated], None)
+    return (UTC if offset is None else timezone(offset)), wording.zone([stated], None)
 
 
 def _axis(series: Series, has_clock: bool) -> tuple[float, ...]:
@@ -254,7 +254,7 @@ def _window(finding: Finding, first: Series, axis: Sequence[float]) -> tuple[flo
 
 def _clocked_window(finding: Finding, shown: Sequence[Series]) -> tuple[float, float] | None:
     """The finding's time on the axis of other series than its own; None without clocks, or for all of it."""
-    start, end = _text.instant(finding.start), _text.instant(finding.end)
+    start, end = wording.instant(finding.start), wording.instant(finding.end)
     if not shown or not all(map(_has_clock, shown)) or start is None or end is None:
         return None
     times = shown[0].time
@@ -271,8 +271,8 @@ def stretch(finding: Finding) -> str:
         return "the whole capture"
     first, last = finding.samples[0] + 1, finding.samples[1] + 1
     if first == last:
-        return f"sample {_text.count(first)}"
-    return f"samples {_text.count(first)} to {_text.count(last)}"
+        return f"sample {wording.count(first)}"
+    return f"samples {wording.count(first)} to {wording.count(last)}"
 
 
 def is_inside(series: Series, finding: Finding) -> list[bool]:
@@ -313,8 +313,8 @@ def _told(finding: Finding, shown: Sequence[Series]) -> str:
             within = _median(value for value, is_in in pairs if is_in)
             without = _median(value for value, is_in in pairs if not is_in)
             if is_drawable(within):
-                other = f" (otherwise {_text.number(without)})" if is_drawable(without) else ""
-                facts.append(f"{_text.measured(column, within)}{other}")
+                other = f" (otherwise {wording.number(without)})" if is_drawable(without) else ""
+                facts.append(f"{wording.measured(column, within)}{other}")
         if facts:
             sentences.append(f"{label_of(series.name)}: {', '.join(facts)}.")
     is_thinned = any(one.position and one.position[-1] >= len(one.position) for one in shown)

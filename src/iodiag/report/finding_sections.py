@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
 from iodiag.model.report import Report
-from iodiag.report import text as _text
-from iodiag.report.account import TextTable
-from iodiag.report.text import Span, Spans
+from iodiag.report import wording
+from iodiag.report.appendix import TextTable
+from iodiag.report.wording import Span, Spans
 
 FULL_FINDINGS = 100
 QUOTES_SHOWN = 5
@@ -29,7 +29,7 @@ class Point:
     def values(self) -> tuple[tuple[str, str], ...]:
         """The numbers that the sentence rests on, in words; of a text they are no part."""
         return tuple(
-            (_text.visible(key, _text.NAME_LIMIT), _text.setting(value))
+            (wording.visible(key, wording.NAME_LIMIT), wording.setting(value))
             for key, value in self.evidence.values.items()
         )
 
@@ -68,25 +68,25 @@ def findings_in_order(findings: Iterable[Finding]) -> list[Finding]:
 def title(report: Report) -> Spans:
     """The heading of the report: whose it is and which time it covers."""
     hosts = report.hosts
-    whose = _text.names(hosts, 3) if hosts else (Span("host not stated"),)
+    whose = wording.names(hosts, 3) if hosts else (Span("host not stated"),)
     if report.comparison is not None:
         return (Span("Storage before and after: "), *whose)
     return (Span("Storage report: "), *whose, Span(f", {_when(report)}"))
 
 
 def _when(report: Report) -> str:
-    return _text.time_span(*covered(report), report.timezone) or "no date with a time in the captures"
+    return wording.time_span(*covered(report), report.timezone) or "no date with a time in the captures"
 
 
 def covered(report: Report) -> tuple[str | None, str | None]:
     """The start of the first and the end of the last capture."""
     sections = [summary.section for summary in report.sources if not summary.section.is_context]
-    return _text.time_range((section.start, section.end) for section in sections)
+    return wording.time_range((section.start, section.end) for section in sections)
 
 
 def headline(report: Report) -> Spans:
     """The verdict in one sentence."""
-    return _text.prose(report.headline.strip() or "No rule found anything.")
+    return wording.prose(report.headline.strip() or "No rule found anything.")
 
 
 def nothing_found(report: Report) -> str:
@@ -101,18 +101,18 @@ def tally(report: Report) -> str:
     found = [finding.severity for finding in report.findings]
     plurals = {"warning": "warnings", "notice": "notices"}
     parts = [
-        _text.plural(found.count(severity), severity, plurals.get(severity, severity))
+        wording.plural(found.count(severity), severity, plurals.get(severity, severity))
         for severity in reversed(SEVERITIES)
         if severity in found
     ]
-    counted = _text.plural(len(found), "finding") + (f" ({', '.join(parts)})" if parts else "")
+    counted = wording.plural(len(found), "finding") + (f" ({', '.join(parts)})" if parts else "")
     clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
     asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
     if report.ignored:
         counted += f", and {len(report.ignored)} ignored by configuration"
     return (
-        f"{counted}. {_text.plural(clear, 'rule')} looked and found nothing; "
-        f"{_text.plural(len(asked), 'rule')} could not judge all or part of it."
+        f"{counted}. {wording.plural(clear, 'rule')} looked and found nothing; "
+        f"{wording.plural(len(asked), 'rule')} could not judge all or part of it."
     )
 
 
@@ -122,12 +122,12 @@ def overview(report: Report) -> list[tuple[str, Spans]]:
         facts = _sides(report, report.comparison)
     else:
         facts = [("Read", _captures(report))]
-        length = _text.elapsed(*covered(report))
+        length = wording.elapsed(*covered(report))
         if length:
             facts.append(("Covers", (Span(length),)))
         facts.append(("Result", (Span(tally(report)),)))
-    written = f"iodiag {report.iodiag}, {_text.time_span(report.generated, None) or 'no date'}"
-    return [*facts, ("Written by", (Span(_text.visible(written, _text.NAME_LIMIT)),))]
+    written = f"iodiag {report.iodiag}, {wording.time_span(report.generated, None) or 'no date'}"
+    return [*facts, ("Written by", (Span(wording.visible(written, wording.NAME_LIMIT)),))]
 
 
 _SURENESS = {
@@ -140,14 +140,14 @@ _SURENESS = {
 def _captures(report: Report) -> Spans:
     sections = [summary.section for summary in report.sources if not summary.section.is_context]
     names = list(dict.fromkeys(section.source for section in sections))
-    return _text.names(names, 6) or (Span("no capture"),)
+    return wording.names(names, 6) or (Span("no capture"),)
 
 
 def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
     """What was read on each side, how sure the verdict is, and how many findings went and came."""
     facts: list[tuple[str, Spans]] = []
     for label, side in (("Before", comparison.before), ("After", report)):
-        length = _text.elapsed(*covered(side))
+        length = wording.elapsed(*covered(side))
         when = f", {_when(side)}" + (f" ({length})" if length else "")
         facts.append((label, (*_captures(side), Span(when))))
     facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))
@@ -172,10 +172,10 @@ def summary_table(report: Report, full: int = FULL_FINDINGS) -> TextTable:
     has_hosts = len(report.hosts) > 1
     rows = []
     for at, finding in enumerate(ordered, 1):
-        host = ((_text.name(finding.host),) if finding.host else (),) if has_hosts else ()
-        devices = _text.names(finding.devices, 6) or (Span("whole host"),)
+        host = ((wording.name(finding.host),) if finding.host else (),) if has_hosts else ()
+        devices = wording.names(finding.devices, 6) or (Span("whole host"),)
         severity, confidence = (Span(finding.severity),), (Span(finding.confidence),)
-        rows.append(((Span(str(at)),), severity, confidence, _text.prose(finding.title), *host, devices))
+        rows.append(((Span(str(at)),), severity, confidence, wording.prose(finding.title), *host, devices))
     hosts = ("Host",) if has_hosts else ()
     head = ("#", "Severity", "Confidence", "Finding", *hosts, "Devices")
     left_out = ""
@@ -199,57 +199,57 @@ def _part(
     return Part(
         number=at,
         finding=finding,
-        title=_text.prose(finding.title),
+        title=wording.prose(finding.title),
         severity=finding.severity,
         confidence=finding.confidence,
         facts=tuple(_facts(finding, report, totals)),
-        summary=_text.prose(finding.summary),
+        summary=wording.prose(finding.summary),
         evidence=tuple(evidence),
-        remarks=tuple((head, tuple(map(_text.prose, texts))) for head, texts in remarks if texts),
-        remedy=tuple(_text.prose(text) for text in finding.remedy),
+        remarks=tuple((head, tuple(map(wording.prose, texts))) for head, texts in remarks if texts),
+        remedy=tuple(wording.prose(text) for text in finding.remedy),
         confirm=tuple(map(_command, finding.confirm)),
-        references=tuple(Span(_text.visible(text.strip())) for text in finding.references),
+        references=tuple(Span(wording.visible(text.strip())) for text in finding.references),
     )
 
 
 def _command(text: str) -> str:
     """A command keeps its line ends, and nothing else that cannot be seen."""
-    return "\n".join(map(_text.visible, text.strip("\n").split("\n")))
+    return "\n".join(map(wording.visible, text.strip("\n").split("\n")))
 
 
 def _facts(
     finding: Finding, report: Report, totals: dict[tuple[str | None, str], int]
 ) -> Iterable[tuple[str, Spans]]:
     severity, confidence = finding.severity, finding.confidence
-    yield "Severity", (Span(f"{severity} ({_text.SEVERITY_MEANING[severity]})"),)
-    yield "Confidence", (Span(f"{confidence} ({_text.CONFIDENCE_MEANING[confidence]})"),)
+    yield "Severity", (Span(f"{severity} ({wording.SEVERITY_MEANING[severity]})"),)
+    yield "Confidence", (Span(f"{confidence} ({wording.CONFIDENCE_MEANING[confidence]})"),)
     if finding.host and len(report.hosts) > 1:
-        yield "Host", (_text.name(finding.host),)
-    yield "Devices", _text.names(finding.devices, 24) or (Span("the whole host"),)
+        yield "Host", (wording.name(finding.host),)
+    yield "Devices", wording.names(finding.devices, 24) or (Span("the whole host"),)
     total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
     window = _window(finding, total, report.timezone)
     if window:
         yield "When", (Span(window),)
-    yield "Rule", (_text.name(finding.rule),)
+    yield "Rule", (wording.name(finding.rule),)
     if finding.explained_by:
-        yield "Explained by", (_text.name(finding.explained_by),)
+        yield "Explained by", (wording.name(finding.explained_by),)
     if finding.supersedes:
-        yield "Explains", _text.names(finding.supersedes)
+        yield "Explains", wording.names(finding.supersedes)
 
 
 def _window(finding: Finding, total: int | None, timezone: str | None) -> str:
     """Samples are counted from 1 for people; JSON counts them from 0."""
     words = []
-    when = _text.time_span(finding.start, finding.end, timezone)
+    when = wording.time_span(finding.start, finding.end, timezone)
     if when:
         words.append(when)
     if finding.samples:
         first, last = finding.samples[0] + 1, finding.samples[1] + 1
-        of = f" of {_text.count(total)}" if total else ""
+        of = f" of {wording.count(total)}" if total else ""
         if first == last:
-            words.append("the only sample" if total == 1 else f"sample {_text.count(first)}{of}")
+            words.append("the only sample" if total == 1 else f"sample {wording.count(first)}{of}")
         else:
-            words.append(f"samples {_text.count(first)} to {_text.count(last)}{of}")
+            words.append(f"samples {wording.count(first)} to {wording.count(last)}{of}")
     return ", ".join(words)
 
 
@@ -260,10 +260,10 @@ def point(evidence: Evidence, is_binary: bool) -> Point:
     width = max((len(str(quote.line)) for quote in quotes), default=0)
     lines = []
     for quote in quotes:
-        where = f"{_text.visible(quote.source, _text.NAME_LIMIT)}:" if is_elsewhere else ""
-        lines.append(f"{where}{quote.line:>{width}}: {_text.verbatim(quote.text)}")
+        where = f"{wording.visible(quote.source, wording.NAME_LIMIT)}:" if is_elsewhere else ""
+        lines.append(f"{where}{quote.line:>{width}}: {wording.verbatim(quote.text)}")
     return Point(
-        words=_text.prose(evidence.text),
+        words=wording.prose(evidence.text),
         address=_address(evidence, "@" if is_binary else ":"),
         quotes=tuple(lines),
         evidence=evidence,
@@ -273,8 +273,8 @@ def point(evidence: Evidence, is_binary: bool) -> Point:
 def _address(evidence: Evidence, separator: str) -> Spans:
     if not evidence.source:
         return ()
-    where = _text.visible(evidence.source, _text.NAME_LIMIT)
-    ranges, more = _text.line_ranges(evidence.lines)
+    where = wording.visible(evidence.source, wording.NAME_LIMIT)
+    ranges, more = wording.line_ranges(evidence.lines)
     more = max(more, evidence.rows - len(set(evidence.lines)) + more if evidence.lines else 0)
     code = Span(f"{where}{separator}{ranges}" if ranges else where, is_code=True)
-    return (code, Span(f" and {_text.plural(more, 'more line')}")) if more else (code,)
+    return (code, Span(f" and {wording.plural(more, 'more line')}")) if more else (code,)

@@ -1,4 +1,4 @@
-"""The account beside the findings: rules without one, devices, what was read, thresholds.
+"""What stands beside the findings: rules without one, devices, what was read, thresholds.
 
 All of it as spans and tables; each renderer only draws them.
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, UnparsedLine
-from iodiag.report import text as _text
-from iodiag.report.text import Span, Spans
+from iodiag.report import wording
+from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
 NAMES_IN_CELL = 12
@@ -89,11 +89,11 @@ def ignored(report: Report) -> TextTable:
     """Findings that the configuration takes out, and why."""
     rows = tuple(
         (
-            _text.prose(one.finding.title),
-            (_text.name(one.finding.rule),),
-            _text.names(one.finding.devices, NAMES_IN_CELL) or (Span("the whole host"),),
+            wording.prose(one.finding.title),
+            (wording.name(one.finding.rule),),
+            wording.names(one.finding.devices, NAMES_IN_CELL) or (Span("the whole host"),),
             (Span(one.finding.severity),),
-            _text.prose(one.reason),
+            wording.prose(one.reason),
         )
         for one in report.ignored
     )
@@ -124,13 +124,13 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
         groups.setdefault(key, []).append(outcome.rule)
     rows = []
     for (host, devices, reason, missing), rules in groups.items():
-        whose: tuple[Spans, ...] = ((_text.name(host),) if host else (),) if has_hosts else ()
+        whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
         cells: tuple[Spans, ...] = (
-            _text.names(dict.fromkeys(rules)),
+            wording.names(dict.fromkeys(rules)),
             *whose,
-            _text.names(devices, NAMES_IN_CELL),
-            _text.prose(reason),
-            _text.names(missing, NAMES_IN_CELL),
+            wording.names(devices, NAMES_IN_CELL),
+            wording.prose(reason),
+            wording.names(missing, NAMES_IN_CELL),
         )
         rows.append(cells)
     full_head = (head[0], *(("Host",) if has_hosts else ()), *head[1:])
@@ -152,14 +152,14 @@ def devices(report: Report) -> TextTable:
     rows = [_device_row(device, columns, has_hosts) for device in shown]
     left_out = []
     if len(busy) > len(shown):
-        left_out.append(f"{_text.plural(len(busy) - len(shown), 'more device')} in the JSON report.")
+        left_out.append(f"{wording.plural(len(busy) - len(shown), 'more device')} in the JSON report.")
     idle = [device.name for device in report.devices if _is_idle(device)]
     if idle:
-        some = _text.plain(_text.names(idle, NAMES_IN_CELL))
+        some = wording.plain(wording.names(idle, NAMES_IN_CELL))
         left_out.append(f"Without any I/O in the captures: {some}.")
     first = len(head) - 1
     table = TextTable(
-        head=(*head, *map(_text.column_label, columns)),
+        head=(*head, *map(wording.column_label, columns)),
         rows=tuple(rows),
         numeric=frozenset(range(first, first + 1 + len(columns))),
         left_out=" ".join(left_out),
@@ -198,23 +198,23 @@ def _columns_of(shown: Sequence[DeviceSummary]) -> list[str]:
 
 
 def _device_row(device: DeviceSummary, columns: Sequence[str], has_hosts: bool) -> tuple[Spans, ...]:
-    label: tuple[Span, ...] = (_text.name(device.name),)
+    label: tuple[Span, ...] = (wording.name(device.name),)
     # 253:89 says no more than dev253-89 does
     aliases = [alias for alias in device.aliases if not re.fullmatch(r"\d+:\d+", alias)]
     if aliases:
-        label = (*label, Span(" ("), *_text.names(aliases, 2), Span(")"))
-    host: tuple[Spans, ...] = ((_text.name(device.host),) if device.host else (),) if has_hosts else ()
+        label = (*label, Span(" ("), *wording.names(aliases, 2), Span(")"))
+    host: tuple[Spans, ...] = ((wording.name(device.host),) if device.host else (),) if has_hosts else ()
     kind = " ".join(word for word in (device.kind, device.level) if word)
     cells = [_triple(device, column) for column in columns]
-    samples = (Span(_text.count(device.samples)),)
-    return (label, *host, _text.prose(kind), _text.names(device.members, 8), samples, *cells)
+    samples = (Span(wording.count(device.samples)),)
+    return (label, *host, wording.prose(kind), wording.names(device.members, 8), samples, *cells)
 
 
 def _triple(device: DeviceSummary, column: str) -> Spans:
     stats = device.summary.get(column)
     if not stats:
-        return (Span(_text.UNKNOWN),)
-    shown = [_text.number(stats.get(stat)) for stat in ("median", "p95", "max")]
+        return (Span(wording.UNKNOWN),)
+    shown = [wording.number(stats.get(stat)) for stat in ("median", "p95", "max")]
     return (Span(" / ".join(shown if len(set(shown)) > 1 else shown[:1])),)
 
 
@@ -225,26 +225,26 @@ def sources(report: Report) -> TextTable:
         section = summary.section
         where = f"{section.source}:{section.first_line}" if section.first_line > 1 else section.source
         # context holds no samples: a zero in its row would read as a failure
-        reports = _text.count(section.reports) if section.reports or not section.is_context else ""
-        when = _text.time_span(section.start, section.end, report.timezone)
+        reports = wording.count(section.reports) if section.reports or not section.is_context else ""
+        when = wording.time_span(section.start, section.end, report.timezone)
         rows.append(
             (
-                (_text.name(where),),
-                _text.prose(section.format + (" (context)" if section.is_context else "")),
-                (Span(_text.visible(" ".join(section.layout.split()), _text.NAME_LIMIT), is_code=True),)
+                (wording.name(where),),
+                wording.prose(section.format + (" (context)" if section.is_context else "")),
+                (Span(wording.visible(" ".join(section.layout.split()), wording.NAME_LIMIT), is_code=True),)
                 if section.layout.strip()
                 else (),
-                (_text.name(section.host),) if section.host else (),
-                _text.prose(section.kernel or ""),
-                (Span(_text.count(section.cpus)),) if section.cpus else (),
+                (wording.name(section.host),) if section.host else (),
+                wording.prose(section.kernel or ""),
+                (Span(wording.count(section.cpus)),) if section.cpus else (),
                 (Span(when or ("" if section.is_context else "no date with a time")),),
                 (Span(reports),) if reports else (),
-                (Span(_text.count(section.rows)),),
+                (Span(wording.count(section.rows)),),
             )
         )
     head = ("Input", "Format", "Layout", "Host", "Kernel", "CPUs", "Time", "Reports", "Rows")
     more = len(report.sources) - len(rows)
-    left_out = f"{_text.plural(more, 'more section')} in the JSON report." if more > 0 else ""
+    left_out = f"{wording.plural(more, 'more section')} in the JSON report." if more > 0 else ""
     return _without_empty(TextTable(head, tuple(rows), frozenset({5, 7, 8}), left_out))
 
 
@@ -254,9 +254,11 @@ def ledgers(report: Report) -> list[tuple[Span, str]]:
     for summary in report.sources:
         counts = {kind: n for kind, n in summary.ledger.items() if n}
         if counts and summary.section.source not in found:
-            listed = ", ".join(f"{_text.count(n)} {_text.visible(kind, 40)}" for kind, n in counts.items())
-            found[summary.section.source] = f"{_text.plural(sum(counts.values()), 'line')}: {listed}"
-    return [(_text.name(source), words) for source, words in list(found.items())[:SOURCES_SHOWN]]
+            listed = ", ".join(
+                f"{wording.count(n)} {wording.visible(kind, 40)}" for kind, n in counts.items()
+            )
+            found[summary.section.source] = f"{wording.plural(sum(counts.values()), 'line')}: {listed}"
+    return [(wording.name(source), words) for source, words in list(found.items())[:SOURCES_SHOWN]]
 
 
 def unread(report: Report) -> list[Remark]:
@@ -280,17 +282,17 @@ def _by_reason(
 
 
 def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Remark:
-    quoted = [f"{at}: {_text.verbatim(text)}" for at, text in lines if text]
-    ranges, more = _text.line_ranges(at for at, _ in lines if at)
-    where = _text.name(source).text + (f":{ranges}" if ranges and not quoted else "")
-    extent = _text.plural(len(lines), "line") if len(lines) > 1 else ""
+    quoted = [f"{at}: {wording.verbatim(text)}" for at, text in lines if text]
+    ranges, more = wording.line_ranges(at for at, _ in lines if at)
+    where = wording.name(source).text + (f":{ranges}" if ranges and not quoted else "")
+    extent = wording.plural(len(lines), "line") if len(lines) > 1 else ""
     if len(quoted) > LINES_SHOWN:
         extent += f", the first {LINES_SHOWN} shown"
     elif more and not quoted:
-        extent += f", {_text.count(more)} of them not listed"
+        extent += f", {wording.count(more)} of them not listed"
     return Remark(
         source=Span(where, is_code=True),
-        reason=_text.prose(reason or "not understood"),
+        reason=wording.prose(reason or "not understood"),
         extent=extent,
         lines=tuple(quoted[:LINES_SHOWN]),
     )
@@ -301,8 +303,8 @@ def thresholds(report: Report) -> list[tuple[Span, str]]:
     used = {finding.rule: finding.thresholds for finding in report.findings} | dict(report.thresholds)
     return [
         (
-            _text.name(rule),
-            ", ".join(f"{_text.visible(key, 60)} {_text.number(value)}" for key, value in limits.items()),
+            wording.name(rule),
+            ", ".join(f"{wording.visible(key, 60)} {wording.number(value)}" for key, value in limits.items()),
         )
         for rule, limits in sorted(used.items())
         if limits

@@ -8,11 +8,11 @@ from markdown_it import MarkdownIt
 
 from iodiag.cli import cli
 from iodiag.report import as_markdown
-from iodiag.report.charts import attached as charts
-from iodiag.report.charts import figures
+from iodiag.report.charts import png
+from iodiag.report.charts import report_charts as charts
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
-CASE = Path(__file__).parents[2] / "samples" / "cases" / "slow-member"
+CASE = Path(__file__).parents[3] / "samples" / "cases" / "slow-member"
 
 
 def run(*arguments: object):
@@ -41,7 +41,7 @@ def test_charts_lie_beside_the_report_that_shows_them(tmp_path):
 @pytest.mark.parametrize("arguments", [("-o", "r.md", "--no-charts"), ("-o", "r.json"), ()])
 def test_no_chart_is_written_where_none_is_wanted(tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(figures, "png", pytest.fail)
+    monkeypatch.setattr(png, "render", pytest.fail)
     done = run("analyze", CASE, *arguments)
     assert done.exit_code == 0
     assert len(list(tmp_path.iterdir())) == len([word for word in arguments if word == "-o"])
@@ -65,7 +65,7 @@ def test_a_chart_that_cannot_be_written_leaves_no_report(tmp_path):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_name_of_a_capture_is_part_of_a_path_or_of_markup(text, monkeypatch):
-    monkeypatch.setattr(figures, "png", lambda _: b"")
+    monkeypatch.setattr(png, "render", lambda _: b"")
     report = hostile_report(text)
     found = charts.chart_files(report, "r")
     names = [chart.name for files in found.values() for chart in files]
@@ -75,12 +75,12 @@ def test_no_name_of_a_capture_is_part_of_a_path_or_of_markup(text, monkeypatch):
 
 
 def test_a_report_without_findings_needs_no_matplotlib(monkeypatch):
-    monkeypatch.setattr(figures, "png", pytest.fail)
+    monkeypatch.setattr(png, "render", pytest.fail)
     assert charts.chart_files(empty_report(), "r") == {}
 
 
 def test_the_same_picture_is_one_file_and_many_are_cut(monkeypatch):
-    monkeypatch.setattr(figures, "png", lambda _: b"")
+    monkeypatch.setattr(png, "render", lambda _: b"")
     found = charts.chart_files(raid5_report(), "r")
     assert len({chart.name for files in found.values() for chart in files}) == 6
     monkeypatch.setattr(charts, "CHARTS_SHOWN", 2)

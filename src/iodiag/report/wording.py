@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from iodiag.model.columns import FAMILIES
-
 UNKNOWN = "–"
 NAME_LIMIT = 120
 QUOTE_LIMIT = 400
@@ -152,7 +150,6 @@ def setting(value: float | str) -> str:
     return number(float(value)) if math.isfinite(value) else UNKNOWN
 
 
-_UNITS = {column.name: column.unit for family in FAMILIES.values() for column in family}
 _NAMED = {
     "ios_per_s": ("", "requests/s"),
     "request_size_kb": ("request size", "kB"),
@@ -183,14 +180,6 @@ def measured(column: str, value: float) -> str:
     """A number with what it is of: "read await 5 ms", "128.6 reads/s"."""
     name, unit = _named(column)
     return visible(" ".join(filter(None, (name, number(value), unit))), NAME_LIMIT)
-
-
-def quantity(column: str, value: float | None) -> str:
-    """A number with the unit of its column: "32.5 ms"."""
-    text = number(value)
-    if text == UNKNOWN:
-        return "unknown"
-    return f"{text} {_UNITS.get(column, '')}".rstrip()
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from iodiag.model.finding import Edge, Finding
 from iodiag.model.report import Report
-from iodiag.report import text as _text
+from iodiag.report import wording
 from iodiag.report.charts.chart import LEAST, Link, Node, Stack, is_drawable, label_of
 
 NODES_IN_LAYER = 16
@@ -46,7 +46,7 @@ def stack(report: Report, finding: Finding, when: str) -> Stack | None:
     left_out = sum(map(len, layers)) - len(drawn)
     return Stack(
         caption=f"What each layer asks of the one below it, means over {when}: r read, w written."
-        + (f" {_text.plural(left_out, 'more device')} not drawn; the sums hold them." if left_out else ""),
+        + (f" {wording.plural(left_out, 'more device')} not drawn; the sums hold them." if left_out else ""),
         description=_told(edges, gaps, when, is_large),
         nodes=tuple(nodes),
         links=tuple(
@@ -140,12 +140,12 @@ def _load(means: Means, is_large: bool) -> str:
 
 def _size(means: Means, column: str, is_large: bool) -> str:
     value = means.get(column, math.nan)
-    return _text.number(value / 1024 if is_large else value) if is_drawable(value) else ""
+    return wording.number(value / 1024 if is_large else value) if is_drawable(value) else ""
 
 
 def _requests(means: Means) -> str:
     value = _ios(means)
-    return f"{_text.number(value)} requests/s" if is_drawable(value) else ""
+    return f"{wording.number(value)} requests/s" if is_drawable(value) else ""
 
 
 def _ios(means: Means) -> float:
@@ -164,14 +164,14 @@ def _gap(
         if not is_drawable(above) or not is_drawable(below):
             continue
         if above > 0 and above >= MATERIAL * below:
-            lines.append(f"{word} ×{_text.number(below / above)}")
+            lines.append(f"{word} ×{wording.number(below / above)}")
         elif below > 0:
             unit = 1024 if is_large else 1
             name = "MB/s" if is_large else "kB/s"
-            lines.append(f"{word} {_text.number(above / unit)} → {_text.number(below / unit)} {name}")
+            lines.append(f"{word} {wording.number(above / unit)} → {wording.number(below / unit)} {name}")
     above, below = (sum(_ios(totals[name]) for name in layer) for layer in (upper, lower))
     if is_drawable(above) and is_drawable(below) and above > 0:
-        lines.append(f"requests ×{_text.number(below / above)}")
+        lines.append(f"requests ×{wording.number(below / above)}")
     return tuple(lines)
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 from iodiag.model.comparison import Change, Comparison, FindingChange, MatchedLoad, Subject
 from iodiag.model.report import Report
-from iodiag.report import outline as _outline
-from iodiag.report import text as _text
-from iodiag.report.account import TextTable
-from iodiag.report.outline import Part, Point
-from iodiag.report.text import Span, Spans
+from iodiag.report import finding_sections, wording
+from iodiag.report.appendix import TextTable
+from iodiag.report.finding_sections import Part, Point
+from iodiag.report.wording import Span, Spans
 
 SUBJECTS_SHOWN = 6
 LOADS_SHOWN = 8
@@ -101,23 +100,23 @@ def _has_verdict(subject: Subject) -> bool:
 
 
 def _section(at: int, subject: Subject, report: Report, comparison: Comparison) -> Section:
-    facts = [("Compared as", _text.prose(subject.basis))]
+    facts = [("Compared as", wording.prose(subject.basis))]
     if subject.kind == "device":
         facts.append(("In short", (Span(_SHIFTS[subject.shift]),)))
     sides = _in_bytes(comparison.before), _in_bytes(report)
     return Section(
         number=at,
         subject=subject,
-        heading=_heading(subject, report, comparison),
-        reading=_text.prose(subject.reading.text) if subject.reading else (),
+        heading=_heading(subject, comparison),
+        reading=wording.prose(subject.reading.text) if subject.reading else (),
         facts=tuple(facts),
         points=tuple(
-            _outline.point(item, item.source in in_bytes)
+            finding_sections.point(item, item.source in in_bytes)
             for item, in_bytes in zip(subject.evidence, sides, strict=False)
         ),
         changes=changes(subject),
         loads=loads(subject.matched),
-        remarks=tuple(map(_text.prose, subject.remarks)),
+        remarks=tuple(map(wording.prose, subject.remarks)),
     )
 
 
@@ -125,21 +124,21 @@ def _in_bytes(report: Report) -> set[str]:
     return {summary.section.source for summary in report.sources if summary.section.format == "sa"}
 
 
-def _heading(subject: Subject, report: Report, comparison: Comparison) -> Spans:
+def _heading(subject: Subject, comparison: Comparison) -> Spans:
     host: Spans = ()
     if len({s.host_after for s in comparison.subjects}) > 1 and subject.host_after:
-        host = (Span(" on "), _text.name(subject.host_after))
+        host = (Span(" on "), wording.name(subject.host_after))
     if subject.kind in ("cpu", "host"):
         return (Span("Processors" if subject.kind == "cpu" else "Tasks and paging"), *host)
     kind = "Device " if subject.kind == "device" else "Application: "
     if subject.before == subject.after:
-        return (Span(kind), _text.name(subject.after), *host)
-    return (Span(kind), _text.name(subject.before), Span(", now "), _text.name(subject.after), *host)
+        return (Span(kind), wording.name(subject.after), *host)
+    return (Span(kind), wording.name(subject.before), Span(", now "), wording.name(subject.after), *host)
 
 
 def label(quantity: str) -> str:
     """A quantity in words, with its unit."""
-    return _LABELS.get(quantity) or _text.column_label(quantity)
+    return _LABELS.get(quantity) or wording.column_label(quantity)
 
 
 def drawn(subject: Subject) -> list[Change]:
@@ -165,8 +164,8 @@ def changes(subject: Subject) -> TextTable:
 def _row(name: str, change: Change) -> tuple[Spans, ...]:
     cells = (
         name,
-        _text.number(change.before),
-        _text.number(change.after),
+        wording.number(change.before),
+        wording.number(change.after),
         by(change.ratio),
         interval(change),
         verdict(change),
@@ -178,25 +177,25 @@ def _row(name: str, change: Change) -> tuple[Spans, ...]:
 def by(ratio: float) -> str:
     """A ratio as people say it: ×24.9 from twice on, else +95 % or −50 %."""
     if math.isnan(ratio):
-        return _text.UNKNOWN
+        return wording.UNKNOWN
     if ratio >= 2:
         return times(ratio)
     percent = 100 * (ratio - 1)
     if abs(percent) < 0.05:
         return "±0 %"
     sign = "+" if percent > 0 else "−"
-    return f"{sign}{_text.number(round(abs(percent), 1))} %"
+    return f"{sign}{wording.number(round(abs(percent), 1))} %"
 
 
 def times(ratio: float) -> str:
     """A ratio with three digits: ×24.9."""
-    return f"×{_text.number(float(f'{ratio:.3g}'))}"
+    return f"×{wording.number(float(f'{ratio:.3g}'))}"
 
 
 def interval(change: Change) -> str:
     """The interval in the terms of the change itself."""
     if math.isnan(change.low):
-        return _text.UNKNOWN
+        return wording.UNKNOWN
     if change.ratio >= 2:
         return f"{times(change.low)} to {times(change.high)}"
     return f"{by(change.low)} to {by(change.high)}"
@@ -205,13 +204,13 @@ def interval(change: Change) -> str:
 def verdict(change: Change) -> str:
     """What is said of a change, in words."""
     if change.verdict == "bunched":
-        over = " and ".join(map(_text.number, change.overall or ()))
+        over = " and ".join(map(wording.number, change.overall or ()))
         return "the same in other portions" + (f": {over} over the whole time" if over else "")
     if change.verdict == "unchanged":
         if change.detectable_pct > 100:
             return f"not told: only {times(1 + change.detectable_pct / 100)} would show"
-        return f"no detectable change; {_text.number(math.ceil(change.detectable_pct))} % would show"
-    before, after = (_text.count(number) for number in change.samples)
+        return f"no detectable change; {wording.number(math.ceil(change.detectable_pct))} % would show"
+    before, after = (wording.count(number) for number in change.samples)
     few = "one sample each" if change.samples == (1, 1) else f"{before} and {after} samples"
     words = {
         "changed": "changed",
@@ -224,7 +223,7 @@ def verdict(change: Change) -> str:
     }
     text = words.get(change.verdict, change.verdict)
     if change.overall is not None:
-        text += f"; {' and '.join(map(_text.number, change.overall))} with idle samples"
+        text += f"; {' and '.join(map(wording.number, change.overall))} with idle samples"
     return text
 
 
@@ -245,13 +244,13 @@ def loads(matched: Iterable[MatchedLoad]) -> TextTable:
         for load in every[:LOADS_SHOWN]
     ]
     more = len(every) - len(rows)
-    left_out = f"{_text.plural(more, 'more load')} in the JSON report." if more > 0 else ""
+    left_out = f"{wording.plural(more, 'more load')} in the JSON report." if more > 0 else ""
     head = ("Requests", "Size kB", "In flight", "Latency ms", "Change", "95 % interval", "Rate/s", "Change")
     return TextTable(head, tuple(rows), frozenset(range(1, 8)), left_out)
 
 
 def _both(values: tuple[float, float]) -> str:
-    shown = [_text.number(value) for value in values]
+    shown = [wording.number(value) for value in values]
     return shown[0] if shown[0] == shown[1] else " → ".join(shown)
 
 
@@ -262,19 +261,19 @@ def others(comparison: Comparison) -> TextTable:
     columns = ("ios_per_s", "kb_per_s", "request_size_kb", "queue_depth")
     rows = []
     for subject in rest[:OTHERS_SHOWN]:
-        name: Spans = (_text.name(subject.before),)
+        name: Spans = (wording.name(subject.before),)
         if subject.after != subject.before:
-            name = (*name, Span(", now "), _text.name(subject.after))
+            name = (*name, Span(", now "), wording.name(subject.after))
         cells = [_brief(subject.change(column)) for column in columns]
         rows.append((name, *cells, _waits(subject), (Span(_SHIFTS[subject.shift]),)))
     more = len(rest) - len(rows)
-    left_out = f"{_text.plural(more, 'more device')} in the JSON report." if more > 0 else ""
+    left_out = f"{wording.plural(more, 'more device')} in the JSON report." if more > 0 else ""
     head = ("Device", "Requests/s", "kB/s", "Size kB", "In flight", "Latency ms", "In short")
     return TextTable(head, tuple(rows), frozenset(range(1, 6)), left_out)
 
 
 def _brief(change: Change | None) -> Spans:
-    return (Span(_both((change.before, change.after))),) if change else (Span(_text.UNKNOWN),)
+    return (Span(_both((change.before, change.after))),) if change else (Span(wording.UNKNOWN),)
 
 
 def _waits(subject: Subject) -> Spans:
@@ -294,17 +293,17 @@ def fates(report: Report, comparison: Comparison) -> TextTable:
     has_hosts = len(report.hosts) > 1
     rows = []
     for one, devices in groups.items():
-        host = ((_text.name(one.host),) if one.host else (),) if has_hosts else ()
+        host = ((wording.name(one.host),) if one.host else (),) if has_hosts else ()
         rows.append(
             (
                 (Span(_fate(one)),),
-                _text.prose(one.title),
-                (_text.name(one.rule),),
+                wording.prose(one.title),
+                (wording.name(one.rule),),
                 *host,
-                _text.names(dict.fromkeys(devices), 6) or (Span("whole host"),),
+                wording.names(dict.fromkeys(devices), 6) or (Span("whole host"),),
                 (Span(_graded(one.severity_before, one.confidence_before)),),
                 (Span(_graded(one.severity_after, one.confidence_after)),),
-                _text.prose(one.reason),
+                wording.prose(one.reason),
             )
         )
     hosts = ("Host",) if has_hosts else ()
@@ -319,15 +318,15 @@ def _fate(one: FindingChange) -> str:
 
 
 def _graded(severity: str | None, confidence: str | None) -> str:
-    return f"{severity}, {confidence}" if severity else _text.UNKNOWN
+    return f"{severity}, {confidence}" if severity else wording.UNKNOWN
 
 
-def gone(report: Report, comparison: Comparison) -> list[Part]:
+def gone(comparison: Comparison) -> list[Part]:
     """The findings of before that are no longer there, with their evidence; advice is left out."""
     wanted = {(one.rule, one.devices) for one in comparison.findings if one.fate == "went"}
     parts = [
         part
-        for part in _outline.parts(comparison.before)
+        for part in finding_sections.parts(comparison.before)
         if (part.finding.rule, part.finding.devices) in wanted and part.severity != "info"
     ]
     return [replace(part, remedy=(), confirm=(), references=(), remarks=()) for part in parts]
@@ -336,12 +335,12 @@ def gone(report: Report, comparison: Comparison) -> list[Part]:
 def settings(report: Report, comparison: Comparison) -> list[Point]:
     """The settings that the two sides state differently."""
     in_bytes = _in_bytes(report)
-    return [_outline.point(item, item.source in in_bytes) for item in comparison.settings]
+    return [finding_sections.point(item, item.source in in_bytes) for item in comparison.settings]
 
 
 def uncompared(comparison: Comparison) -> list[Spans]:
     """What stands on one side alone, in sentences."""
-    return [_text.prose(text[:1].upper() + text[1:]) for text in comparison.uncompared]
+    return [wording.prose(text[:1].upper() + text[1:]) for text in comparison.uncompared]
 
 
 def method(comparison: Comparison) -> Iterator[Spans]:
@@ -349,7 +348,7 @@ def method(comparison: Comparison) -> Iterator[Spans]:
     if not comparison.limits:
         return
     names = ("interval_pct", "draws", "least_samples", "least_change_pct", "least_points", "least_requests")
-    limits = {name: _text.number(comparison.limits.get(name)) for name in names}
+    limits = {name: wording.number(comparison.limits.get(name)) for name in names}
     for text in (
         "Idle samples and averages since boot are left out: the values are means over the samples with load, "
         "rates weighted by time, latencies by requests.",
@@ -363,4 +362,4 @@ def method(comparison: Comparison) -> Iterator[Spans]:
         "The intervals know the scatter within these captures, not how one day differs from another: "
         "a second capture of each side would tell.",
     ):
-        yield _text.prose(text.format_map(limits))
+        yield wording.prose(text.format_map(limits))

@@ -1,4 +1,4 @@
-"""A drawing as plain data: shapes in points (1/72 inch) from the top left corner; _canvas draws them."""
+"""A drawing as plain data: shapes in points (1/72 inch) from the top left corner of a sheet."""
 
 from __future__ import annotations
 
@@ -8,24 +8,33 @@ from typing import Literal, NamedTuple
 WIDTH = 475.2
 """At the width of the page's text its 8 point letters are about as large as the text."""
 
-INK, MUTED, GRID, SHADE = "#010101", "#020202", "#030303", "#040404"
-LINES = tuple(f"#0a0a0{at}" for at in range(6))
-AREAS = ("#0b0b00", "#0b0b01")
-# what each placeholder becomes: (in an SVG, in a PNG); page.css defines the variables
+INK, MUTED, GRID, SHADE = "ink", "muted", "grid", "shade"
+LINES = tuple(f"line-{at}" for at in range(6))
+AREAS = ("area-0", "area-1")
+
+
+class Colour(NamedTuple):
+    """A colour in an SVG, where page.css defines the variables, and in a PNG."""
+
+    in_page: str
+    in_print: str
+
+
 COLOURS = {
-    INK: ("currentColor", "#1c2128"),
-    MUTED: ("var(--muted)", "#59636e"),
-    GRID: ("var(--grid)", "#d5dae0"),
-    SHADE: ("var(--shade)", "#fbe9c6"),
-    AREAS[0]: ("var(--area-0)", "#bcd6ea"),
-    AREAS[1]: ("var(--area-1)", "#f3c9ab"),
-    LINES[0]: ("var(--line-0)", "#1b6ca8"),
-    LINES[1]: ("var(--line-1)", "#c4500b"),
-    LINES[2]: ("var(--line-2)", "#0f7b5f"),
-    LINES[3]: ("var(--line-3)", "#8a4fa3"),
-    LINES[4]: ("var(--line-4)", "#8c6d00"),
-    LINES[5]: ("var(--line-5)", "#5d6670"),
+    INK: Colour("currentColor", "#1c2128"),
+    MUTED: Colour("var(--muted)", "#59636e"),
+    GRID: Colour("var(--grid)", "#d5dae0"),
+    SHADE: Colour("var(--shade)", "#fbe9c6"),
+    AREAS[0]: Colour("var(--area-0)", "#bcd6ea"),
+    AREAS[1]: Colour("var(--area-1)", "#f3c9ab"),
+    LINES[0]: Colour("var(--line-0)", "#1b6ca8"),
+    LINES[1]: Colour("var(--line-1)", "#c4500b"),
+    LINES[2]: Colour("var(--line-2)", "#0f7b5f"),
+    LINES[3]: Colour("var(--line-3)", "#8a4fa3"),
+    LINES[4]: Colour("var(--line-4)", "#8c6d00"),
+    LINES[5]: Colour("var(--line-5)", "#5d6670"),
 }
+RING_WIDTH = 0.9
 Dash = tuple[float, ...]
 DASHES: tuple[Dash, ...] = ((), (5, 1.5), (2, 1), (6, 1.5, 1.5, 1.5), (1, 1), (9, 2))
 """Strokes and gaps in multiples of the line's width; none is a line without gaps."""

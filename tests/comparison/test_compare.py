@@ -21,7 +21,7 @@ from iodiag.model.report import Report
 from iodiag.report import as_json
 from writers.capture_writer import Load, Row, Style, iostat
 
-SAMPLES = Path(__file__).parents[1] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 SEEDS = SAMPLES / "seeds"
 CASES = SAMPLES / "cases"
 FRAGMENTED, RESTORED = SEEDS / "fragmented-table-scan.txt", SEEDS / "restored-table-scan.txt"

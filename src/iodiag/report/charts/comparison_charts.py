@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from iodiag.model.comparison import Change, Comparison, Subject
 from iodiag.model.report import Report, Series
-from iodiag.report import comparison as _comparison
-from iodiag.report import text as _text
+from iodiag.report import comparison_sections, wording
 from iodiag.report.charts.chart import (
     POINTS_IN_LADDER,
     POINTS_PER_LINE,
@@ -60,9 +59,9 @@ def _series(report: Report, host: str | None, name: str) -> Series | None:
 def _intervals(subject: Subject, comparison: Comparison) -> Intervals | None:
     """Every change with its interval on one axis of ratios."""
     shown: list[tuple[str, Change]] = [
-        (_comparison.label(change.quantity), change) for change in _comparison.drawn(subject)
+        (comparison_sections.label(change.quantity), change) for change in comparison_sections.drawn(subject)
     ]
-    shown += [(f"{_comparison.label(c.quantity)}, matched", c) for c in subject.at_matched_load]
+    shown += [(f"{comparison_sections.label(c.quantity)}, matched", c) for c in subject.at_matched_load]
     kept = [
         (name, change)
         for name, change in shown
@@ -74,7 +73,8 @@ def _intervals(subject: Subject, comparison: Comparison) -> Intervals | None:
         return None
     least = comparison.limits.get("least_change_pct", math.nan) / 100
     told = "; ".join(
-        f"{name} {_comparison.by(change.ratio)} ({_comparison.interval(change)})" for name, change in kept
+        f"{name} {comparison_sections.by(change.ratio)} ({comparison_sections.interval(change)})"
+        for name, change in kept
     )
     return Intervals(
         caption="After as a multiple of before, with 95 % intervals. Shaded: changes too small to count. A "
@@ -105,7 +105,8 @@ def _ladder(sides: Sequence[Series | None]) -> Ladder | None:
     if len(lines) < 2 or sum(len(one.x) for one in lines) < 4:
         return None
     middle = [
-        f"{one.label} {_text.number(_middle(one.y))} requests/s at {_text.number(_middle(one.x))} in flight"
+        f"{one.label} {wording.number(_middle(one.y))} requests/s "
+        f"at {wording.number(_middle(one.x))} in flight"
         for one in lines
     ]
     return Ladder(
@@ -159,7 +160,7 @@ def _shares(subject: Subject) -> Bars | None:
         return None
     names = tuple(change.quantity.removesuffix("_pct") for change in shown)
     told = "; ".join(
-        f"{name} {_text.number(c.before)} and {_text.number(c.after)} %"
+        f"{name} {wording.number(c.before)} and {wording.number(c.after)} %"
         for name, c in zip(names, shown, strict=True)
     )
     return Bars(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodiag.model.report import Report
-from iodiag.report import comparison as _comparison
-from iodiag.report import outline as _outline
-from iodiag.report.outline import Part
+from iodiag.report import comparison_sections, finding_sections
+from iodiag.report.finding_sections import Part
 
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
@@ -32,15 +31,14 @@ class ChartFile:
 
 def wanted(report: Report, parts: Iterable[Part]) -> Iterator[tuple[Key, list[Picture]]]:
     """What gets charts: the sections of a comparison, then the findings, each with its key."""
-    from iodiag.report.charts import comparison_picture as _comparison_picture
-    from iodiag.report.charts import finding_pictures as _picture
+    from iodiag.report.charts import comparison_charts, finding_charts
 
     if report.comparison is not None:
-        for section in _comparison.sections(report, report.comparison):
-            found = _comparison_picture.pictures(report, report.comparison, section.subject)
+        for section in comparison_sections.sections(report, report.comparison):
+            found = comparison_charts.pictures(report, report.comparison, section.subject)
             yield ("moved", section.number), found
     for part in parts:
-        yield ("finding", part.number), _picture.pictures(report, part.finding)
+        yield ("finding", part.number), finding_charts.pictures(report, part.finding)
 
 
 def chart_files(report: Report, stem: str) -> dict[Key, list[ChartFile]]:
@@ -50,7 +48,7 @@ def chart_files(report: Report, stem: str) -> dict[Key, list[ChartFile]]:
     """
     by_key: dict[Key, list[ChartFile]] = {}
     drawn: dict[Picture, ChartFile] = {}
-    for key, pictures in wanted(report, _outline.parts(report)):
+    for key, pictures in wanted(report, finding_sections.parts(report)):
         for at, picture in enumerate(pictures):
             if picture not in drawn:
                 if len(drawn) == CHARTS_SHOWN:
@@ -66,7 +64,7 @@ def _place(key: Key) -> str:
 
 
 def _file(picture: Picture, start: str) -> ChartFile:
-    from iodiag.report.charts import figures
+    from iodiag.report.charts import layout, png
 
     name = f"{start}-{type(picture).__name__.lower()}.png"
-    return ChartFile(name, picture.caption, picture.description, figures.png(picture))
+    return ChartFile(name, picture.caption, picture.description, png.render(layout.drawing(picture)))

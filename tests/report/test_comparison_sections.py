@@ -17,9 +17,8 @@ from iodiag.errors import FormatError
 from iodiag.model.comparison import Change, Comparison, FindingChange, MatchedLoad, Subject
 from iodiag.model.finding import Evidence, Quote
 from iodiag.model.report import Report, Series
-from iodiag.report import as_json, as_terminal
-from iodiag.report import comparison as _comparison
-from iodiag.report.charts import comparison_picture as _comparison_picture
+from iodiag.report import as_json, as_terminal, comparison_sections
+from iodiag.report.charts import comparison_charts
 from iodiag.report.charts.chart import Bars, Intervals, Ladder, Timeline
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from report.test_html import Page
@@ -82,7 +81,7 @@ def compared(text="sda", report=None) -> Report:
     before = hostile_report(text)
     series = Series(text, text, (0, 1, 2), (), {"queue_depth": (1.0, 2.0, 3.0), "ios_per_s": (9.0, 8.0, 7.0)})
     fates = tuple(
-        FindingChange(fate, text, text, (text,), text, "notice", None, "low", None, is_judged, text)
+        FindingChange(fate, text, text, text, (text,), "notice", None, "low", None, is_judged, text)
         for fate in ("went", "came", "stayed")
         for is_judged in (True, False)
     )
@@ -169,7 +168,7 @@ def test_every_rendering_says_the_same():
 @pytest.mark.parametrize("verdict", VERDICTS)
 @pytest.mark.parametrize("overall", [None, (10.0, 11.0)])
 def test_each_verdict_has_words(verdict, overall):
-    words = _comparison.verdict(change(verdict=verdict, overall=overall))
+    words = comparison_sections.verdict(change(verdict=verdict, overall=overall))
     assert words
     assert verdict == "changed" or words != verdict
 
@@ -182,7 +181,7 @@ def test_each_verdict_has_words(verdict, overall):
     ],
 )  # fmt: skip
 def test_a_ratio_is_said_as_people_say_it(ratio, words):
-    assert _comparison.by(ratio) == words
+    assert comparison_sections.by(ratio) == words
 
 
 @pytest.mark.parametrize(
@@ -195,16 +194,16 @@ def test_a_ratio_is_said_as_people_say_it(ratio, words):
     ],
 )
 def test_an_interval_is_said_in_the_terms_of_its_change(numbers, words):
-    assert _comparison.interval(change(**numbers)) == words
+    assert comparison_sections.interval(change(**numbers)) == words
 
 
 def test_what_cannot_be_seen_is_called_so_and_not_no_change():
     blind = replace(change(verdict="unchanged"), detectable_pct=250.0)
-    assert _comparison.verdict(blind) == "not told: only ×3.5 would show"
+    assert comparison_sections.verdict(blind) == "not told: only ×3.5 would show"
 
 
 def test_totals_give_way_to_their_parts():
-    found = _comparison.changes(
+    found = comparison_sections.changes(
         subject(changes=(change("ios_per_s"), change("reads_per_s"), change("kb_per_s")))
     )
     assert [row[0][0].text for row in found.rows][:2] == ["reads/s", "kB/s"]
@@ -212,21 +211,21 @@ def test_totals_give_way_to_their_parts():
 
 def test_parts_of_others_have_a_row_and_no_section():
     report = compared("sda", raid5_report())
-    kinds = [section.subject.kind for section in _comparison.sections(report, report.comparison)]
+    kinds = [section.subject.kind for section in comparison_sections.sections(report, report.comparison)]
     assert kinds == ["application", "device", "cpu"]
-    assert len(_comparison.others(report.comparison).rows) == 1
+    assert len(comparison_sections.others(report.comparison).rows) == 1
 
 
 def test_a_finding_on_many_devices_is_one_row():
-    fates = tuple(FindingChange("went", "r", "t", (name,), None, "info", None, "low", None) for name in "abc")
+    fates = tuple(FindingChange("went", "r", "t", None, (name,), "info", None, "low", None) for name in "abc")
     found = replace(compared("x").comparison, findings=fates)
-    assert len(_comparison.fates(empty_report(), found).rows) == 1
+    assert len(comparison_sections.fates(empty_report(), found).rows) == 1
 
 
 def test_the_charts_of_a_comparison():
     report = compared("sda", raid5_report())
     found = report.comparison
-    charts = [_comparison_picture.pictures(report, found, one) for one in found.subjects]
+    charts = [comparison_charts.pictures(report, found, one) for one in found.subjects]
     assert [[type(chart) for chart in each] for each in charts] == [
         [],
         [Intervals, Ladder, Timeline],
@@ -255,7 +254,7 @@ def test_charts_are_left_out_where_the_series_do_not_carry_one(series):
     wide = change(ratio=1.0, low=1e-20, high=1e20)
     one = subject(host_before=None, host_after=None, changes=(odd, wide), at_matched_load=())
     found = replace(report.comparison, subjects=(one,), before=replace(report, comparison=None))
-    assert _comparison_picture.pictures(report, found, one) == []
+    assert comparison_charts.pictures(report, found, one) == []
     assert replace(report, comparison=found).to_html()
 
 

@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary
-from iodiag.report.charts import chart as _chart
-from iodiag.report.charts import figures
-from iodiag.report.charts import finding_pictures as _picture
-from iodiag.report.charts.chart import Bars, Ladder, Stack, Timeline
+from iodiag.report.charts import finding_charts, layout, png, svg
+from iodiag.report.charts.chart import Bars, Ladder, Stack, Timeline, thinned
 from report.builders import HOSTILE, raid5_report
+
+
+def svg_of(picture) -> str:
+    return svg.render(layout.drawing(picture))
+
+
+def png_of(picture) -> bytes:
+    return png.render(layout.drawing(picture))
 
 
 def series(name="sda", count=20, times=None, **columns) -> Series:
@@ -26,12 +32,12 @@ def series(name="sda", count=20, times=None, **columns) -> Series:
 
 
 def finding(*devices, samples=None, **fields) -> Finding:
-    return Finding("r", "notice", "low", "t", "s", devices or ("sda",), samples=samples, **fields)
+    return Finding("r", "notice", "low", "t", "s", devices=devices or ("sda",), samples=samples, **fields)
 
 
 def pictures(*given, devices=(), about=None, **changes):
     report = Report("0", "", "", series=given, devices=devices, **changes)
-    return _picture.pictures(report, about or finding(*(one.name for one in given)))
+    return finding_charts.pictures(report, about or finding(*(one.name for one in given)))
 
 
 def kinds(found) -> list[str]:
@@ -139,7 +145,7 @@ def test_a_line_breaks_where_samples_are_missing():
 def test_thinning_keeps_every_peak():
     values = [0.0] * 100_000
     values[54_321] = 9.0
-    kept = _chart._thinned(values, 800)
+    kept = thinned(values, 800)
     assert len(kept) <= 802
     assert 54_321 in kept
     assert kept == sorted(kept)
@@ -271,7 +277,7 @@ def test_no_two_devices_of_a_stack_stand_on_the_same_place(pairs):
     places = [(node.layer, node.place) for node in chart.nodes]
     gaps = [b - a for (layer, a), (other, b) in pairwise(sorted(places)) if layer == other]
     assert all(gap >= 1 for gap in gaps)
-    assert figures.svg(chart).startswith("<svg")
+    assert svg_of(chart).startswith("<svg")
 
 
 def test_the_cpu_left_over_is_stacked_and_shaded_where_the_finding_is():
@@ -289,7 +295,7 @@ def test_the_cpu_left_over_is_stacked_and_shaded_where_the_finding_is():
     assert [(one.label, one.y[0]) for one in available.lines] == [("idle", 40.0), ("iowait", 30.0)]
     assert [one.label for one in waiting.lines] == ["runnable", "blocked"]
     assert chart.window == over_time.window == (1.5, 5.5)
-    assert figures.svg(chart).startswith("<svg")
+    assert svg_of(chart).startswith("<svg")
 
 
 def test_without_clocks_the_cpu_is_shaded_only_where_the_samples_are_the_same():
@@ -307,7 +313,7 @@ def test_a_long_cpu_series_is_thinned_to_the_same_samples_for_both_parts():
     lower, upper = chart.panels[0].lines
     assert lower.x == upper.x
     assert max(a + b for a, b in zip(lower.y, upper.y, strict=True)) == 69.0
-    assert figures.svg(chart).startswith("<svg")
+    assert svg_of(chart).startswith("<svg")
 
 
 def test_iowait_alone_is_no_cpu_left_over():
@@ -354,7 +360,7 @@ def test_the_ladder_is_drawn_where_a_finding_asks_for_it():
 def test_the_bounds_of_the_ladder_are_those_that_the_points_allow(values, bounds):
     chart = pictures(series(**STEPS), about=steps(**values))[0]
     assert [None if math.isnan(v) else v for v in (chart.alone_ms, chart.servers)] == list(bounds)
-    assert figures.svg(chart).startswith("<svg")
+    assert svg_of(chart).startswith("<svg")
 
 
 def test_one_load_level_makes_no_ladder():
@@ -388,7 +394,7 @@ def test_no_numbers_can_break_a_chart(rows, times, samples):
         evidence=(Evidence("", {"unloaded": throughput[0], "servers": queue[0]}),),
     )
     for picture in pictures(*odd, cpu, about=about):
-        assert figures.svg(picture).startswith("<svg")
+        assert svg_of(picture).startswith("<svg")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -409,16 +415,16 @@ def test_any_device_name_can_be_drawn(text):
     found = pictures(steps, twin, about=about, devices=described)
     assert {type(picture) for picture in found} == {Stack, Bars, Ladder, Timeline}
     for picture in found:
-        svg = figures.svg(picture)
-        assert svg.count("<svg") == svg.count("</svg>") == 1
-        assert "<script" not in svg
-        assert "<img" not in svg
-        assert figures.png(picture).startswith(b"\x89PNG")
+        text = svg_of(picture)
+        assert text.count("<svg") == text.count("</svg>") == 1
+        assert "<script" not in text
+        assert "<img" not in text
+        assert png_of(picture).startswith(b"\x89PNG")
 
 
 def test_every_kind_of_chart_is_drawn_alike_twice():
     report = raid5_report()
     for one in report.findings:
-        for picture in _picture.pictures(report, one):
-            assert figures.svg(picture) == figures.svg(picture)
-            assert figures.png(picture) == figures.png(picture)
+        for picture in finding_charts.pictures(report, one):
+            assert svg_of(picture) == svg_of(picture)
+            assert png_of(picture) == png_of(picture)

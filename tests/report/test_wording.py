@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.report import text as _text
+from iodiag.report import wording
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ from iodiag.report import text as _text
     ],
 )
 def test_numbers_keep_three_to_four_digits(value, text):
-    assert _text.number(value) == text
+    assert wording.number(value) == text
 
 
 @given(st.floats(min_value=1e-5, max_value=1e12))
 def test_a_rounded_number_is_within_half_a_per_cent(value):
-    assert float(_text.number(value).replace(",", "")) == pytest.approx(value, rel=0.005)
+    assert float(wording.number(value).replace(",", "")) == pytest.approx(value, rel=0.005)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_rounded_number_is_within_half_a_per_cent(value):
     ],
 )
 def test_durations_have_two_units(seconds, text):
-    assert _text.duration(seconds) == text
+    assert wording.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,15 @@ def test_durations_have_two_units(seconds, text):
     ],
 )  # fmt: skip
 def test_a_time_span_says_its_zone(start, end, zone, text):
-    assert _text.time_span(start, end, zone) == text
+    assert wording.time_span(start, end, zone) == text
 
 
 def test_the_covered_time_never_compares_clocks_with_and_without_a_zone():
     naive, aware = "2030-01-01T00:00:00", "2020-01-01T00:00:00+00:00"
-    assert _text.time_range([(naive, naive), (aware, None)]) == (aware, aware)
-    assert _text.time_range([("nonsense", None)]) == (None, None)
-    assert _text.elapsed(naive, aware) == ""
-    assert _text.elapsed("2020-01-01T00:00:00", "2020-01-01T00:59:00") == "59 min"
+    assert wording.time_range([(naive, naive), (aware, None)]) == (aware, aware)
+    assert wording.time_range([("nonsense", None)]) == (None, None)
+    assert wording.elapsed(naive, aware) == ""
+    assert wording.elapsed("2020-01-01T00:00:00", "2020-01-01T00:59:00") == "59 min"
 
 
 @pytest.mark.parametrize(
@@ -107,32 +107,32 @@ def test_the_covered_time_never_compares_clocks_with_and_without_a_zone():
     ],
 )
 def test_lines_become_ranges(lines, text, more):
-    assert _text.line_ranges(lines) == (text, more)
+    assert wording.line_ranges(lines) == (text, more)
 
 
 def test_names_past_the_cap_are_counted():
-    assert _text.plain(_text.names(["a", "b", "c"], 2)) == "a, b and 1 more"
-    assert _text.plain(_text.names([])) == ""
-    assert _text.name("").text == "(empty)"
+    assert wording.plain(wording.names(["a", "b", "c"], 2)) == "a, b and 1 more"
+    assert wording.plain(wording.names([])) == ""
+    assert wording.name("").text == "(empty)"
 
 
 def test_backticks_mark_code_and_a_single_one_does_not():
-    assert _text.prose("set `su` of `x") == (
-        _text.Span("set "),
-        _text.Span("su", is_code=True),
-        _text.Span(" of `x"),
+    assert wording.prose("set `su` of `x") == (
+        wording.Span("set "),
+        wording.Span("su", is_code=True),
+        wording.Span(" of `x"),
     )
 
 
 @given(st.text(max_size=60))
 def test_visible_text_holds_no_invisible_character(text):
-    shown = _text.visible(text)
+    shown = wording.visible(text)
     assert shown.isprintable()
     assert shown == text or not text.isprintable()
 
 
 def test_long_text_is_cut_and_says_so():
-    assert _text.visible("x" * 5000, 10) == "x" * 10 + "… (4,990 characters left out)"
+    assert wording.visible("x" * 5000, 10) == "x" * 10 + "… (4,990 characters left out)"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_long_text_is_cut_and_says_so():
     ],
 )
 def test_only_a_plain_web_address_is_a_link(text, is_link):
-    assert _text.is_link(text) is is_link
+    assert wording.is_link(text) is is_link
 
 
 @pytest.mark.parametrize(
@@ -167,5 +167,5 @@ def test_only_a_plain_web_address_is_a_link(text, is_link):
     ],
 )
 def test_a_column_is_called_what_people_call_it(column, label, said):
-    assert _text.column_label(column) == label
-    assert _text.measured(column, 5.25) == said
+    assert wording.column_label(column) == label
+    assert wording.measured(column, 5.25) == said

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from iodiag.report.charts.canvas import text_width
 from iodiag.report.charts.chart import Link, Node, Stack
-from iodiag.report.charts.drawing import (
+from iodiag.report.charts.fonts import text_width
+from iodiag.report.charts.shapes import (
     INK,
     MUTED,
     WIDTH,

@@ -15,9 +15,7 @@ from itertools import combinations, pairwise
 import pytest
 from PIL import Image
 
-from iodiag.report.charts import axes as _axes
-from iodiag.report.charts import canvas as _canvas
-from iodiag.report.charts import figures
+from iodiag.report.charts import axes, layout, png, svg
 from iodiag.report.charts.axes import Frame, Scale
 from iodiag.report.charts.chart import (
     BarPanel,
@@ -31,7 +29,8 @@ from iodiag.report.charts.chart import (
     Stack,
     Timeline,
 )
-from iodiag.report.charts.drawing import (
+from iodiag.report.charts.fonts import text_width
+from iodiag.report.charts.shapes import (
     COLOURS,
     INK,
     LINES,
@@ -119,12 +118,12 @@ PICTURES = {
 
 @pytest.fixture(params=PICTURES.values(), ids=PICTURES.keys())
 def drawn(request) -> Drawing:
-    return figures.drawing(request.param)
+    return layout.drawing(request.param)
 
 
 def places(words: Words) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of the letters."""
-    width = _canvas.text_width(words.text, words.size, words.is_bold)
+    width = text_width(words.text, words.size, words.is_bold)
     left = words.x - {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor] * width
     return left, words.y - 0.76 * words.size, left + width, words.y + 0.24 * words.size
 
@@ -153,11 +152,12 @@ def test_nothing_is_drawn_off_the_sheet(drawn):
 
 
 def test_an_svg_has_no_ids_no_colours_and_no_style_of_its_own(drawn):
-    text = _canvas.svg(drawn)
+    text = svg.render(drawn)
     root = ET.fromstring(text)
     assert root.attrib["viewBox"].split()[2:] == [f"{drawn.width:.6g}", f"{drawn.height:.6g}"]
     for tag in root.iter():
-        assert tag.tag in {"svg", "g", "path", "text"}
+        assert tag.tag in {"svg", "path", "rect", "text"}
+        assert "style" not in tag.attrib
         assert "id" not in tag.attrib
         assert not re.search(r"#|nan|inf|url", " ".join(tag.attrib.values()))
     said = [shape.text for shape in drawn.shapes if isinstance(shape, Words) and shape.text]
@@ -165,24 +165,24 @@ def test_an_svg_has_no_ids_no_colours_and_no_style_of_its_own(drawn):
 
 
 def test_a_png_has_the_same_size_and_a_white_ground(drawn):
-    image = Image.open(io.BytesIO(_canvas.png(drawn)))
+    image = Image.open(io.BytesIO(png.render(drawn)))
     assert image.size == (round(drawn.width * 2), round(drawn.height * 2))
     assert image.convert("RGB").getpixel((0, image.height - 1)) == (255, 255, 255)
     assert len(image.convert("RGB").getcolors(1 << 20)) > 2
 
 
-def test_placeholders_in_a_text_stay_a_text():
-    words = Words(10, 10, f'{INK} style="{LINES[0]}" 0.123456 <b>', 8, INK)
-    (text,) = ET.fromstring(_canvas.svg(Drawing(20, (words,)))).iter("text")
+def test_markup_in_a_text_stays_a_text():
+    words = Words(10, 10, f'{INK} style="{LINES[0]}" 0.123456 <b> &amp; </text></svg>', 8, INK)
+    (text,) = ET.fromstring(svg.render(Drawing(20, (words,)))).iter("text")
     assert text.text == words.text
-    assert "currentColor" in text.attrib["style"]
+    assert text.attrib["fill"] == "currentColor"
 
 
 def test_dots_are_seen_in_a_png_wherever_they_are():
     # whole pixels and halves: what is rounded to pixels must not vanish
     dots = tuple(Dots((10.0 + 13.1 * at,), (10.0 + 0.13 * at,), LINES[0], 4.0) for at in range(20))
-    image = Image.open(io.BytesIO(_canvas.png(Drawing(20, dots)))).convert("RGB")
-    colour = tuple(bytes.fromhex(COLOURS[LINES[0]][1][1:]))
+    image = Image.open(io.BytesIO(png.render(Drawing(20, dots)))).convert("RGB")
+    colour = tuple(bytes.fromhex(COLOURS[LINES[0]].in_print[1:]))
     for one in dots:
         assert image.getpixel((round(one.x[0] * 2), round(one.y[0] * 2))) == colour
 
@@ -208,11 +208,11 @@ def test_a_scale_shows_what_is_on_it_and_nothing_else(scale, value, place):
 
 def test_ticks_are_round_numbers():
     frame = Frame(0, 0, 400, 100)
-    assert [label for _, label in _axes.value_ticks(1234.0)] == ["0", "500", "1,000"]
-    assert [label for _, label in _axes.sample_ticks(frame.x(0.8, 21.2))][:3] == ["3", "6", "9"]
-    narrow = _axes.log_ticks(frame.x(0.7, 1.4, is_log=True), is_upright=False)
+    assert [label for _, label in axes.value_ticks(1234.0)] == ["0", "500", "1,000"]
+    assert [label for _, label in axes.sample_ticks(frame.x(0.8, 21.2))][:3] == ["3", "6", "9"]
+    narrow = axes.log_ticks(frame.x(0.7, 1.4, is_log=True), is_upright=False)
     assert [label for _, label in narrow] == ["0.7", "1", "1.2"]
-    wide = _axes.log_ticks(frame.x(0.2, 600, is_log=True), is_upright=False)
+    wide = axes.log_ticks(frame.x(0.2, 600, is_log=True), is_upright=False)
     assert [label for _, label in wide][:4] == ["0.2", "0.5", "1", "2"]
 
 
@@ -220,16 +220,16 @@ def test_ticks_are_round_numbers():
 @pytest.mark.parametrize("is_upright", [False, True])
 def test_a_logarithmic_axis_has_numbers_that_do_not_touch(high, is_upright):
     scale = Scale(0.9, high, 0, 400, is_log=True)
-    ticks = _axes.log_ticks(scale, is_upright=is_upright)
+    ticks = axes.log_ticks(scale, is_upright=is_upright)
     assert ticks
-    size = [_axes.TICK if is_upright else _canvas.text_width(label, _axes.TICK) for _, label in ticks]
+    size = [axes.TICK if is_upright else text_width(label, axes.TICK) for _, label in ticks]
     ends = zip((scale(at) for at, _ in ticks), size, strict=True)
     assert all(b - a > (one + other) / 2 for (a, one), (b, other) in pairwise(ends))
 
 
 def test_labels_of_time_are_in_the_zone_and_never_the_same_twice():
     scale = Scale(AT - 1, AT + 1.5, 0, 400)
-    ticks, date = _axes.time_ticks(scale, HOSTS_ZONE)
+    ticks, date = axes.time_ticks(scale, HOSTS_ZONE)
     assert [label for _, label in ticks] == ["12:29:59", "12:30:00", "12:30:01"]
     assert date == "2019-09-19"
 
@@ -237,7 +237,7 @@ def test_labels_of_time_are_in_the_zone_and_never_the_same_twice():
 def test_a_stacked_panel_reaches_over_the_sum_and_stops_where_a_part_is_unknown():
     idle, waiting = lines(5, "idle", "iowait", top=30.0)
     gap = replace(waiting, y=(*waiting.y[:2], math.nan, *waiting.y[3:]))
-    shapes = figures.drawing(timeline(Panel("CPU", (idle, gap), 100.0, is_stacked=True))).shapes
+    shapes = layout.drawing(timeline(Panel("CPU", (idle, gap), 100.0, is_stacked=True))).shapes
     areas = [shape for shape in shapes if isinstance(shape, Fill)]
     # below the legend's two blocks: the first in one piece, the second in two
     assert [len(area.x) for area in areas] == [4, 4, 10, 4, 4]
@@ -247,9 +247,10 @@ def test_a_stacked_panel_reaches_over_the_sum_and_stops_where_a_part_is_unknown(
 
 def test_drawing_takes_no_figure_and_no_axes():
     code = (
-        "import sys; from iodiag.report import figures, _chart; "
-        "line = _chart.Line('a', (1.0, 2.0), (1.0, 2.0), 0); "
-        "figures.svg(_chart.Timeline('', '', (_chart.Panel('t', (line,)),), None, None, '')); "
+        "import sys; from iodiag.report.charts import chart, layout, png, svg; "
+        "line = chart.Line('a', (1.0, 2.0), (1.0, 2.0), 0); "
+        "picture = chart.Timeline('', '', (chart.Panel('t', (line,)),), None, None, ''); "
+        "drawn = layout.drawing(picture); svg.render(drawn); png.render(drawn); "
         "bad = {'matplotlib.figure', 'matplotlib.axes', 'matplotlib.pyplot'} & set(sys.modules); "
         "assert not bad, bad"
     )
@@ -260,7 +261,7 @@ def test_drawing_takes_no_figure_and_no_axes():
 def test_a_ladder_shows_the_ceiling_that_is_in_reach(highest: float, is_shown: bool):
     # ten served at once at 100 ms each: 100 a second
     picture = Ladder("c", "d", (Line("", (1.0, 12.0), (10.0, highest), 0),), (), alone_ms=100.0, servers=10.0)
-    strokes = [shape for shape in figures.drawing(picture).shapes if isinstance(shape, Stroke)]
+    strokes = [shape for shape in layout.drawing(picture).shapes if isinstance(shape, Stroke)]
     level = [stroke for stroke in strokes if stroke.width == 1.2 and len(set(stroke.y)) == 1]
     # a legend's strokes are short
     ceilings = [stroke for stroke in level if stroke.x[-1] - stroke.x[0] > WIDTH / 2]
@@ -271,5 +272,5 @@ def test_a_ladder_shows_the_ceiling_that_is_in_reach(highest: float, is_shown: b
     "minutes", [2, 40, 209, 211, 250, 299, 301, 1500, 4200, 6000, 7100, 7300, 10**5, 10**6]
 )
 def test_a_clock_of_any_length_has_a_few_ticks_and_no_complaint(minutes):
-    ticks, _ = _axes.time_ticks(Scale(1423440600, 1423440600 + 60 * minutes, 0, 600), UTC)
+    ticks, _ = axes.time_ticks(Scale(1423440600, 1423440600 + 60 * minutes, 0, 600), UTC)
     assert 2 <= len(ticks) <= 8
