@@ -43,8 +43,9 @@ def headline(
 def _verdict_of_all(findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View]) -> str:
     told = [f for f in findings if f.rule not in ABOUT_NUMBERS]
     causes = [f for f in told if f.explained_by is None and f.rule not in ELSEWHERE]
-    causes.sort(key=lambda f: (f.rule in SYMPTOMS, -_weight(f, told)))
-    loud = [f for f in causes if _weight(f, told) >= SEVERITIES.index("warning")]
+    weights = _weights(told)
+    causes.sort(key=lambda f: (f.rule in SYMPTOMS, -weights[f.host, f.rule, f.severity]))
+    loud = [f for f in causes if weights[f.host, f.rule, f.severity] >= SEVERITIES.index("warning")]
     if loud:
         return _verdict(loud, len(views))
     if elsewhere := _elsewhere(told, views):
@@ -70,11 +71,17 @@ def _noted(first: Finding) -> str:
     return f"Nobody is seen to suffer, but note: {first.summary}"
 
 
-def _weight(finding: Finding, findings: Sequence[Finding]) -> int:
-    below: list[Severity] = [
-        f.severity for f in findings if f.explained_by == finding.rule and f.host == finding.host
-    ]
-    return max(SEVERITIES.index(severity) for severity in (finding.severity, *below))
+def _weights(findings: Sequence[Finding]) -> dict[tuple[str | None, str, Severity], int]:
+    """By host, rule and severity: the gravest of that severity and of what the rule explains on the host."""
+    below: dict[tuple[str | None, str], int] = {}
+    for finding in findings:
+        if finding.explained_by is not None:
+            place = finding.host, finding.explained_by
+            below[place] = max(below.get(place, 0), SEVERITIES.index(finding.severity))
+    return {
+        (f.host, f.rule, f.severity): max(SEVERITIES.index(f.severity), below.get((f.host, f.rule), 0))
+        for f in findings
+    }
 
 
 def _verdict(loud: Sequence[Finding], hosts: int) -> str:
