@@ -185,12 +185,15 @@ class _Round(NamedTuple):
         return spots, id(block.layout), id(block.origin), block.clock is None, shape
 
     def _is_settled(self) -> bool:
-        """Whether each visited line of the round was a header, a clock, or a row that is the same in all."""
+        """Whether each visited line of the round was a header, a clock, or a row that is the same in all.
+
+        A name alone on its line is a row by the share of numbers on the one below, which may differ.
+        """
         lines = self.repeats.visited[self.at - self.size : self.at]
         classes = self.found.classes[lines]
-        rows = lines[classes == UNSEEN].tolist()
+        rows = [_bytes(self.found.text, n) for n in lines[classes == UNSEEN].tolist()]
         is_structure = (classes == CLASS["header"]) | (classes == CLASS["clock"]) | (classes == UNSEEN)
-        return bool(is_structure.all()) and not any(_TIME.search(_bytes(self.found.text, n)) for n in rows)
+        return bool(is_structure.all()) and not any(_TIME.search(row) or len(row.split()) < 2 for row in rows)
 
     def _clock_spot(self, block: Block) -> int:
         """The line that a block's clock stands on: its header, or the last line of a clock above its end."""
@@ -321,7 +324,8 @@ def _matrix(text: Text, lines: Ints) -> npt.NDArray[np.uint8]:
 def _likeness(text: Text, visited: Ints) -> Ints:
     """A number per visited line that those share which the walk cannot tell apart, -1 for all others.
 
-    They have the same bytes, but for the digits of a line with a clock, and lines of the same kinds below.
+    They have the same bytes, but for the digits of a line with a clock, and lines of the same kinds below;
+    rows stand in front of the next visited line, or none do.
     """
     sizes = text.ends[visited] - text.starts[visited]
     result = np.full(len(visited), -1, dtype=np.int64)
@@ -342,7 +346,10 @@ def _likeness(text: Text, visited: Ints) -> Ints:
             number += 1
             group = group[~is_like]
     below = _below(text, visited)
-    result = np.where((result < 0) | (below < 0), -1, result * 3**_LINES_BELOW + below)
+    rows_above = np.append(0, np.cumsum(~text.is_blank))
+    has_rows = np.diff(rows_above[visited], append=rows_above[-1]) > 1
+    kinds = 2 * below + has_rows
+    result = np.where((result < 0) | (below < 0), -1, result * 2 * 3**_LINES_BELOW + kinds)
     return result
 
 

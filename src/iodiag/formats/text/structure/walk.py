@@ -1,8 +1,8 @@
 """The structure of a text: banners, commands, clocks, headers and context; the rest are rows.
 
-The walk visits only lines that may be structure. In a long regular capture that is a small part: lines
-after a blank one, and lines whose first bytes no row begins with. Every other line is proven to be a row
-later, by its number of tokens. Where no table is open, every line is visited.
+Where a table is open the walk leaves out the lines that can be nothing but rows of it: in a capture that is
+most of them. Which rows are whole is proven later, by their number of tokens. Where no table is open, every
+line is visited.
 """
 
 from __future__ import annotations
@@ -53,13 +53,18 @@ def walk(text: Text, name: str) -> Walk:
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
     state = State()
     solid = np.flatnonzero(~text.is_blank)
+    solid_above = np.append(0, np.cumsum(~text.is_blank))
     visited = candidates(text)
     repeats = Repeats.of(text, visited)
     index = 0
     while True:
         upcoming = visited if state.is_open else solid
         place = int(np.searchsorted(upcoming, index))
-        place = repeats.pass_by(found, state, place) if state.is_open else place
+        if state.is_open:
+            following = int(upcoming[place]) if place < len(upcoming) else len(text)
+            # between them stand rows alone
+            state.has_rows |= bool(solid_above[following] > solid_above[index])
+            place = repeats.pass_by(found, state, place)
         if place >= len(upcoming):
             break
         index = int(upcoming[place])
