@@ -14,7 +14,7 @@ from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Floats
 from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.text.clean.lines import Ints
+from iodiag.formats.text.arrays import Ints
 from iodiag.formats.whole_files import front_columns
 from iodiag.model.capture import ParseNote, SampleTable, Section
 from iodiag.table.samples import Column, Samples, below_each_other, in_order_of_lines

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats.tables.iostat_text import is_part
-from iodiag.formats.text.clean.lines import Bools, Ints
+from iodiag.formats.text.arrays import Bools, Ints
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.runs import together
 from iodiag.formats.text.rows.single_row import is_kernel_name

@@ -17,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.clock import Clock
-from iodiag.formats.text.clean.word_counts import Bools, Ints, WordCounts, count_words
+from iodiag.formats.text.arrays import Bools, Eights, Ints
+from iodiag.formats.text.clean.word_counts import WordCounts, count_words
 from iodiag.formats.types import Line
 from iodiag.model.text_stretches import STRETCH_BYTES, places_of
-
-Eights = npt.NDArray[np.uint64]
 
 # what a line can be dressed with, by its first byte; a text without any is taken as it is
 _MARKS: dict[bytes, tuple[bytes, ...]] = {

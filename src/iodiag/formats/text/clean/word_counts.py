@@ -6,11 +6,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Chars = npt.NDArray[np.uint8]
+from iodiag.formats.text.arrays import Bools, Chars, Ints
 
 _STRETCH_BYTES = 1 << 18
 

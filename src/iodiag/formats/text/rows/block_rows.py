@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.formats.tables.vmstat_text import memory_columns, memory_unit_kb
-from iodiag.formats.text.clean.lines import Ints, Text
+from iodiag.formats.text.arrays import Ints
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
 from iodiag.formats.text.rows.row_store import Rows, Sheet
@@ -19,7 +19,6 @@ from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: fewer take more calls, more would leave the cache
 _STRETCH = 1 << 20
-_SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _FEWEST_STRETCHES = 4
 _MOST_THREADS = min(os.cpu_count() or 1, 4)
 
@@ -106,7 +105,8 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
     starts = np.arange(0, len(text.data), _STRETCH)
     bounds = np.append(np.searchsorted(text.ends, starts), len(text))
     left: list[list[tuple[Sheet, Ints]]] = [[] for _ in starts]
-    for sheet, places in zip(sheets, _unaligned(text, sheets, bounds), strict=True):
+    for sheet in sheets:
+        places = sheet.take_aligned(text, np.searchsorted(sheet.lines, bounds).tolist())
         edges = np.searchsorted(sheet.lines[places], bounds).tolist()
         for stretch, edge in enumerate(pairwise(edges)):
             if edge[0] < edge[1]:
@@ -119,27 +119,6 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
             sheet.take(text, tokens, places)
 
     _side_by_side(take, len(left))
-
-
-def _unaligned(text: Text, sheets: Sequence[Sheet], bounds: Ints) -> list[Ints]:
-    """Fill sheets with the rows that stand in columns; the places of the others in each.
-
-    Rows of rarer shapes are taken from many stretches at once.
-    """
-    edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
-    left: list[list[Ints]] = [[] for _ in sheets]
-    for stretch in range(len(bounds) - 1):
-        for sheet, edge, own in zip(sheets, edges, left, strict=True):
-            part = slice(*edge[stretch : stretch + 2])
-            if part.start < part.stop:
-                own.append(sheet.take_aligned(text, part))
-    scattered = []
-    for sheet, own in zip(sheets, left, strict=True):
-        places = np.concatenate(own) if own else np.empty(0, dtype=np.int64)
-        parts = range(0, len(places), _SCATTERED)
-        taken = [sheet.take_scattered(text, places[begin : begin + _SCATTERED]) for begin in parts]
-        scattered.append(np.concatenate(taken) if taken else places)
-    return scattered
 
 
 def _side_by_side(work: Callable[[int], object], count: int) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from iodiag.formats.text.clean.lines import LONGEST_LINE, Bools, Ints, Text
-from iodiag.formats.text.clean.word_counts import Chars, stretches
+from iodiag.formats.text.arrays import Bools, Chars, Ints
+from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
+from iodiag.formats.text.clean.word_counts import stretches
 from iodiag.formats.text.structure.headers import SHARE_OF
 
 _FEWEST_WORDS = 3  # a line of fewer may be a clock, or a name above its values

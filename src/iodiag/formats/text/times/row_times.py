@@ -10,8 +10,7 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
-from iodiag.formats.text.clean.lines import Bools, Ints
-from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.arrays import Bools, Floats, Ints
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.runs import together
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
