@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.formats.tables.iostat_text import is_part
 from iodiag.formats.text.arrays import Bools, Ints
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.runs import together
@@ -117,7 +116,7 @@ def _frames(
             data[layout.key] = Words.coded(rows.key[places], rows.names)
         elif family == "cpu":
             data["cpu"] = Words.same("all", size)
-        if family == "disk" and layout.format == "iostat":
+        if family == layout.family and layout.has_groups:
             data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
             data |= {name: Words.of(cells[places]) for name, cells in rows.labels.items()}
@@ -127,7 +126,7 @@ def _frames(
                 data[column.column] = rows.numbers[places, number]
         tables[family] = Samples.of_columns(data, size)
     finished = layout.finish(tables) if layout.finish else tables
-    yield from (_Frame(family, samples, is_part(layout)) for family, samples in finished.items())
+    yield from (_Frame(family, samples, layout.is_part) for family, samples in finished.items())
 
 
 def _hosts(front: _Front, blocks: Ints) -> Words:

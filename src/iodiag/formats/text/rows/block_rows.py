@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from iodiag.formats.tables.vmstat_text import memory_columns, memory_unit_kb
 from iodiag.formats.text.arrays import Ints
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
 from iodiag.formats.text.rows.row_store import Rows, Sheet
 from iodiag.formats.text.rows.runs import together
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
+from iodiag.formats.types import Scaling
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: fewer take more calls, more would leave the cache
@@ -39,8 +39,8 @@ def rows_of(found: Walk, order: str) -> list[Rows]:
     for rows in halves:
         _complete(whole, rows, found)
     for rows in whole:
-        if rows.layout.format == "vmstat":
-            _scale_memory(found, rows)
+        if rows.layout.scaling is not None:
+            _scale(found, rows, rows.layout.scaling)
     return whole
 
 
@@ -190,15 +190,15 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
     found.classes[half.lines] = CLASS["unread"]
 
 
-def _scale_memory(found: Walk, rows: Rows) -> None:
-    """Bring the memory of a vmstat that was started with -S to kB."""
-    factors = found.blocks.each(_memory_factor, np.float64)
+def _scale(found: Walk, rows: Rows, scaling: Scaling) -> None:
+    """Bring columns whose unit the command states to the usual one."""
+
+    def factor(block: Block) -> float:
+        command = block.origin.command
+        unit = scaling.unit(command.words) if command and command.tool == rows.layout.format else None
+        return 1.0 if unit is None else unit
+
+    factors = found.blocks.each(factor, np.float64)
     if (factors != 1.0).any():
-        places = memory_columns(rows.layout)
+        places = [n for n, column in enumerate(rows.layout.columns) if column.raw in scaling.raw]
         rows.numbers[:, places] = rows.numbers[:, places] * factors[rows.block][:, None]
-
-
-def _memory_factor(block: Block) -> float:
-    command = block.origin.command
-    unit = memory_unit_kb(command.words) if command and command.tool == "vmstat" else None
-    return 1.0 if unit is None else unit

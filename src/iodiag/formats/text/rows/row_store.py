@@ -80,7 +80,7 @@ class Sheet:
         # of rows whose tokens were looked for: how many lines above they begin, and where their names stand
         self._lines_above = np.zeros(size, dtype=np.int8)
         self._key_start, self._key_end = np.zeros((2, size), dtype=np.int64)
-        self._has_gaps = layout.format == "iostat" and layout.key is not None
+        self._has_gaps = layout.has_groups and layout.key is not None
         self._gap = np.zeros(size, np.int32) if self._has_gaps else repeated(np.int32(0), size)
         unknown = repeated(np.nan, size)
         self._seconds = unknown.copy() if layout.clock == "row" else unknown

@@ -32,19 +32,7 @@ _AT_ONCE = 10_000  # lines that are compared together
 _MOST_LIKE = 16  # lines of one length that differ in more than the digits of clocks
 _LINES_BELOW = 3  # what the walk looks at below a line
 _TIME = re.compile(rb"(?<![\d:.])\d\d:\d\d:\d\d(?![\d:.])")
-_OPEN_STATE = (
-    "words",
-    "is_new_report",
-    "seen",
-    "part",
-    "has_rows",
-    "is_resumed",
-    "is_suspended",
-    "is_foreign",
-    "keys",
-    "report_keys",
-    "unknown_sections",
-)
+_ANY_CLOCK = Clock()
 
 
 class _Spot(NamedTuple):
@@ -172,12 +160,14 @@ class _Round(NamedTuple):
         places = self.at + spot.visited + self.size * np.arange(rounds)
         return self.repeats.visited[places] + spot.below
 
-    def _state(self, state: State, back: int) -> Hashable:
-        """What of a state the walk goes by, lines counted from the start of a round."""
+    def _state(self, state: State, back: int) -> tuple[State, _Spot, _Spot]:
+        """A state as it is in any round: lines counted from the round's start, whatever clock and report."""
         table = state.table
-        header = (table.layout, table.lead_tokens, table.is_label, table.clock is None) if table else None
-        places = self._spot(state.at, back), self._spot(state.open_from, back)
-        return header, places, state.clock is None, *(getattr(state, name) for name in _OPEN_STATE)
+        if table is not None and table.clock is not None:
+            table = table._replace(clock=_ANY_CLOCK)
+        clock = None if state.clock is None else _ANY_CLOCK
+        alike = replace(state, table=table, clock=clock, at=0, open_from=0, report=0)
+        return alike, self._spot(state.at, back), self._spot(state.open_from, back)
 
     def _block(self, block: Block, back: int) -> Hashable:
         """What tells a block from others of its round, lines counted from the round's start."""
