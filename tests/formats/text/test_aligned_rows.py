@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import Tokens
-from iodiag.formats.text.rows.row_store import Sheet
+from iodiag.formats.text.rows.row_store import RowStore
 from text_reading import TEXTS, Reading, assert_alike, reading
 
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
@@ -25,7 +25,7 @@ ENOUGH = 40
 def assert_same(text: str) -> Reading:
     """Rows in columns end in the same tables, lines, notes and account as rows of tokens."""
     found = reading(text)
-    with patch.object(Sheet, "take_aligned", lambda sheet, *_: np.arange(len(sheet.lines))):
+    with patch.object(RowStore, "take_aligned", lambda store, *_: np.arange(len(store.lines))):
         return assert_alike(found, reading(text))
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from iodiag.formats.text.arrays import Bools, Chars, Eights, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.rows.repeated_values import mixed
 from iodiag.formats.text.rows.row_clocks import TIME_WIDTH, in_half, seconds_of_day
-from iodiag.formats.text.rows.runs import mixed
 
 DECIMALS = 2
 """How many digits stand behind a decimal sign."""

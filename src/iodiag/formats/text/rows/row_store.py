@@ -16,8 +16,8 @@ from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
 from iodiag.formats.text.rows.irregular import RepairedRow
 from iodiag.formats.text.rows.numbers import Numbers, Tokens
+from iodiag.formats.text.rows.repeated_values import together, words_at
 from iodiag.formats.text.rows.row_clocks import row_clocks, tail_clocks
-from iodiag.formats.text.rows.runs import together, words_at
 from iodiag.formats.text.rows.single_row import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
@@ -59,7 +59,7 @@ class Rows:
     labels: dict[str, Words] = field(default_factory=dict)
 
 
-class Sheet:
+class RowStore:
     """The open lines of the blocks of one kind, and the rows that those of them are which are whole.
 
     `lines` and the `block` of each are in the order of the text; `begins` is where each block of it begins.

@@ -8,7 +8,9 @@ line is visited.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import overload
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
-from iodiag.formats.text.structure.context_window import Window
 from iodiag.formats.text.structure.foreign_tools import foreign_tool
 from iodiag.formats.text.structure.headers import find_header, numeric_share
 from iodiag.formats.text.structure.open_table import (
@@ -34,6 +35,7 @@ from iodiag.formats.text.structure.open_table import (
     width_of,
 )
 from iodiag.formats.text.structure.repeats import Repeats
+from iodiag.formats.types import Line
 
 __all__ = ["CLASS", "UNSEEN", "walk"]
 
@@ -218,3 +220,30 @@ def _context(found: Walk, state: State, index: int, line: str) -> int:
                 found.classes[index + offset] = CLASS["unread"]
         return block.used
     return 0
+
+
+class Window(Sequence[Line]):
+    """The lines `first` to `last` (exclusive) of a text, as a context format gets them; a slice is one, too.
+
+    A format looks at a line or two of most places where it could begin: making thousands of
+    lines for each of them would cost more than all the rest of reading.
+    """
+
+    def __init__(self, line_at: Callable[[int], Line], first: int, last: int) -> None:
+        self._line_at = line_at
+        self._indices = range(first, last)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Line]: ...
+    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
+        if isinstance(at, int):
+            return self._line_at(self._indices[at])
+        indices = self._indices[at]
+        if indices.step != 1:
+            return [self._line_at(index) for index in indices]
+        return Window(self._line_at, indices.start, indices.stop)
