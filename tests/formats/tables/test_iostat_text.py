@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from iodiag.errors import UnknownFormat
-from iodiag.formats.tables.iostat_text import is_part, layout
+from iodiag.formats.tables.iostat_text import layout
 from text_reading import reading
 from writers.iostat_writer import LAYOUTS, Shape, words, write
 
@@ -140,8 +140,8 @@ def test_parts_of_xh_become_one_row_per_device():
     assert read.disk["report"].tolist() == [0, 0, 1, 1]
     assert read.disk["line"].tolist() == lines
     assert read.disk["util_pct"].tolist() == [21, 22, 21, 22]
-    assert is_part(layout(("r/s", "rkB/s", "Device")))  # type: ignore[arg-type]
-    assert not is_part(layout(("tps", "kB_read/s", "kB_wrtn/s", "Device")))  # type: ignore[arg-type]
+    assert layout(("r/s", "rkB/s", "Device")).is_part  # type: ignore[union-attr]
+    assert not layout(("tps", "kB_read/s", "kB_wrtn/s", "Device")).is_part  # type: ignore[union-attr]
 
 
 def test_parts_stand_beside_a_whole_table_of_the_same_input():

@@ -13,14 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.formats.text.clean.lines import Bools, Eights, Ints, Text
-from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.arrays import Bools, Chars, Eights, Floats, Ints
+from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.rows.repeated_values import mixed
 from iodiag.formats.text.rows.row_clocks import TIME_WIDTH, in_half, seconds_of_day
-from iodiag.formats.text.rows.runs import mixed
-
-Chars = npt.NDArray[np.uint8]
 
 DECIMALS = 2
 """How many digits stand behind a decimal sign."""

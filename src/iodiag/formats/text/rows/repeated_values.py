@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.clean.lines import Eights, Ints, Text
+from iodiag.formats.text.arrays import Eights, Ints
+from iodiag.formats.text.clean.lines import Text
 
 _FEW = 4096
 _LONGEST_NAME = 24  # in bytes; longer ones are compared one by one

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats.text.structure.context_window import Window
+from iodiag.formats.text.structure.walk import Window
 from iodiag.formats.types import Line
 
 BOUNDS = st.one_of(st.none(), st.integers(-12, 12))

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats.text.clean import lines as _lines
 from iodiag.formats.text.clean.lines import Piece, Text, clean, undress, without_nuls
+from iodiag.model.text_stretches import STRETCH_BYTES
 from text_reading import reading
 
 X3 = """Linux 3.10.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)
@@ -276,13 +276,11 @@ def test_a_nul_behind_a_number_is_nothing_and_one_within_a_number_is_a_loss(data
     assert without_nuls(data) == left
 
 
-@given(st.lists(st.sampled_from([b"1", b"\0", b".", b",", b" ", b"x"]), max_size=30), st.integers(1, 9))
-def test_nuls_are_the_same_in_stretches_of_every_size(parts, stretch):
-    data = b"".join(parts)
+@given(st.lists(st.sampled_from([b"1", b"\0", b".", b",", b" ", b"x"]), max_size=30), st.integers(0, 30))
+def test_nuls_are_the_same_wherever_a_stretch_ends(parts, inside):
+    data = b"x" * (STRETCH_BYTES - inside) + b"".join(parts)
     expected = re.sub(rb"\0", b"", re.sub(rb"(?<=[\d.,])\0+(?=[\d.])", b"?", data))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lines, "STRETCH_BYTES", stretch)
-        assert without_nuls(data) == expected
+    assert without_nuls(data) == expected
 
 
 COLOURED = (
@@ -290,10 +288,11 @@ COLOURED = (
 )
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 20, 33])
-def test_colours_are_taken_off_in_parts_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("inside", [0, 1, 2, 7, 20, 33, 200])
+def test_colours_are_taken_off_wherever_a_part_ends(inside: int):
     whole = clean(COLOURED).data
     assert b"\x1b" not in whole
     assert b"\x07" not in whole
-    monkeypatch.setattr(_lines, "_COLOURED", size)
-    assert clean(COLOURED).data == whole
+    above = b"a line of text\n" * 300_000
+    above = above[: (1 << 22) - inside - 1] + b"\n"
+    assert clean(above + COLOURED).data == above + whole
