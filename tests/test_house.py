@@ -29,7 +29,20 @@ LAW = {
     "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict"},
     "comparison": {"model", "table", "analysis", "rules", "judging"},
     "api": {"model", "sources", "hosts", "reading", "judging", "comparison"},
-    "fleet": {"model", "table", "sources", "formats", "hosts", "analysis", "rules", "reading", "judging", "report"},
+    "fleet": {
+        *(
+            "model",
+            "table",
+            "sources",
+            "formats",
+            "hosts",
+            "analysis",
+            "rules",
+            "reading",
+            "judging",
+            "report",
+        )
+    },
     "anonymize": {"model", "table"},
     "cli": {"model", "sources", "formats", "rules", "report", "judging", "api", "fleet", "anonymize"},
     "__init__": set(),
