@@ -24,8 +24,13 @@ ANOMALIES = (
     "",
     "a value beyond any device: a counter ran backwards",
     "a latency without a request",
+    "more requests in flight than any device holds: a counter below zero",
 )
 """Why a sample's numbers cannot all be true, by the number that `anomalies` gives."""
+
+MOST_IN_FLIGHT = 1e6
+"""A 32-bit counter just below zero, in the hundredths that sysstat divides by, is 42,949,672; queues of
+device-mapper, which have no limit, were seen to hold some thousands."""
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
@@ -249,4 +254,5 @@ def anomalies(samples: Table) -> npt.NDArray[np.int8]:
         if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
             is_absurd |= (column > _ABSURD) | (column < 0)
     is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
-    return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)
+    is_below_zero = samples.floats("queue_depth") > MOST_IN_FLIGHT
+    return np.where(is_absurd, 1, np.where(is_below_zero, 3, np.where(is_idle, 2, 0))).astype(np.int8)

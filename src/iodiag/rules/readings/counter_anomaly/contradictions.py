@@ -41,6 +41,51 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
         yield cite(rows, text, values, worst="await_ms")
 
 
+def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
+    """Bytes without requests: the driver does not count completions, so depth, latency and util mean nothing."""
+    samples = series.samples
+    moved = samples.floats("kb_per_s")
+    is_uncounted = (moved > 0) & (samples.floats("ios_per_s") == 0)
+    if is_uncounted.any():
+        rows = samples[is_uncounted]
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "count": len(rows),
+            "all": len(samples),
+            "moved": weighted.mean(rows, "kb_per_s"),
+        }
+        text = (
+            "{device}: {count} of {all} samples move {moved} kB/s with no request completed: this driver does "
+            "not count requests, and its queue, latency and %util mean nothing"
+        )
+        yield cite(rows, text, values, worst="kb_per_s")
+
+
+def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
+    """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
+    samples = series.samples
+    held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
+    is_wrong = (held >= _LEAST_HELD) & (samples.floats("depth") < 0.1 * held)
+    is_wrong &= ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
+    if is_wrong.any() and not series.is_stacked:
+        rows = samples[is_wrong]
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "held": float(held[is_wrong].max()),
+            "depth": weighted.mean(rows, "depth"),
+            "util": weighted.mean(rows, "util_pct"),
+        }
+        text = (
+            "{device}: {depth:.2f} in flight and {util:.2f} % busy are printed, where rate times latency makes "
+            "{held:.2f} in flight"
+        )
+        yield cite(rows, text, values, worst="await_ms")
+
+
+_LEAST_HELD = 0.2
+"""Requests in flight by rate and latency that no rounding of the depth hides."""
+
+
 def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     """Printed sizes against bytes per request; far apart, not by rounding."""
     samples = series.samples
