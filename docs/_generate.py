@@ -118,7 +118,7 @@ def formats_page() -> str:
 
 
 def rules_index() -> str:
-    parts = ["# Rules\n", "The role of a rule says what its findings tell:\n"]
+    parts = ["# Rules\n", "The role of a rule says what its findings are:\n"]
     parts += [f"- **{role}**: {meaning}" for role, meaning in ROLES.items()]
     parts.append("\n| rule | role | finds |\n|---|---|---|")
     parts += [

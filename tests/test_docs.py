@@ -108,3 +108,28 @@ def test_the_page_on_json_names_every_key():
     page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"`(\w+)`", page))
     assert set().union(*(keys_of(json.loads(report.to_json())) for report in reports)) <= documented
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_architecture_has_the_law_that_the_house_keeps():
+    from test_house import LAW
+
+    table = ARCHITECTURE.split("| room | may import |\n|---|---|\n")[1].split("\n\n")[0]
+    stated = {}
+    for row in table.splitlines():
+        room, *may = re.findall(r"`(\w+)`", row)
+        stated[room] = set(may)
+    assert stated == {room: may for room, may in LAW.items() if not room.startswith("__")}
+
+
+def test_architecture_names_every_room_and_files_that_exist():
+    package = ROOT / "src" / "iodiag"
+    files = [path for path in package.iterdir() if not path.name.startswith(("_", "py."))]
+    rooms = {path.name.removesuffix(".py") for path in files}
+    picture = ARCHITECTURE.split("```text\n")[1].split("```")[0]
+    assert rooms <= set(re.findall(r"\w+", picture))
+    named = set(re.findall(rf"`((?:{'|'.join(rooms)})/[\w/]+(?:\.py)?)`", ARCHITECTURE))
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (package / name).exists()] == ["cli/count_up.py"]

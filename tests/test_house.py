@@ -29,7 +29,20 @@ LAW = {
     "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict"},
     "comparison": {"model", "table", "analysis", "rules", "judging"},
     "api": {"model", "sources", "hosts", "reading", "judging", "comparison"},
-    "fleet": {"model", "table", "sources", "formats", "hosts", "analysis", "reading", "judging", "report"},
+    "fleet": {
+        *(
+            "model",
+            "table",
+            "sources",
+            "formats",
+            "hosts",
+            "analysis",
+            "rules",
+            "reading",
+            "judging",
+            "report",
+        )
+    },
     "anonymize": {"model", "table"},
     "cli": {"model", "sources", "formats", "rules", "report", "judging", "api", "fleet", "anonymize"},
     "__init__": set(),
@@ -267,6 +280,18 @@ def test_a_capture_is_read_judged_and_told_without_pandas_and_matplotlib(argumen
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY"
+
+
+def test_reading_loads_nothing_that_judges():
+    sample = str(Path(__file__).parents[1] / "samples" / "cases" / "raid5-small-writes")
+    code = (
+        f"import sys, iodiag\niodiag.read({sample!r})\n"
+        "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('iodiag.')}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"reading", "formats"} <= loaded
+    assert not loaded & {"analysis", "rules", "verdict", "comparison", "report", "fleet"}
 
 
 def test_public_names_are_complete():

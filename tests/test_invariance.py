@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 import iodiag
 from iodiag.model.report import Report
+from iodiag.rules import of_role
 from writers import capture_writer as writer
 from writers.capture_writer import Load, Row, Style
 from writers.scenarios import SCENARIOS, Scenario, lsblk, steady, together
 
-READING = {
-    *("svctm-misread", "first-report-since-boot", "interval-too-long", "mixed-await"),
-    *("counter-anomaly", "util-sampling-bias", "stack-double-count"),
-}
+READING = {*of_role("reading"), "stack-double-count"}
 """Rules on how to read a layout or an interval: what they say belongs to the printing, not to the load."""
 
 LOAD_CLASSES = {"util-false-alarm", "approaching-saturation", "true-saturation"}

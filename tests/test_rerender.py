@@ -20,7 +20,7 @@ from iodiag.errors import FormatError, ReportGiven
 from iodiag.model.report import Report
 from iodiag.report import as_html, as_json
 from iodiag.report.as_terminal import console, show
-from iodiag.report.charts.finding_pictures import pictures
+from iodiag.report.charts.finding_charts import pictures
 from report.builders import HOSTILE, hostile_report
 
 SAMPLES = Path(__file__).parents[1] / "samples"

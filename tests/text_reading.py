@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
 
 from iodiag.formats.text.reader import read_text
-from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
+from iodiag.model.topology import Device
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+TEXTS = sorted(SAMPLES.rglob("*.txt"))
+"""The samples that are texts."""
 
 
 @dataclass
@@ -19,6 +25,7 @@ class Reading:
     notes: list[ParseNote] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    context: list[Device | Fact] = field(default_factory=list)
 
     @property
     def disk(self) -> pd.DataFrame:
@@ -47,4 +54,19 @@ def reading(text: str | bytes, columns: str | None = None) -> Reading:
             result.sections.append(item)
         elif isinstance(item, Ledger):
             result.counts = dict(item.counts)
+        elif isinstance(item, Device | Fact):
+            result.context.append(item)
     return result
+
+
+def assert_alike(slow: Reading, other: Reading) -> Reading:
+    """Two ways of reading end in the same tables, lines, notes and account."""
+    for ours, theirs in ((slow.tables, other.tables), (slow.averages, other.averages)):
+        assert list(ours) == list(theirs)
+        for family, frame in ours.items():
+            pd.testing.assert_frame_equal(frame, theirs[family], check_exact=True)
+    assert slow.notes == other.notes
+    assert slow.sections == other.sections
+    assert slow.counts == other.counts
+    assert slow.context == other.context
+    return other

@@ -53,7 +53,18 @@ def test_turned_round_a_change_turns_into_its_opposite(rate, depth, latency):
 
 
 def change(verdict: str, before: float, after: float, detectable: float = 20.0) -> Change:
-    return Change("q", before, after, verdict, "medium", (20, 20), after / before, 1, 1, detectable)
+    return Change(
+        "q",
+        before,
+        after,
+        verdict,
+        "medium",
+        (20, 20),
+        ratio=after / before,
+        low=1,
+        high=1,
+        detectable_pct=detectable,
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def edges(reports, tree, *devices, samples=None, **fields):
     ]
     (view,) = views(join(captures), Selection())
     fields = {"pictures": ("stack",)} | fields
-    about = Finding("r", "notice", "low", "t", "s", devices, samples=samples, **fields)
+    about = Finding("r", "notice", "low", "t", "s", devices=devices, samples=samples, **fields)
     (found,) = with_traffic(view, [about])
     return [(edge.upper, edge.lower, edge.means.get("write_kb_per_s")) for edge in found.edges]
 
@@ -105,7 +105,7 @@ def test_a_wide_stack_is_cut():
     ],
 )
 def test_the_first_finding_of_a_sample_is_explained_by_its_picture(case, kinds):
-    from iodiag.report.charts.finding_pictures import pictures
+    from iodiag.report.charts.finding_charts import pictures
 
     captures, _ = iodiag.read_many([CASES / case])
     report = iodiag.analyze(captures)
@@ -123,7 +123,7 @@ def test_the_first_finding_of_a_sample_is_explained_by_its_picture(case, kinds):
     ],
 )
 def test_a_ladder_is_bound_by_what_a_request_took_alone(sample, alone_ms):
-    from iodiag.report.charts.finding_pictures import pictures
+    from iodiag.report.charts.finding_charts import pictures
 
     captures, _ = iodiag.read_many([SAMPLES / sample])
     report = iodiag.analyze(captures)

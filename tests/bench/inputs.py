@@ -6,8 +6,9 @@ import gzip
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +44,27 @@ def iostat_text(path: Path, size: int, seed: int = 1) -> None:
                 return
 
 
-def _iostat_reports(choose: np.random.Generator) -> Iterator[bytes]:
+def many_devices(path: Path, count: int, seed: int = 1) -> None:
+    """`iostat -x -t 1` of so many disks, five reports of each."""
+    devices = tuple(f"disk{number}" for number in range(count))
+    reports = _iostat_reports(np.random.default_rng(seed), devices)
+    path.write_bytes(b"".join(islice(reports, 6)))
+
+
+def many_hosts(path: Path, count: int, seed: int = 1) -> None:
+    """`iostat -x -t 1` of so many hosts with 24 disks, ten reports of each, one below the other."""
+    with path.open("wb") as out:
+        for number in range(count):
+            reports = _iostat_reports(np.random.default_rng(seed), host=f"host{number}")
+            out.writelines(islice(reports, 11))
+
+
+def _iostat_reports(
+    choose: np.random.Generator, devices: Sequence[str] = DEVICES, host: str = "labguest"
+) -> Iterator[bytes]:
+    """The banner, and then reports without end."""
     lines = IOSTAT.read_text().splitlines()
-    yield f"{lines[0]}\n\n".encode()
+    yield f"{lines[0]}\n\n".replace("labguest", host).encode()
     cpu_header = next(line for line in lines if line.startswith("avg-cpu"))
     header = next(line for line in lines if line.startswith("Device"))
     rows = [line.split()[1:] for line in lines if re.match(r"(sd|md)", line)]
@@ -58,8 +77,8 @@ def _iostat_reports(choose: np.random.Generator) -> Iterator[bytes]:
     number = 0
     while True:
         number += 1
-        picked = pool[choose.integers(0, len(pool), len(DEVICES))]
-        factors = choose.lognormal(0.0, 0.7, len(DEVICES))
+        picked = pool[choose.integers(0, len(pool), len(devices))]
+        factors = choose.lognormal(0.0, 0.7, len(devices))
         values = np.where(scaled, picked * factors[:, None], picked)
         values[:, utilisation] = np.minimum(values[:, utilisation], 100.0)
         user, system, waiting = choose.dirichlet((2.0, 1.0, 1.0, 6.0))[:3] * 100
@@ -67,7 +86,7 @@ def _iostat_reports(choose: np.random.Generator) -> Iterator[bytes]:
         shares = (user, 0.0, system, waiting, 0.0, 100.0 - user - system - waiting)
         parts = [f"{clock}\n{cpu_header}\n", " " * 8, "".join(f"{share:8.2f}" for share in shares)]
         parts.append(f"\n\n{header}\n")
-        parts += [row % (name, *cells) for name, cells in zip(DEVICES, values.tolist(), strict=True)]
+        parts += [row % (name, *cells) for name, cells in zip(devices, values.tolist(), strict=True)]
         yield "".join([*parts, "\n\n"]).encode()
 
 

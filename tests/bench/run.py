@@ -20,13 +20,14 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bench import agreement
+from bench import agreement, curve
 from bench.groups import GROUPS, Comparison, Files, Group, chosen
 from bench.inputs import MB
 from bench.timing import Ratio, Taken, in_turn
 from iodiag import __version__
 
 BEGIN, END = "<!-- begin of figures: made by tests/bench/run.py --page -->", "<!-- end of figures -->"
+CURVE = "curve"
 Results = Mapping[str, list[Taken]]
 
 
@@ -35,6 +36,7 @@ def figures(folder: Path, options: argparse.Namespace) -> str:
     files = Files(folder, int(options.size * MB), int(options.size * MB / 10))
     agreed = list(agreement.check(files))
     measured = [(group, taken(group, options.turns)) for group in chosen(options.only, files)]
+    curves = curve.table(curve.points(folder, options.size, options.turns)) if _wants_curve(options) else ""
     load = os.getloadavg()[0]
     parts = [
         f"iodiag {__version__}, {datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, "
@@ -42,9 +44,14 @@ def figures(folder: Path, options: argparse.Namespace) -> str:
         f"{options.turns} turns; load of the machine after the run {load:.1f}.\n",
         comparisons_table(measured),
         times_table(measured),
+        curves,
         paths_table(agreed),
     ]
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
+
+
+def _wants_curve(options: argparse.Namespace) -> bool:
+    return not options.only or CURVE in options.only
 
 
 def taken(group: Group, turns: int) -> Results:
@@ -58,20 +65,23 @@ def taken(group: Group, turns: int) -> Results:
 def comparisons_table(measured: Iterable[tuple[Group, Results]]) -> str:
     """Ratios on the clock and of processor time, with the goals."""
     lines = [
-        "| What | Ratio: median (least to most) | … of processor time | Must | Aim | Reached |",
-        "| --- | ---: | ---: | ---: | ---: | --- |",
+        "| What | Ratio: median (least to most) | … of processor time | Goal | Reached |",
+        "| --- | ---: | ---: | ---: | --- |",
     ]
     for group, results in measured:
         for comparison in group.comparisons:
             if comparison.yardstick in results:
                 lines.append(_comparison(comparison, results))
             else:
-                lines.append(f"| {comparison.what} | {comparison.yardstick} is not installed | | | | |")
-        for name, (must, aim) in group.memory.items():
+                lines.append(f"| {comparison.what} | {comparison.yardstick} is not installed | | | |")
+        for name, most in group.memory.items():
             peak = max(one.peak_mb or 0.0 for one in results[name])
-            reached = _reached(peak, must, aim, is_cost=True)
+            reached = _reached(peak, most, is_cost=True)
+            lines.append(f"| peak memory, {name} | {peak:.0f} MB | | ≤ {most:.0f} MB | {reached} |")
+        for name, least in group.rates.items():
+            rate = group.sizes[name] / MB / statistics.median(one.wall_s for one in results[name])
             lines.append(
-                f"| peak memory, {name} | {peak:.0f} MB | | ≤ {must:.0f} | ≤ {aim:.0f} | {reached} |"
+                f"| {name} | {rate:.0f} MB/s | | ≥ {least:.0f} MB/s | {_reached(rate, least, False)} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -79,11 +89,11 @@ def comparisons_table(measured: Iterable[tuple[Group, Results]]) -> str:
 def _comparison(comparison: Comparison, results: Results) -> str:
     wall, cpu = ratio(comparison, results, "wall_s"), ratio(comparison, results, "cpu_s")
     sign = "≤" if comparison.is_cost else "≥"
-    goals = [f"{sign} {goal:.3g}" if goal else "" for goal in (comparison.must, comparison.aim)]
-    reached = _reached(wall.median, comparison.must, comparison.aim, comparison.is_cost)
+    goal = f"{sign} {comparison.goal:.3g}" if comparison.goal else ""
+    reached = _reached(wall.median, comparison.goal, comparison.is_cost)
     unit = "x its time" if comparison.is_cost else "x as fast"
     spread = f"{wall.median:.2f}{unit} ({wall.least:.2f} to {wall.most:.2f})"
-    return f"| {comparison.what} | {spread} | {cpu.median:.2f} | {goals[0]} | {goals[1]} | {reached} |"
+    return f"| {comparison.what} | {spread} | {cpu.median:.2f} | {goal} | {reached} |"
 
 
 def ratio(comparison: Comparison, results: Results, kind: str) -> Ratio:
@@ -93,13 +103,10 @@ def ratio(comparison: Comparison, results: Results, kind: str) -> Ratio:
     return Ratio.of(ours, yardstick) if comparison.is_cost else Ratio.of(yardstick, ours)
 
 
-def _reached(value: float, must: float | None, aim: float | None, is_cost: bool) -> str:
-    if must is None or aim is None:
+def _reached(value: float, goal: float | None, is_cost: bool) -> str:
+    if goal is None:
         return ""
-    sign = -1 if is_cost else 1
-    if sign * value >= sign * aim:
-        return "aim"
-    return "must" if sign * value >= sign * must else "no"
+    return "yes" if (value <= goal if is_cost else value >= goal) else "no"
 
 
 def times_table(measured: Iterable[tuple[Group, Results]]) -> str:
@@ -143,7 +150,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--size", type=float, default=100.0, metavar="MB", help="of the large inputs (100)")
     parser.add_argument("--turns", type=int, default=5, metavar="N", help="how often each is measured (5)")
     parser.add_argument(
-        "--only", action="append", default=[], choices=list(GROUPS), help="measure this group"
+        "--only", action="append", default=[], choices=[*GROUPS, CURVE], help="measure this group"
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="make the inputs here, and keep them")
     parser.add_argument("--page", type=Path, help="put the figures between the marks of this page")

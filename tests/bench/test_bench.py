@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import iodiag
-from bench import agreement, groups, inputs, run
+from bench import agreement, curve, groups, inputs, run
 from bench.timing import Ratio, Taken, in_turn, process
 
 
@@ -53,12 +53,35 @@ def test_the_runner_prints_ratios_and_paths(tmp_path, capsys):
 
 def test_ratios_stand_the_right_way_up():
     results = {"ours": [Taken(2.0, 1.0), Taken(4.0, 1.0)], "other": [Taken(8.0, 3.0), Taken(8.0, 3.0)]}
-    speed = groups.Comparison("", "ours", "other", 1.0, 5.0)
+    speed = groups.Comparison("", "ours", "other", 2.0)
     assert run.ratio(speed, results, "wall_s") == Ratio(3.0, 2.0, 4.0)
-    cost = groups.Comparison("", "ours", "other", 1.0, 0.3, is_cost=True)
+    cost = groups.Comparison("", "ours", "other", 0.3, is_cost=True)
     assert run.ratio(cost, results, "cpu_s").median == pytest.approx(1 / 3)
-    both = run.comparisons_table([(groups.Group("", {}, (speed, cost), {}, {}), results)])
-    assert both.count("| must |") == 2
+    both = run.comparisons_table([(groups.Group("", {}, (speed, cost), {}), results)])
+    assert (both.count("| yes |"), both.count("| no |")) == (1, 1)
+
+
+def test_a_rate_has_its_goal():
+    group = groups.Group("", {}, (), {"ours": 300_000_000}, rates={"ours": 150.0})
+    assert "| ours | 100 MB/s | | ≥ 150 MB/s | no |" in run.comparisons_table(
+        [(group, {"ours": [Taken(3.0, 1.0)]})]
+    )
+
+
+def test_the_curve_says_where_time_grows_faster_than_size():
+    sizes = ((1, 0.5), (2, 0.9), (4, 2.7))
+    found = [curve.Point("devices", str(mb), mb * inputs.MB, seconds, seconds) for mb, seconds in sizes]
+    first, second, third = curve.table(found).splitlines()[2:]
+    assert first == "| devices | 1 | 1 | 0.5 | 0.5 |  | 0.5 | 0.5 |  |"
+    assert second.count("| 0.90 |") == 2
+    assert third.count("| **1.50** |") == 2
+
+
+def test_the_inputs_of_the_curve_have_as_many_devices_and_hosts(tmp_path):
+    inputs.many_devices(tmp_path / "devices", 100)
+    inputs.many_hosts(tmp_path / "hosts", 7)
+    assert iodiag.read(tmp_path / "devices").disk["device"].nunique() == 100
+    assert len(iodiag.read(tmp_path / "hosts").hosts) == 7
 
 
 def test_turns_alternate_and_a_failed_process_is_no_measurement():

@@ -59,7 +59,7 @@ def test_advice_on_reading_the_numbers_is_no_harm():
     found = report(rows)
     assert found.hosts == ()
     assert found.headline == "No trouble was found on 3 hosts."
-    assert found.totals.findings == 10
+    assert found.totals.findings == 15
 
 
 def test_two_troubles_and_two_days_add_up():

@@ -416,13 +416,12 @@ def _sources() -> tuple[SourceSummary, ...]:
         UnparsedLine(401, "07:51:01    dev253-82    36", "the line breaks off: 3 of 10 values"),
     )
     return (
-        SourceSummary(sar, (), {"banner": 1, "header": 60, "row": 540, "unread": 0}),
-        SourceSummary(iostat, bad, {"banner": 1, "header": 2, "row": 5, "noise": 3, "unread": 2}),
+        SourceSummary(sar, ledger={"banner": 1, "header": 60, "row": 540, "unread": 0}),
+        SourceSummary(iostat, bad, ledger={"banner": 1, "header": 2, "row": 5, "noise": 3, "unread": 2}),
         SourceSummary(
             lvs,
-            (),
-            {"context": 3},
-            (UnparsedLine(0, "", "context without a host name was given to the only host"),),
+            notes=(UnparsedLine(0, "", "context without a host name was given to the only host"),),
+            ledger={"context": 3},
         ),
     )
 
@@ -507,10 +506,11 @@ def hostile_report(text: str) -> Report:
         for weighs in ("for", "against", "context")
     )
     finding = Finding(
-        text, "critical", "low", text, text, (text, "sda", text), text, text, text, (0, 2), evidence,
-        {text: math.inf}, (text, text), (text,), (text,), (text,), (text,), (text,), text,
+        text, "critical", "low", text, text, evidence, {text: math.inf},
+        (text, text), (text,), (text,), (text,), (text,), (text,), text,
         ("stack", "peers", "ladder", "cpu"), (text, "sda"),
         (Edge(None, text, {"await_ms": 1.0}), Edge(text, "sda", {text: 1.0, "await_ms": 2.0})),
+        devices=(text, "sda", text), host=text, start=text, end=text, samples=(0, 2),
     )  # fmt: skip
     section = Section(text, text, text, text, text, 2, text, text, 3, 3, False, 4)
     line = UnparsedLine(3, text, text)
@@ -522,7 +522,7 @@ def hostile_report(text: str) -> Report:
         iodiag=text,
         generated=text,
         headline=text,
-        sources=(SourceSummary(section, (line,), {text: 3}, (line,)),),
+        sources=(SourceSummary(section, (line,), (line,), {text: 3}),),
         devices=(DeviceSummary(text, text, (text,), text, text, (text, text), 3, summary, {text: text}),),
         findings=(finding, finding),
         outcomes=tuple(

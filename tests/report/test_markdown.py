@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 
 from iodiag.model.finding import Evidence, Outcome
 from iodiag.model.report import DeviceSummary
-from iodiag.report import as_markdown
-from iodiag.report import text as _text
+from iodiag.report import as_markdown, wording
 from iodiag.report.as_json import from_json
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
@@ -89,7 +88,7 @@ def test_hostile_text_changes_no_structure(text):
     kinds = inline_kinds(rendered)
     assert not {"html_inline", "image", "em", "s_open", "em_open"} & kinds
     assert "html_block" not in skeleton(rendered)
-    assert ("link_open" in kinds) == _text.is_link(text)
+    assert ("link_open" in kinds) == wording.is_link(text)
     assert rendered.replace("\n", "").isprintable()
 
 

@@ -12,7 +12,7 @@ from iodiag.rules.precedence import order
 
 def finding(rule, confidence="medium", severity="warning", devices=(), role=None):
     role = role or all_rules()[rule].role
-    return Finding(rule, severity, confidence, rule, rule, devices, role=role)
+    return Finding(rule, severity, confidence, rule, rule, devices=devices, role=role)
 
 
 def ordered(findings, rules=()):

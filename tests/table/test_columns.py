@@ -50,6 +50,15 @@ def test_joined_words_are_the_words_one_after_the_other(parts):
     ]
 
 
+@given(MAYBE_WORDS)
+def test_compact_texts_are_the_same_texts_and_know_no_others(words):
+    whole = Texts.of([*words, "zz", None])
+    part = whole[: len(words)].compact()
+    assert list(part) == list(whole[: len(words)])
+    assert set(part.categories) == {word for word in words if word is not None}
+    assert part.is_missing().tolist() == [word is None for word in words]
+
+
 def test_many_words_take_wider_codes():
     words = [f"sd{number:05}" for number in range(40_000)]
     column = Texts.of(words)

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain, product
 from types import ModuleType
 from typing import Any
@@ -18,13 +19,17 @@ import iodiag
 from fuzz.bombs import LONG_LINES, MANY_LINES
 from fuzz.targets import fuzz_one
 from iodiag.formats import context_formats
-from iodiag.formats.context._late import Late
 
 SHORT, FACTOR = 1_500, 4
 MOST_GROWTH = 2.2 * FACTOR
 """Linear is FACTOR, quadratic its square; the rest is for noise, of which the least of runs has little."""
 
 _SEARCHED = re.compile(r"(\w+)(?:\[\w+\])?\.(?:search|finditer|findall|subn?|split)\(")
+_GIVEN_TO_RE = re.compile(
+    r"\bre\.(?:compile|match|fullmatch|(search|finditer|findall|subn?|split))\(\s*(_?[A-Za-z]\w*)[,)]"
+)
+_IS_PATTERN = re.compile(r"\\[sSdwb(]|\(\?")
+"""What only a pattern has: context formats keep theirs as text, and `re` compiles each that is used."""
 UNITS = (
     " ",
     "a",
@@ -68,11 +73,16 @@ def searches() -> dict[str, tuple[str, Search]]:
     """
     result: dict[str, tuple[str, Search]] = {}
     for module in modules():
-        searched = set(_SEARCHED.findall(inspect.getsource(module)))
+        source = inspect.getsource(module)
+        given = _GIVEN_TO_RE.findall(source)
+        searched = {*_SEARCHED.findall(source), *(name for is_searched, name in given if is_searched)}
+        # a name in lower case goes through a table of patterns
+        are_tables_searched = any(is_searched and name.islower() for is_searched, name in given)
         for name, value in vars(module).items():
             for number, pattern in enumerate(_inside(value, 0)):
                 place = f"{module.__name__}.{name}[{number}]"
-                uses = [pattern.fullmatch, *([pattern.search] if name in searched else [])]
+                is_searched = name in searched or (are_tables_searched and not isinstance(value, str))
+                uses = [pattern.fullmatch, *([pattern.search] if is_searched else [])]
                 for use in uses:
                     result[f"{place}.{use.__name__}"] = (_text(pattern), _taking_text(pattern, use))
     for form in context_formats():
@@ -89,10 +99,11 @@ def _taking_text(pattern: re.Pattern[Any], use: Callable[[Any], object]) -> Sear
 
 
 def _inside(value: object, depth: int) -> Iterator[re.Pattern[str] | re.Pattern[bytes]]:
-    if isinstance(value, Late):
-        yield value.compiled()
-    elif isinstance(value, re.Pattern):
+    if isinstance(value, re.Pattern):
         yield value
+    elif isinstance(value, str) and _IS_PATTERN.search(value):
+        with suppress(re.error):  # a docstring, or the piece of a pattern
+            yield re.compile(value)
     elif depth < 4 and isinstance(value, dict):
         yield from chain.from_iterable(_inside(part, depth + 1) for part in value.values())
     elif depth < 4 and isinstance(value, (list, tuple, set, frozenset)):
@@ -125,6 +136,18 @@ def test_patterns_are_found():
     assert len(found) > 350
     assert any(name.startswith("iodiag.formats.clock.") for name in found)
     assert any(name.endswith("].search") for name in found)
+
+
+def test_patterns_that_are_kept_as_text_are_found():
+    found = searches()
+    missed = []
+    for module in modules():
+        for _, name in _GIVEN_TO_RE.findall(inspect.getsource(module)):
+            is_kept = isinstance(vars(module).get(name), str)
+            if is_kept and f"{module.__name__}.{name}[0].fullmatch" not in found:
+                missed.append(f"{module.__name__}.{name}")
+    assert not missed
+    assert "iodiag.formats.context.dmsetup._DEPS[0].fullmatch" in found
 
 
 def test_a_quadratic_pattern_would_be_noticed():

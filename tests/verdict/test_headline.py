@@ -7,6 +7,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.topology import DeviceTopology
 from iodiag.rules import all_rules
+from iodiag.table.table import Table
 from iodiag.verdict.headline import SINCE_BOOT, TOO_LONG, headline
 
 RULES = all_rules()
@@ -27,7 +28,7 @@ def view(host="box", **shares):
         "steal_pct": 0.0,
     } | shares
     cpu = pd.DataFrame({"cpu": ["all"] * 3, "interval_s": [1.0] * 3} | {k: [v] * 3 for k, v in whole.items()})
-    return View(host, {"cpu": cpu}, DeviceTopology())
+    return View(host, {"cpu": Table.of(cpu)}, DeviceTopology())
 
 
 def said(*findings, outcomes=(), views=None):

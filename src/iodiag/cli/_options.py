@@ -217,7 +217,7 @@ def _write(report: Report, path: Path, chosen: str, with_charts: bool) -> int:
         write_whole(path, _render(report, chosen, with_charts))
         return 0
     from iodiag.report.as_markdown import render
-    from iodiag.report.charts.attached import chart_files
+    from iodiag.report.charts.report_charts import chart_files
 
     by_section = chart_files(report, path.stem)
     files = {chart.name: chart for charts in by_section.values() for chart in charts}

@@ -76,14 +76,16 @@ def _facts(capture: Capture) -> dict[str, object]:
 
 
 def _lines(entry: dict) -> list[str]:  # type: ignore[type-arg]
+    from iodiag.report.wording import plural
+
     lines = [", ".join(entry["sources"])]
     for section in entry["sections"]:
         about = [f"{key} {section[key]}" for key in ("host", "kernel", "cpus") if section[key]]
         if section["start"]:
             about.append(f"{section['start']} to {section['end']}")
-        rows = f"{section['rows']} lines"
+        rows = plural(section["rows"], "line")
         if not section["is_context"]:
-            rows = f"{section['reports']} reports, {section['rows']} rows"
+            rows = f"{plural(section['reports'], 'report')}, {plural(section['rows'], 'row')}"
         what = f"{section['format']} ({section['layout']})" if section["layout"] else section["format"]
         lines.append("; ".join([f"  line {section['line']}: {what}, {rows}", *about]))
     for title, key in (("tables", "tables"), ("averages", "averages")):

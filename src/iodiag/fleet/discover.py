@@ -180,9 +180,9 @@ def _part(source: Source) -> Part:
 
 
 def _part_of_sa(source: Source) -> Part:
-    host, zone_s, days = sa_binary.sampled_days(source)
-    pairs = tuple((host, day) for day in days)
-    return Part(source.name, source.folder, source.sha256, (host,) if host else (), pairs, zone_s)
+    host, dates, zone_s = sa_binary.outline(source)
+    named = (host,) if host else ()
+    return Part(source.name, source.folder, source.sha256, named, tuple((host, day) for day in dates), zone_s)
 
 
 def _days(capture: Capture) -> Iterator[tuple[str, str]]:

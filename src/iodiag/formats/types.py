@@ -51,6 +51,29 @@ class LayoutColumn(NamedTuple):
     is_label: bool = False
 
 
+class Scaling(NamedTuple):
+    """Columns that a tool prints in another unit where its command says so.
+
+    `unit` gives their unit in the usual one from the options of a command, None where these do not say;
+    `raw` are their words in a header. Rows whose `whole`, a few of the columns added up, stays below `least`
+    everywhere may be scaled without a command that says so: then `remark` is said of them.
+    """
+
+    unit: Callable[[Sequence[str]], float | None]
+    raw: frozenset[str]
+    whole: tuple[str, ...]
+    least: float
+    remark: str
+
+
+FirstReport = Literal["since boot", "since boot below its banner", "since boot under its clock", "a sample"]
+"""What the first report of a run may be.
+
+An average since boot in any case; only where a banner or the command shows that the run begins there; only
+where its rows have the clock of their header; or a sample as all others are.
+"""
+
+
 class Layout(NamedTuple):
     """The meaning of one distinct header.
 
@@ -61,6 +84,11 @@ class Layout(NamedTuple):
     what was recognised (X5, narrow, sar -d, …). `unknown` are the header's words that nobody knows;
     `is_cut` tells that its last word is cut off and left out, so that rows may have a number more;
     `has_spaced_key` allows blanks in the item's name (a mount point).
+
+    How the tool prints its reports: what the `first_report` is; at which `place` of a report the table
+    stands (-1: anywhere), so that one of a lower place begins the next; whether it `is_part` of a table that
+    others go on with; whether items that `has_groups` marks by a blank in front are groups of others; the
+    `scaling` of some columns. `remark` is said of every table of it.
     """
 
     format: str
@@ -75,6 +103,12 @@ class Layout(NamedTuple):
     unknown: tuple[str, ...] = ()
     is_cut: bool = False
     has_spaced_key: bool = False
+    first_report: FirstReport = "since boot below its banner"
+    place: int = -1
+    is_part: bool = False
+    has_groups: bool = False
+    scaling: Scaling | None = None
+    remark: str = ""
 
 
 class TableFormat(NamedTuple):
@@ -84,6 +118,10 @@ class TableFormat(NamedTuple):
     returns None when the header is not this format's. It is called once per distinct header.
     `rewrite` lays the lines of a text out so that this holds, where the tool prints them otherwise; it
     returns the very sequence that it got when it finds nothing to do.
+
+    `unknown_layout` gives a Layout to a header that no release prints so far, from its words and those of its
+    first row. `headers` are those under which rows without a header are looked at; of several that fit,
+    `preferred` may name one, from their Layouts and the banner's kernel ("" without one).
     """
 
     id: str
@@ -93,6 +131,9 @@ class TableFormat(NamedTuple):
     releases: str = ""
     not_read: str = ""
     rewrite: Callable[[Sequence[Piece]], Sequence[Piece]] | None = None
+    unknown_layout: Callable[[tuple[str, ...], Sequence[str]], Layout | None] | None = None
+    headers: tuple[str, ...] = ()
+    preferred: Callable[[Sequence[Layout], str], Layout | None] | None = None
 
 
 class ContextBlock(NamedTuple):
@@ -114,7 +155,8 @@ class ContextFormat(NamedTuple):
 
     `starts` is searched in single lines and should match only where a block can begin;
     `read` gets all lines from there on and the input's name, and returns None when the start
-    was a false one.
+    was a false one. Its patterns are texts that it gives to `re`, which compiles those that an input
+    needs and keeps them: to compile all takes as long as to read a small capture.
     """
 
     id: str

@@ -1,21 +1,17 @@
-"""What readers of whole files share: the columns in front of every table, and the text around."""
+"""What readers of whole files share: their lines, a class for each, and the text around."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.clock import Floats
 from iodiag.formats.text.clean.lines import without_nuls
 from iodiag.formats.text.reader import read_text
 from iodiag.formats.types import Item
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Source
-from iodiag.table.texts import Texts
-from iodiag.table.times import Times
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -26,37 +22,6 @@ UNSEEN = 255
 
 _QUOTE = re.compile(rb"^(?:>[ \t]?)++", re.MULTILINE)
 _MOST_NOTES = 200
-
-
-def front_columns(
-    source: str,
-    lines: Ints,
-    host: str | Texts,
-    seconds: Floats,
-    is_aware: bool,
-    interval: Floats,
-    segment: Ints,
-    report: Ints,
-    since_boot: Bools | None = None,
-) -> dict[str, Any]:
-    """The columns that every table begins with. `seconds` count from 1970, NaN where no date is known."""
-    rows = len(lines)
-    return {
-        "source": Texts.same(source, rows),
-        "line": lines,
-        "host": Texts.same(host, rows) if isinstance(host, str) else host,
-        "time": Times.of(seconds, is_moment=is_aware),
-        "interval_s": interval,
-        "segment": segment,
-        "report": report,
-        "since_boot": np.zeros(rows, dtype=np.bool_) if since_boot is None else since_boot,
-    }
-
-
-def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
-    """Numbers by row and name as columns; NaN where a row lacks one."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 
 
 def undress(data: bytes) -> bytes:

@@ -136,9 +136,9 @@ class Fact:
 class Section:
     """One capture or context block inside an input: a row of the report's list of sources."""
 
-    source: str
+    source: str = field(metadata={"json_key": "name"})
     format: str
-    layout: str
+    layout: str = ""
     host: str | None = None
     kernel: str | None = None
     cpus: int | None = None
@@ -165,7 +165,7 @@ class Ledger:
 
 @dataclass
 class Capture:
-    """Everything read from one input (or several, joined by `pipeline.join`).
+    """Everything read from one input (or several, joined by `iodiag.api.join`).
 
     `tables` and `averages` hold one DataFrame per family, as the contract describes them;
     `unparsed` lists the lines inside captures that were not understood. `topologies` has the

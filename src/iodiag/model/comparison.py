@@ -1,7 +1,11 @@
-"""What a change moved: everything that both sides show, quantity by quantity, and the findings' fates."""
+"""What a change moved: everything that both sides show, quantity by quantity, and the findings' fates.
+
+The order of a class's fields is that of the keys in the JSON report (`report/json_codec.py`).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -60,13 +64,13 @@ class Change:
     quantity: str
     before: float
     after: float
+    ratio: float = field(default=math.nan, kw_only=True)
+    low: float = field(default=math.nan, kw_only=True)
+    high: float = field(default=math.nan, kw_only=True)
     verdict: Verdict
     confidence: Confidence
+    detectable_pct: float = field(default=math.nan, kw_only=True)
     samples: tuple[int, int]
-    ratio: float = float("nan")
-    low: float = float("nan")
-    high: float = float("nan")
-    detectable_pct: float = float("nan")
     overall: tuple[float, float] | None = None
 
     @property
@@ -107,18 +111,18 @@ class Subject:
     kind: Kind
     before: str
     after: str
-    basis: str
-    changes: tuple[Change, ...]
     host_before: str | None = None
     host_after: str | None = None
+    basis: str = ""
+    is_part: bool = False
+    share: float = math.nan
     shift: Shift = "unknown"
     reading: Evidence | None = None
-    matched: tuple[MatchedLoad, ...] = ()
+    changes: tuple[Change, ...] = ()
     at_matched_load: tuple[Change, ...] = ()
+    matched: tuple[MatchedLoad, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     remarks: tuple[str, ...] = ()
-    is_part: bool = False
-    share: float = float("nan")
 
     def change(self, quantity: str) -> Change | None:
         """The change of a quantity, or None where it was not compared."""
@@ -135,9 +139,9 @@ class FindingChange:
 
     fate: Fate
     rule: str
-    title: str
-    devices: tuple[str, ...] = ()
+    title: str = ""
     host: str | None = None
+    devices: tuple[str, ...] = ()
     severity_before: Severity | None = None
     severity_after: Severity | None = None
     confidence_before: Confidence | None = None
@@ -156,11 +160,11 @@ class Comparison:
     stands on one side alone. `limits` are the numbers that decided what counts as a change.
     """
 
+    verdict: Evidence = field(default_factory=lambda: Evidence(""), kw_only=True)
+    confidence: Confidence = field(default="low", kw_only=True)
+    subjects: tuple[Subject, ...] = field(default=(), kw_only=True)
+    findings: tuple[FindingChange, ...] = field(default=(), kw_only=True)
+    settings: tuple[Evidence, ...] = field(default=(), kw_only=True)
+    uncompared: tuple[str, ...] = field(default=(), kw_only=True)
+    limits: Mapping[str, float] = field(default_factory=dict, kw_only=True)
     before: Report
-    subjects: tuple[Subject, ...] = ()
-    findings: tuple[FindingChange, ...] = ()
-    confidence: Confidence = "low"
-    verdict: Evidence = field(default_factory=lambda: Evidence(""))
-    settings: tuple[Evidence, ...] = ()
-    uncompared: tuple[str, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""What a rule says: findings with evidence, and outcomes for everything that is not a finding."""
+"""What a rule says: findings with evidence, and outcomes for everything that is not a finding.
+
+The order of a class's fields is that of the keys in the JSON report (`report/json_codec.py`).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ ROLES: dict[Role, str] = {
     "elsewhere": "it shows a cause outside the storage",
     "context": "it says what only looks wrong, or what to know beside the findings",
 }
-"""What a finding says, by the role of its rule."""
+"""What the findings of a rule are, by its role."""
 
 HARMLESS: tuple[Role, ...] = ("reading", "context")
 """Roles of rules whose findings name no trouble of the host."""
@@ -38,7 +41,7 @@ class Quote:
 
     source: str
     line: int
-    text: str
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,15 +89,16 @@ class Finding:
     """
 
     rule: str
+    role: Role | None = field(default=None, kw_only=True)
     severity: Severity
     confidence: Confidence
+    devices: tuple[str, ...] = field(default=(), kw_only=True)
+    host: str | None = field(default=None, kw_only=True)
+    start: str | None = field(default=None, kw_only=True)
+    end: str | None = field(default=None, kw_only=True)
+    samples: tuple[int, int] | None = field(default=None, kw_only=True)
     title: str
-    summary: str
-    devices: tuple[str, ...] = ()
-    host: str | None = None
-    start: str | None = None
-    end: str | None = None
-    samples: tuple[int, int] | None = None
+    summary: str = ""
     evidence: tuple[Evidence, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
     remedy: tuple[str, ...] = ()
@@ -107,7 +111,6 @@ class Finding:
     pictures: tuple[PictureKind, ...] = ()
     peers: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
-    role: Role | None = None
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,8 @@ class Ignore:
 class Ignored:
     """A finding that an `Ignore` took out of the list, with its reason."""
 
-    finding: Finding
     reason: str
+    finding: Finding
 
 
 @dataclass(frozen=True)

@@ -260,6 +260,7 @@ class FleetReport:
     compared and why; `limits` are the numbers that decided.
     """
 
+    schema: str = field(default=SCHEMA, kw_only=True)
     iodiag: str
     headline: str
     totals: Totals
@@ -275,7 +276,6 @@ class FleetReport:
     silent: tuple[SilentHost, ...] = ()
     remarks: tuple[str, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
-    schema: str = SCHEMA
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""

@@ -1,4 +1,7 @@
-"""The result of an analysis as plain data; every rendering is made from this alone."""
+"""The result of an analysis as plain data; every rendering is made from this alone.
+
+The order of a class's fields is that of the keys in the JSON report (`report/json_codec.py`).
+"""
 
 from __future__ import annotations
 
@@ -26,18 +29,18 @@ class UnparsedLine:
     """A line that was not understood, or that a note is about (line 0: the whole input)."""
 
     line: int
-    text: str
-    reason: str
+    text: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class SourceSummary:
     """One capture or context block of an input, with the lines that were not understood."""
 
-    section: Section
+    section: Section = field(metadata={"json_inline": True})
     unparsed: tuple[UnparsedLine, ...] = ()
-    ledger: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[UnparsedLine, ...] = ()
+    ledger: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,21 +143,21 @@ class Report:
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
     """
 
+    schema: str = field(default=SCHEMA, kw_only=True)
     iodiag: str
     generated: str
-    headline: str
+    headline: str = ""
+    verdict: Verdict | None = field(default=None, kw_only=True)
+    states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
+    timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()
     findings: tuple[Finding, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     series: tuple[Series, ...] = ()
-    timezone: str | None = None
-    schema: str = SCHEMA
-    comparison: Comparison | None = None
     ignored: tuple[Ignored, ...] = ()
-    verdict: Verdict | None = None
-    states: tuple[StateSummary, ...] = ()
+    comparison: Comparison | None = field(default=None, metadata={"json_omit_none": True})
 
     @property
     def hosts(self) -> list[str]:

@@ -86,11 +86,12 @@ class Rule:
     with status `clear` to name the devices, or nothing at all for "looked, found nothing".
     The docstring of its module is the rule's page (`iodiag.rules.page`).
 
-    `explains` names the rules whose findings are effects of this one's, on the same devices or those
-    above and below; `replaces` those whose findings say the same on the same devices and samples, but
-    less exactly. Both name rules by id, or all rules of a role by the role, of any package; a name that
-    no rule has means nothing. `pictures` are the charts that explain its findings. `to_clear` is what a
-    capture must hold for an outcome `clear`, which is undetermined without.
+    `role` is what its findings are (`ROLES`). `explains` names the rules whose findings are effects of
+    this one's, on the same devices or those above and below; `replaces` those whose findings say the
+    same on the same devices and samples, but less exactly. Both name rules of any package by their ids,
+    or all rules of a role by the role; unknown names are ignored. `pictures` are the charts that explain
+    its findings. `to_clear` is what a capture must hold for an outcome `clear`, which is undetermined
+    without.
     """
 
     id: str
@@ -117,7 +118,6 @@ class Rule:
         """A finding of this rule, with the rule's remedy, commands and references filled in."""
         defaults: dict[str, Any] = {
             "rule": self.id,
-            "role": self.role,
             "title": self.title,
             "thresholds": limits.as_dict(),
             "remedy": self.remedy,

@@ -39,7 +39,6 @@ class Device:
     nr_requests: int | None = None
     read_ahead_kb: float | None = None
     write_cache: str | None = None
-    logical_block_bytes: int | None = None
     size_kb: float | None = None
     model: str | None = None
     mountpoints: tuple[str, ...] = ()

@@ -5,7 +5,6 @@ Canonical: kB are 1024 bytes (as sysstat has it), times are milliseconds, shares
 
 from __future__ import annotations
 
-SECTOR_BYTES = 512
 KB_PER_SECTOR = 0.5
 KB_PER_MB = 1024.0
 KB_PER_PAGE = 4.0

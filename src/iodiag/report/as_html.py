@@ -1,7 +1,7 @@
 """The report as one HTML file that needs nothing else: no script, no font, no network.
 
-Everything that comes out of a capture passes jinja2's escaping after `_text.visible`; charts are
-the only markup that is put in as it is, and matplotlib has escaped the text in them.
+Everything that comes out of a capture passes jinja2's escaping after `wording.visible`; charts are
+the only markup that is put in as it is, and `charts/svg.py` has escaped the text in them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import account as _account
-from iodiag.report import comparison as _comparison
-from iodiag.report import outline as _outline
-from iodiag.report import templates as _templates
-from iodiag.report import text as _text
-from iodiag.report.account import TextTable
-from iodiag.report.charts import attached as charts
-from iodiag.report.charts.attached import CHARTS_SHOWN, Key
-from iodiag.report.outline import Part
+from iodiag.report import appendix, comparison_sections, finding_sections, templates, wording
+from iodiag.report.appendix import TextTable
+from iodiag.report.charts import report_charts as charts
+from iodiag.report.charts.report_charts import CHARTS_SHOWN, Key
+from iodiag.report.finding_sections import Part
 
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
@@ -30,6 +26,8 @@ MOST_ENTRIES = (None, 200, 60, 20, 5)
 """How many entries lists may have, tried in turn until the page is small enough."""
 
 SVG_BYTES = 300_000
+MARKUP_BYTES = 400
+"""More than the tags around one chart take."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,8 @@ class Chart:
     @property
     def size(self) -> int:
         """How many bytes the chart adds to the page."""
-        return len(self.svg.encode()) + len(self.png)
+        texts = (self.svg, self.png, self.caption, self.description)
+        return sum(len(text.encode()) for text in texts) + MARKUP_BYTES
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,11 @@ def render(report: Report, with_charts: bool = True) -> str:
 
     Lists that would exceed that are cut, and charts left out; the page says so.
     """
-    template = _templates.template("page.html")
-    parts = _outline.parts(report)
+    template = templates.template("page.html")
+    parts = finding_sections.parts(report)
     words = _words(report, parts)
     for most in MOST_ENTRIES:
-        words["summary"] = _outline.summary_table(report, len(parts[:most]))
+        words["summary"] = finding_sections.summary_table(report, len(parts[:most]))
         shown = words if most is None else {name: _cut(value, most) for name, value in words.items()}
         page = template.render(**shown, most=most, drawn={})
         if len(page.encode()) <= PAGE_BYTES:
@@ -83,7 +82,7 @@ def _cut(value: Any, most: int) -> Any:
         more = len(value.rows) - most
         if more <= 0:
             return value
-        left_out = f"{_text.plural(more, 'more row')} in the JSON report. {value.left_out}".rstrip()
+        left_out = f"{wording.plural(more, 'more row')} in the JSON report. {value.left_out}".rstrip()
         return replace(value, rows=value.rows[:most], left_out=left_out)
     if isinstance(value, list):
         return [_cut(item, most) for item in value[:most]]
@@ -96,26 +95,26 @@ def _words(report: Report, parts: list[Part]) -> dict[str, Any]:
     """All that the page shows but its charts."""
     return dict(
         **_compared(report),
-        css=_templates.css(),
-        policy=_templates.policy(),
-        title=_outline.title(report),
-        plain=_text.plain,
-        is_link=_text.is_link,
-        headline=_outline.headline(report),
-        overview=_outline.overview(report),
+        css=templates.css(),
+        policy=templates.policy(),
+        title=finding_sections.title(report),
+        plain=wording.plain,
+        is_link=wording.is_link,
+        headline=finding_sections.headline(report),
+        overview=finding_sections.overview(report),
         worst=report.worst() or "clear",
         parts=parts,
-        nothing_found=_outline.nothing_found(report),
-        ignored=_account.ignored(report),
-        clear=_account.clear(report),
-        unjudged=_account.unjudged(report),
-        devices=_account.stacked(_account.devices(report)),
-        summary_note=_text.SUMMARY_NOTE,
-        sources=_account.sources(report),
-        ledgers=_account.ledgers(report),
-        unread=_account.unread(report),
-        notes=_account.notes(report),
-        thresholds=_account.thresholds(report),
+        nothing_found=finding_sections.nothing_found(report),
+        ignored=appendix.ignored(report),
+        clear=appendix.clear(report),
+        unjudged=appendix.unjudged(report),
+        devices=appendix.stacked(appendix.devices(report)),
+        summary_note=wording.SUMMARY_NOTE,
+        sources=appendix.sources(report),
+        ledgers=appendix.ledgers(report),
+        unread=appendix.unread(report),
+        notes=appendix.notes(report),
+        thresholds=appendix.thresholds(report),
     )
 
 
@@ -126,18 +125,18 @@ def _compared(report: Report) -> dict[str, Any]:
         return {"compared": None}
     return {
         "compared": compared,
-        "settings": _comparison.settings(report, compared),
-        "moved": _comparison.sections(report, compared),
-        "others": _comparison.others(compared),
-        "uncompared": _comparison.uncompared(compared),
-        "fates": _comparison.fates(report, compared),
-        "gone": _comparison.gone(report, compared),
-        "method": list(_comparison.method(compared)),
-        "devices_before": _account.stacked(_account.devices(compared.before)),
-        "sources_before": _account.sources(compared.before),
-        "ledgers_before": _account.ledgers(compared.before),
-        "unread_before": _account.unread(compared.before),
-        "notes_before": _account.notes(compared.before),
+        "settings": comparison_sections.settings(report, compared),
+        "moved": comparison_sections.sections(report, compared),
+        "others": comparison_sections.others(compared),
+        "uncompared": comparison_sections.uncompared(compared),
+        "fates": comparison_sections.fates(report, compared),
+        "gone": comparison_sections.gone(compared),
+        "method": list(comparison_sections.method(compared)),
+        "devices_before": appendix.stacked(appendix.devices(compared.before)),
+        "sources_before": appendix.sources(compared.before),
+        "ledgers_before": appendix.ledgers(compared.before),
+        "unread_before": appendix.unread(compared.before),
+        "notes_before": appendix.notes(compared.before),
     }
 
 
@@ -168,11 +167,12 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
 
 
 def _chart(picture: Picture) -> Chart:
-    from iodiag.report.charts import figures
+    from iodiag.report.charts import layout, png, svg
 
     kind = type(picture).__name__.lower()
-    svg = figures.svg(picture)
-    if len(svg.encode()) <= SVG_BYTES:
-        return Chart(kind, picture.caption, picture.description, svg=svg)
-    png = "data:image/png;base64," + b64encode(figures.png(picture)).decode("ascii")
-    return Chart(kind, picture.caption, picture.description, png=png)
+    drawing = layout.drawing(picture)
+    element = svg.render(drawing)
+    if len(element.encode()) <= SVG_BYTES:
+        return Chart(kind, picture.caption, picture.description, svg=element)
+    address = "data:image/png;base64," + b64encode(png.render(drawing)).decode("ascii")
+    return Chart(kind, picture.caption, picture.description, png=address)

@@ -13,15 +13,12 @@ from urllib.parse import quote
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import account as _account
-from iodiag.report import comparison as _comparison
-from iodiag.report import outline as _outline
-from iodiag.report import text as _text
-from iodiag.report.account import Remark, TextTable
-from iodiag.report.charts.attached import ChartFile, Key
-from iodiag.report.comparison import Section
-from iodiag.report.outline import Part, Point
-from iodiag.report.text import Span, Spans
+from iodiag.report import appendix, comparison_sections, finding_sections, wording
+from iodiag.report.appendix import Remark, TextTable
+from iodiag.report.charts.report_charts import ChartFile, Key
+from iodiag.report.comparison_sections import Section
+from iodiag.report.finding_sections import Part, Point
+from iodiag.report.wording import Span, Spans
 
 Charts = Mapping[Key, Sequence[ChartFile]]
 
@@ -36,11 +33,11 @@ def render(report: Report, charts: Charts | None = None) -> str:
     """The whole report, ready to be pasted into a ticket; `charts` are files that will lie beside it."""
     charts = charts or {}
     lines = [
-        f"# {inline(_outline.title(report))}",
+        f"# {inline(finding_sections.title(report))}",
         "",
-        f"**{inline(_outline.headline(report))}**",
+        f"**{inline(finding_sections.headline(report))}**",
         "",
-        *(f"- **{label}:** {inline(value)}" for label, value in _outline.overview(report)),
+        *(f"- **{label}:** {inline(value)}" for label, value in finding_sections.overview(report)),
         *(_compared(report, report.comparison, charts) if report.comparison else ()),
         *_findings(report, charts),
         *_ignored(report),
@@ -127,40 +124,40 @@ def table_lines(table: TextTable) -> Iterator[str]:
         for row in table.rows:
             yield f"| {' | '.join(inline(cell, in_table=True).strip() for cell in row)} |"
     if table.left_out:
-        yield from ("", _block(_text.prose(table.left_out)))
+        yield from ("", _block(wording.prose(table.left_out)))
 
 
 def _compared(report: Report, comparison: Comparison, charts: Charts) -> Iterator[str]:
     """What moved, and what became of the findings; the analysis of after follows."""
     yield from ("", "## What moved")
-    settings = _comparison.settings(report, comparison)
+    settings = comparison_sections.settings(report, comparison)
     if settings:
         yield from ("", "### Settings that differ", "")
         for point in settings:
             yield from _point(point)
-    sections = _comparison.sections(report, comparison)
+    sections = comparison_sections.sections(report, comparison)
     if not sections:
         yield from ("", "Nothing could be compared.")
     for section in sections:
         yield from _section(section, charts.get(("moved", section.number), ()))
-    others = _comparison.others(comparison)
+    others = comparison_sections.others(comparison)
     if others.rows:
         yield from ("", "### Other devices", "", *table_lines(others))
-    told = _comparison.uncompared(comparison)
+    told = comparison_sections.uncompared(comparison)
     if told:
         yield from ("", "### Not compared", "", *(f"- {_block(words)}" for words in told))
     yield from ("", "## Findings before and after", "")
-    fates = _comparison.fates(report, comparison)
+    fates = comparison_sections.fates(report, comparison)
     if fates.rows:
         yield from table_lines(fates)
     else:
         yield "No rule found anything on either side."
-    for part in _comparison.gone(report, comparison):
+    for part in comparison_sections.gone(comparison):
         yield from _finding(part, "Gone")
 
 
 def _method(comparison: Comparison) -> Iterator[str]:
-    method = list(_comparison.method(comparison))
+    method = list(comparison_sections.method(comparison))
     if method:
         yield from ("", "## How this was compared", "", *(f"- {_block(words)}" for words in method))
 
@@ -182,11 +179,11 @@ def _section(section: Section, charts: Sequence[ChartFile]) -> Iterator[str]:
 
 def _findings(report: Report, charts: Charts) -> Iterator[str]:
     yield from ("", "## Findings after" if report.comparison else "## Findings")
-    parts = _outline.parts(report)
+    parts = finding_sections.parts(report)
     if not parts:
-        yield from ("", _outline.nothing_found(report))
+        yield from ("", finding_sections.nothing_found(report))
     if len(parts) > 1:
-        yield from ("", *table_lines(_outline.summary_table(report)))
+        yield from ("", *table_lines(finding_sections.summary_table(report)))
     for part in parts:
         yield from _finding(part, charts=charts.get(("finding", part.number), ()))
 
@@ -216,8 +213,8 @@ def _finding(part: Part, fate: str = "", charts: Sequence[ChartFile] = ()) -> It
 def _images(charts: Sequence[ChartFile]) -> Iterator[str]:
     """Each chart with its words, for who cannot see it and for where only the text is pasted."""
     for chart in charts:
-        words = _escaped(_text.visible(chart.description), False)
-        yield from ("", f"![{words}]({quote(chart.name)})", "", _block(_text.prose(chart.caption)))
+        words = _escaped(wording.visible(chart.description), False)
+        yield from ("", f"![{words}]({quote(chart.name)})", "", _block(wording.prose(chart.caption)))
 
 
 def _point(point: Point) -> Iterator[str]:
@@ -229,17 +226,17 @@ def _point(point: Point) -> Iterator[str]:
 
 def _reference(reference: Span) -> str:
     """A link only where the whole text is a plain http address."""
-    return f"<{reference.text}>" if _text.is_link(reference.text) else _block((reference,))
+    return f"<{reference.text}>" if wording.is_link(reference.text) else _block((reference,))
 
 
 def _ignored(report: Report) -> Iterator[str]:
-    table = _account.ignored(report)
+    table = appendix.ignored(report)
     if table.rows:
         yield from ("", "## Ignored by configuration", "", *table_lines(table))
 
 
 def _clear(report: Report) -> Iterator[str]:
-    table = _account.clear(report)
+    table = appendix.clear(report)
     yield from ("", "## Looked at and clear", "")
     if table.rows:
         yield from table_lines(table)
@@ -249,7 +246,7 @@ def _clear(report: Report) -> Iterator[str]:
 
 def _unjudged(report: Report) -> Iterator[str]:
     yield from ("", "## Could not be judged, and why", "")
-    tables = _account.unjudged(report)
+    tables = appendix.unjudged(report)
     if not tables:
         yield "Every rule reached a verdict."
     for at, (heading, table) in enumerate(tables):
@@ -257,25 +254,25 @@ def _unjudged(report: Report) -> Iterator[str]:
 
 
 def _devices(report: Report, side: str = "") -> Iterator[str]:
-    table = _account.devices(report)
+    table = appendix.devices(report)
     if table.rows or table.left_out:
         side = side or (" after" if report.comparison else "")
-        yield from ("", f"## Devices{side}", "", _text.SUMMARY_NOTE, "", *table_lines(table))
+        yield from ("", f"## Devices{side}", "", wording.SUMMARY_NOTE, "", *table_lines(table))
 
 
 def _read(report: Report, side: str = "") -> Iterator[str]:
     side = side or (" after" if report.comparison else "")
-    yield from ("", f"## What was read{side}", "", *table_lines(_account.sources(report)))
-    ledgers = _account.ledgers(report)
+    yield from ("", f"## What was read{side}", "", *table_lines(appendix.sources(report)))
+    ledgers = appendix.ledgers(report)
     if ledgers:
         yield from ("", *(f"- {inline((source,))}: {_escaped(words, False)}" for source, words in ledgers))
     yield from ("", "### Lines not understood", "")
-    unread = _account.unread(report)
+    unread = appendix.unread(report)
     if not unread:
         yield "None."
     for remark in unread:
         yield from _remark(remark)
-    notes = _account.notes(report)
+    notes = appendix.notes(report)
     if notes:
         yield from ("", "### Notes on reading", "")
         for remark in notes:
@@ -290,7 +287,7 @@ def _remark(remark: Remark) -> Iterator[str]:
 
 
 def _thresholds(report: Report) -> Iterator[str]:
-    used = _account.thresholds(report)
+    used = appendix.thresholds(report)
     if used:
         yield from ("", "## Thresholds in force", "")
         yield from (f"- {inline((rule,))}: {_escaped(words, False)}" for rule, words in used)

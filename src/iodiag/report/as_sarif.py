@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import Report
-from iodiag.report import text as _text
-from iodiag.report.outline import findings_in_order
+from iodiag.report import wording
+from iodiag.report.finding_sections import findings_in_order
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"critical": "error", "warning": "warning", "notice": "note", "info": "none"}
@@ -46,7 +46,7 @@ def _result(finding: Finding, reason: str | None, binary: set[str]) -> dict[str,
         "level": LEVELS[finding.severity],
         # info has the level that SARIF keeps for what is no failure
         "kind": "informational" if finding.severity == "info" else "fail",
-        "message": {"text": _text.visible(said)},
+        "message": {"text": wording.visible(said)},
         "locations": places[:PLACES],
         "partialFingerprints": {"ruleHostDevices/v1": _fingerprint(finding)},
         "properties": {

@@ -7,13 +7,10 @@ from typing import IO, TYPE_CHECKING
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import account as _account
-from iodiag.report import comparison as _comparison
-from iodiag.report import outline as _outline
-from iodiag.report import text as _text
-from iodiag.report.account import Remark, TextTable
-from iodiag.report.outline import Part, Point
-from iodiag.report.text import Span, Spans
+from iodiag.report import appendix, comparison_sections, finding_sections, wording
+from iodiag.report.appendix import Remark, TextTable
+from iodiag.report.finding_sections import Part, Point
+from iodiag.report.wording import Span, Spans
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -53,41 +50,41 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
     from rich.text import Text
 
     style = _STYLES[report.worst()]
-    headline = _words(_outline.headline(report), "bold")
-    yield _words(_outline.title(report))
+    headline = _words(finding_sections.headline(report), "bold")
+    yield _words(finding_sections.title(report))
     yield Panel(headline, border_style=style)
-    yield from _facts(_outline.overview(report))
+    yield from _facts(finding_sections.overview(report))
     if report.comparison is not None:
         yield from _compared(report, report.comparison)
-    parts = _outline.parts(report)
+    parts = finding_sections.parts(report)
     if len(parts) > 1:
         yield ""
-        yield from _grid(_outline.summary_table(report))
+        yield from _grid(finding_sections.summary_table(report))
     for part in parts:
         yield from _finding(part)
-    yield from _section("Ignored by configuration", [("", _account.ignored(report))])
-    yield from _section("Looked at and clear", [("", _account.clear(report))])
-    yield from _section("Could not be judged, and why", _account.unjudged(report))
-    yield from _section("Devices", [("", _account.stacked(_account.devices(report)))])
+    yield from _section("Ignored by configuration", [("", appendix.ignored(report))])
+    yield from _section("Looked at and clear", [("", appendix.clear(report))])
+    yield from _section("Could not be judged, and why", appendix.unjudged(report))
+    yield from _section("Devices", [("", appendix.stacked(appendix.devices(report)))])
     if report.devices:
-        yield Text(_text.SUMMARY_NOTE, "dim")
+        yield Text(wording.SUMMARY_NOTE, "dim")
     if report.comparison is not None:
         yield from _section(
-            "What was read before", [("", _short(_account.sources(report.comparison.before)))]
+            "What was read before", [("", _short(appendix.sources(report.comparison.before)))]
         )
-    yield from _section("What was read", [("", _short(_account.sources(report)))])
-    yield from _remarks("Lines not understood", _account.unread(report))
-    yield from _remarks("Notes on reading", _account.notes(report))
+    yield from _section("What was read", [("", _short(appendix.sources(report)))])
+    yield from _remarks("Lines not understood", appendix.unread(report))
+    yield from _remarks("Notes on reading", appendix.notes(report))
 
 
 def _compared(report: Report, comparison: Comparison) -> Iterator[RenderableType]:
     """What moved, and what became of the findings; the analysis of after follows."""
-    settings = _comparison.settings(report, comparison)
+    settings = comparison_sections.settings(report, comparison)
     if settings:
         yield from _rule("Settings that differ")
     for point in settings:
         yield from _point(point)
-    for section in _comparison.sections(report, comparison):
+    for section in comparison_sections.sections(report, comparison):
         yield from _rule(_words(section.heading, "bold"))
         if section.reading:
             yield _words(section.reading)
@@ -97,10 +94,10 @@ def _compared(report: Report, comparison: Comparison) -> Iterator[RenderableType
         yield from _grid(section.loads)
         for point in section.points:
             yield _item("•", _words((*point.words, Span(" ("), *point.address, Span(")"))))
-    yield from _section("Other devices", [("", _comparison.others(comparison))])
-    for words in _comparison.uncompared(comparison):
+    yield from _section("Other devices", [("", comparison_sections.others(comparison))])
+    for words in comparison_sections.uncompared(comparison):
         yield _item("•", _words(words))
-    yield from _section("Findings before and after", [("", _comparison.fates(report, comparison))])
+    yield from _section("Findings before and after", [("", comparison_sections.fates(report, comparison))])
 
 
 def _words(spans: Spans, style: str = "") -> Text:
@@ -147,7 +144,7 @@ def _grid(table: TextTable) -> Iterator[RenderableType]:
 
 def _short(table: TextTable) -> TextTable:
     """The table of sources without its widest columns, which the other renderings have."""
-    return _account.select(table, lambda at: table.head[at] not in ("Layout", "Kernel", "CPUs"))
+    return appendix.select(table, lambda at: table.head[at] not in ("Layout", "Kernel", "CPUs"))
 
 
 def _section(heading: str, tables: Iterable[tuple[str, TextTable]]) -> Iterator[RenderableType]:

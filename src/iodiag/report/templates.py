@@ -38,10 +38,10 @@ def css() -> str:
 
 
 def policy() -> str:
-    """What a browser may load for a page: its one style and the charts' own attributes, and nothing else."""
+    """What a browser may load for a page: its one style and its images, and nothing else."""
     style = b64encode(sha256(css().encode()).digest()).decode("ascii")
     return (
-        f"default-src 'none'; style-src-elem 'sha256-{style}'; style-src-attr 'unsafe-inline'; "
+        f"default-src 'none'; style-src-elem 'sha256-{style}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 

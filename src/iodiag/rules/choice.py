@@ -56,7 +56,7 @@ def without_ignored(
         if reason is None:
             kept.append(finding)
         else:
-            ignored.append(Ignored(finding, reason))
+            ignored.append(Ignored(reason, finding))
     return kept, ignored
 
 

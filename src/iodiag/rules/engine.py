@@ -78,7 +78,7 @@ def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list
     try:
         for item in rule.detect(view, rule.limits(changed)):
             if isinstance(item, Finding):
-                findings.append(item)
+                findings.append(replace(item, role=rule.role))
             else:
                 outcomes.append(item)
     except Exception as error:  # the fence around one rule: recorded, the others go on

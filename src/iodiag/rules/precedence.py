@@ -53,8 +53,8 @@ def order(
 def named_by(rules: Sequence[Rule], names: Callable[[Rule], tuple[str, ...]]) -> dict[str, list[str]]:
     """By the id of each rule, the rules that name it, or its role.
 
-    Rules of several packages may name each other in a circle, in which nothing would be first: of the
-    names that close it the last one does not count. Names of rules that are not there mean nothing.
+    Rules of several packages may name each other in a circle, in which every rule would be below another:
+    the name that closes the circle is ignored, as are unknown names.
     """
     result: dict[str, list[str]] = {rule.id: [] for rule in rules}
     for rule in rules:
@@ -66,7 +66,7 @@ def named_by(rules: Sequence[Rule], names: Callable[[Rule], tuple[str, ...]]) ->
 
 
 def relations(rule_id: str, rules: Sequence[Rule]) -> dict[str, list[str]]:
-    """What a rule is to the others, as people read it: the ids by "Explains", "Explained by" and so on."""
+    """The ids of the rules that a rule is related to, by "Explains", "Explained by" and so on."""
     result: dict[str, list[str]] = {}
     for active, passive, named in (
         ("Explains", "Explained by", named_by(rules, lambda rule: rule.explains)),

@@ -145,6 +145,15 @@ class Table:
         names = {**self.names, **dict.fromkeys(made)}
         return Table(names, self.length, lambda name: made[name](self) if name in made else self[name])
 
+    def compact(self) -> Table:
+        """The table with texts that know no others: for one of many parts, so that each looks at its own."""
+
+        def look_up(name: str) -> Column:
+            column = self[name]
+            return column.compact() if isinstance(column, Texts) else column
+
+        return Table(self.names, self.length, look_up)
+
     def only(self, names: Iterable[str]) -> Table:
         """The samples with those of these columns that they have, and no others."""
         return Table({name: None for name in names if name in self}, self.length, self.__getitem__)
@@ -231,10 +240,12 @@ def numbered(words: Texts) -> tuple[npt.NDArray[np.intp], list[str]]:
 
 
 def by_text(samples: Table, name: str) -> Iterator[tuple[str, Table]]:
-    """The samples of each word that a column has, in the order of their first appearance."""
-    codes, words = numbered(samples[name])
-    for code, word in enumerate(words):
-        yield word, samples[codes == code]
+    """The samples of each text that a column has, in the order of their first appearance."""
+    codes, texts = numbered(samples[name])
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(texts))).tolist()
+    for text, begin, end in zip(texts, [0, *ends], ends, strict=False):
+        yield text, samples[order[begin:end]]
 
 
 def _column(column: pd.Series) -> Column:

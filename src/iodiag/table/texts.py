@@ -96,6 +96,13 @@ class Texts:
         """The words that there are."""
         return [self.categories[code] for code in _used(self.codes, len(self.categories))]
 
+    def compact(self) -> Texts:
+        """The same texts, with those as categories that there are, in their order."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        known = tuple(self.categories[code] for code in used.tolist() if code != NO_TEXT)
+        missing = len(used) - len(known)
+        return Texts((codes - missing).astype(least_type(len(known))), known)
+
     def numbered(self) -> tuple[npt.NDArray[np.intp], list[str]]:
         """Numbers in the order of the words' first appearance, and the words by number; no row lacks one."""
         codes, count = self.codes, len(self.codes)

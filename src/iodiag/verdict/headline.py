@@ -13,10 +13,10 @@ from iodiag.model.finding import SEVERITIES, Finding, Outcome, Severity
 from iodiag.model.rule import Rule
 
 SINCE_BOOT = "first-report-since-boot"
-"""The reading that is a verdict where a capture holds nothing else."""
+"""The reading that is the verdict where a capture holds nothing but averages since boot."""
 
 TOO_LONG = "interval-too-long"
-"""The reading that takes the edge off an all-clear."""
+"""The reading that limits an all-clear: samples so long hide bursts."""
 
 _NO_CAUSE = " No rule could name the cause."
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
-from iodiag.table.table import Table, numbered
+from iodiag.table.table import Table, by_text
 
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
@@ -25,9 +25,7 @@ def rows_at(view: View, table: str, rows: Table) -> Table | None:
 
 def by_device(disk: Table) -> Iterator[tuple[str, Table]]:
     """The rows of each device, by name."""
-    number, names = numbered(disk["device"])
-    for name, place in sorted(zip(names, range(len(names)), strict=True)):
-        yield name, disk[number == place]
+    yield from sorted(by_text(disk, "device"), key=lambda part: part[0])
 
 
 def blocked(view: View, rows: Table) -> tuple[Table, float] | None:

@@ -172,7 +172,7 @@ def from_estimates(
     ratio = after / before if before > 0 and after > 0 else math.nan
     error, factor = joint(estimates)
     if math.isnan(ratio) or math.isnan(error):
-        return Change(quantity, before, after, "unclear", "low", samples, ratio)
+        return Change(quantity, before, after, "unclear", "low", samples, ratio=ratio)
     reach = min(factor * error, _MOST_LOG)
     low, high = ratio * math.exp(-reach), ratio * math.exp(reach)
     least = math.log(1 + LEAST_CHANGE_PCT / 100)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,9 +14,9 @@ import numpy.typing as npt
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.request_columns import ANOMALIES, enriched
 from iodiag.analysis.view.view import SEGMENTS, View
-from iodiag.model.capture import Capture
+from iodiag.model.capture import Capture, Fact, Section
 from iodiag.model.topology import DeviceTopology, merge
-from iodiag.table.table import Column, Mask, Places, Table, numbered, repeated
+from iodiag.table.table import Column, Mask, Places, Table, by_text, numbered, repeated
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
@@ -53,17 +55,54 @@ def views(capture: Capture, selection: Selection) -> list[View]:
     tables = [rows for group in (capture.tables, capture.averages) for _, rows in group.each()]
     if len(hosts) > 1 and any("" in rows["host"].distinct() for rows in tables):
         hosts.append(None)
-    return [_view(capture, host, len(hosts) == 1, selection) for host in hosts]
+    if len(hosts) == 1:
+        everything = _Inputs(
+            dict(capture.tables.each()),
+            dict(capture.averages.each()),
+            capture.topology,
+            capture.sections,
+            capture.evidence,
+        )
+        return [_view(everything, hosts[0], selection)]
+    by_host = _by_host(capture)
+    return [_view(by_host.get(host, _Inputs()), host, selection) for host in hosts]
 
 
-def _view(capture: Capture, host: str | None, is_only: bool, selection: Selection) -> View:
+@dataclass
+class _Inputs:
+    """What the inputs have of one host."""
+
+    tables: dict[str, Table] = field(default_factory=dict)
+    averages: dict[str, Table] = field(default_factory=dict)
+    topology: DeviceTopology = field(default_factory=DeviceTopology)
+    sections: list[Section] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+
+
+def _by_host(capture: Capture) -> dict[str | None, _Inputs]:
+    """The inputs of each host, in one pass over all; None is whatever is of no host."""
+    found: defaultdict[str | None, _Inputs] = defaultdict(_Inputs)
+    for family, rows in capture.tables.each():
+        for host, part in by_text(rows[~rows["host"].is_missing()], "host"):
+            found[host or None].tables[family] = part.compact()
+    for family, rows in capture.averages.each():
+        for host, part in by_text(rows[~rows["host"].is_missing()], "host"):
+            found[host or None].averages[family] = part.compact()
+    for of_topology, topology in capture.topologies.items():
+        found[of_topology].topology = topology
+    for section in capture.sections:
+        found[section.host].sections.append(section)
+    for fact in capture.evidence:
+        found[fact.host].facts.append(fact)
+    return found
+
+
+def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
     tables: dict[str, Table] = {}
     fallback: set[str] = set()
     since_boot: dict[str, Table] = {}
-    for family in dict.fromkeys([*capture.tables, *capture.averages]):
-        samples = _of_host(capture.tables.samples(family), host, is_only)
-        averages = _of_host(capture.averages.samples(family), host, is_only)
-        samples = _select(samples, selection)
+    for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
+        samples, averages = _select(inputs.tables.get(family), selection), inputs.averages.get(family)
         old = None
         if samples is not None and "since_boot" in samples:
             is_old = np.asarray(samples["since_boot"], dtype=bool)
@@ -76,16 +115,16 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
             tables[family] = _one_stream(_with_streams(samples), family)
     left_out = None
     parts: Mapping[str, Table] = {}
-    topology = capture.topology if is_only else capture.topologies.get(host, DeviceTopology())
+    topology = inputs.topology
     if "disk" in tables:
         disk, topology = _with_inferred(_without_groups(tables["disk"]), topology)
         tables["disk"], parts, left_out = _disk(disk, topology, selection)
-    banner = [s for s in capture.sections if (s.host == host or is_only) and not s.is_context]
+    banner = [section for section in inputs.sections if not section.is_context]
     return View(
         host=host,
         tables=tables,
         topology=topology,
-        facts=tuple(fact for fact in capture.evidence if is_only or fact.host == host),
+        facts=tuple(inputs.facts),
         cpus=selection.cpus or next((s.cpus for s in banner if s.cpus), None),
         kernel=next((s.kernel for s in banner if s.kernel), None),
         fallback=frozenset(fallback & set(tables)),
@@ -93,13 +132,6 @@ def _view(capture: Capture, host: str | None, is_only: bool, selection: Selectio
         since_boot=since_boot,
         parts=parts,
     )
-
-
-def _of_host(samples: Table | None, host: str | None, is_only: bool) -> Table | None:
-    if samples is None or is_only:
-        return samples
-    is_own: Mask = samples["host"] == (host or "")
-    return samples[is_own]
 
 
 def _select(samples: Table | None, selection: Selection) -> Table | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from iodiag.formats.context._parts import fact
+from iodiag.formats.context._common import fact
 from iodiag.formats.types import Line
 from iodiag.model.capture import Fact
 

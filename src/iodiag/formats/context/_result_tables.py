@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._parts import MAX_BLOCK_LINES
+from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.types import Line
 
 BORDER = re.compile(r"\+(?:-+\+)+")

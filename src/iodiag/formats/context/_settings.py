@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, number
 from iodiag.formats.context._result_tables import Record, aligned, boxed, tabbed
 from iodiag.formats.types import ContextBlock, Line
 
-_LISTED = late(
-    r"^\s*(?:#\s?)?(?P<name>[A-Za-z][\w.-]{1,63})(?:[ \t]*[=:][ \t]*|\t[ \t]*|[ ]{2,})(?P<value>\S.*)?$"
-)
-_SECTION = late(r"^\s*\[[\w.-]{1,40}\]\s*$|^\s*[#;!]")
+_LISTED = r"^\s*(?:#\s?)?(?P<name>[A-Za-z][\w.-]{1,63})(?:[ \t]*[=:][ \t]*|\t[ \t]*|[ ]{2,})(?P<value>\S.*)?$"
+_SECTION = r"^\s*\[[\w.-]{1,40}\]\s*$|^\s*[#;!]"
 _NAME_COLUMNS = ("variable_name", "name")
 _VALUE_COLUMNS = ("value", "setting", "variable_value")
 
 
-def settings_block(
-    lines: Sequence[Line], source: str, kind: str, wanted: re.Pattern[str]
-) -> ContextBlock | None:
+def settings_block(lines: Sequence[Line], source: str, kind: str, wanted: str) -> ContextBlock | None:
     """The settings whose name `wanted` matches, from a listing that begins in the first line.
 
     A line of prose that says `name=value` is taken too; its fact has `is_prose` 1.
@@ -33,7 +28,7 @@ def settings_block(
         key = (
             name.lower().replace("-", "_").removeprefix("@@").removeprefix("global.").removeprefix("session.")
         )
-        if value and wanted.fullmatch(key) and key not in values:
+        if value and re.fullmatch(wanted, key) and key not in values:
             plain = number(value)
             said[key] = value[:200]
             values[key] = said[key] if plain is None else plain
@@ -49,7 +44,7 @@ def settings_block(
 Pairs = list[tuple[str, str, Line]]
 
 
-def _pairs(lines: Sequence[Line], wanted: re.Pattern[str]) -> tuple[int, Pairs, str]:
+def _pairs(lines: Sequence[Line], wanted: str) -> tuple[int, Pairs, str]:
     first = lines[0].text
     records = (
         boxed(lines) if ("|" in first and "+-" in first) or first.lstrip().startswith("|") else aligned(lines)
@@ -86,26 +81,26 @@ def _shown(lines: Sequence[Line]) -> tuple[int, Pairs, str] | None:
     return 3 + footer, [(name, value, lines[2])] if " " not in name else [], "psql"
 
 
-def _listed(lines: Sequence[Line], wanted: re.Pattern[str]) -> Iterator[tuple[int, tuple[str, str, Line]]]:
+def _listed(lines: Sequence[Line], wanted: str) -> Iterator[tuple[int, tuple[str, str, Line]]]:
     """`name = value`, `name<TAB>value`, one per line; the block ends where the lines look otherwise."""
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        match = _LISTED.match(line.text)
+        match = re.match(_LISTED, line.text)
         is_comment = line.text.lstrip().startswith(("#", ";"))
         value = re.sub(r"\s+#.*$", "", match["value"] or "").strip("'\" \t") if match else ""
         is_loose = not re.search(r"[=\t]", line.text)
         if not match or is_comment:
-            if line.text.strip() and not _SECTION.match(line.text):
+            if line.text.strip() and not re.match(_SECTION, line.text):
                 return
         elif (is_loose and (len(value.split()) > 3 or not match["name"].islower())) or (
-            at == 0 and not wanted.fullmatch(match["name"].lower().replace("-", "_"))
+            at == 0 and not re.fullmatch(wanted, match["name"].lower().replace("-", "_"))
         ):
             return
         else:
             yield at, (match["name"], value, line)
 
 
-def _prose(line: Line, wanted: re.Pattern[str]) -> Iterator[tuple[str, str, Line]]:
-    pattern = rf"\b({wanted.pattern})\s{{0,3}}(?:=|:|to|is set to|set to)\s{{0,3}}[\"'`]?([\w.]{{1,40}})"
+def _prose(line: Line, wanted: str) -> Iterator[tuple[str, str, Line]]:
+    pattern = rf"\b({wanted})\s{{0,3}}(?:=|:|to|is set to|set to)\s{{0,3}}[\"'`]?([\w.]{{1,40}})"
     text = re.sub(r"(?<=\w)-(?=\w)", "_", line.text)
     for match in re.finditer(pattern, text, re.IGNORECASE):
         yield match[1], match[match.lastindex or 2].rstrip("."), line

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import device_names
@@ -21,12 +20,12 @@ _FILE = (
     r"(?P<group>\S{0,300}/)?(?P<file>io\.(?:max|stat|pressure|weight|low|latency|bfq\.weight|prio\.class)|"
     r"blkio\.throttle\.(?:read|write)_(?:bps|iops)_device)"
 )
-_PREFIXED = late(rf"^\s*{_FILE}:\s?(?P<rest>.*)$")
-_HEADING = late(rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) ){_FILE}(?: <==)?\s*$")
-_LIMITS = late(r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$")
-_OLD_LIMIT = late(r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$")
-_PRESSURE = late(r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$")
-_VALUE = late(r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)")
+_PREFIXED = rf"^\s*{_FILE}:\s?(?P<rest>.*)$"
+_HEADING = rf"^\s*(?:==> |.{{0,100}}\b(?:cat|head|tail) ){_FILE}(?: <==)?\s*$"
+_LIMITS = r"^(?P<device>\d{1,4}:\d{1,7})(?P<pairs>(?: [a-z_]{2,20}=(?:max|[\d.]{1,20}|\w{1,20}))+)\s*$"
+_OLD_LIMIT = r"^(?P<device>\d{1,4}:\d{1,7}) (?P<limit>\d{1,20})\s*$"
+_PRESSURE = r"^(?P<state>some|full) avg10=(?P<share>[\d.]{1,8}) avg60=.*total=\d+\s*$"
+_VALUE = r"^(?:\d{1,4}:\d{1,7} \S|(?:some|full) avg10=|default \d|\d{1,9}\s*$)"
 _UNITS = {
     "rbps": ("read_kb_per_s", 1 / 1024),
     "wbps": ("write_kb_per_s", 1 / 1024),
@@ -61,13 +60,13 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     group = file = ""
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        prefixed, heading = _PREFIXED.match(line.text), _HEADING.match(line.text)
+        prefixed, heading = re.match(_PREFIXED, line.text), re.match(_HEADING, line.text)
         text = prefixed["rest"].strip() if prefixed else line.text.strip()
         if heading:
             group, file = _group(heading), heading["file"]
-        elif prefixed and _VALUE.match(text):
+        elif prefixed and re.match(_VALUE, text):
             entries.append(_Entry(_group(prefixed), prefixed["file"], text, line))
-        elif _LIMITS.match(text) or (file and (_OLD_LIMIT.match(text) or _PRESSURE.match(text))):
+        elif re.match(_LIMITS, text) or (file and (re.match(_OLD_LIMIT, text) or re.match(_PRESSURE, text))):
             entries.append(_Entry(group, file or "io.max", text, line))
         elif text:
             break
@@ -77,7 +76,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     facts = [f for entry in entries if (f := _limit(entry, source))]
     facts += list(_pressures(entries, source))
     is_known = any(
-        _LIMITS.match(e.text) or _OLD_LIMIT.match(e.text) or _PRESSURE.match(e.text) for e in entries
+        re.match(_LIMITS, e.text) or re.match(_OLD_LIMIT, e.text) or re.match(_PRESSURE, e.text)
+        for e in entries
     )
     return ContextBlock(used, facts=tuple(facts), layout="cgroup") if is_known else None
 
@@ -89,7 +89,7 @@ def _group(match: re.Match[str]) -> str:
 
 def _limit(entry: _Entry, source: str) -> Fact | None:
     """What a line of io.max (or of v1's throttle files) forbids; None where it forbids nothing."""
-    new, old = _LIMITS.match(entry.text), _OLD_LIMIT.match(entry.text)
+    new, old = re.match(_LIMITS, entry.text), re.match(_OLD_LIMIT, entry.text)
     limits: dict[str, float] = {}
     if new and entry.file == "io.max":
         for key, value in re.findall(r"([a-z]+)=([\d.]+)(?!\S)", new["pairs"]):
@@ -119,7 +119,7 @@ def _device(numbers: str) -> str:
 def _pressures(entries: Sequence[_Entry], source: str) -> Iterator[Fact]:
     of_group: dict[str, list[tuple[re.Match[str], Line]]] = {}
     for entry in entries:
-        match = _PRESSURE.match(entry.text)
+        match = re.match(_PRESSURE, entry.text)
         if match and entry.file == "io.pressure":
             of_group.setdefault(entry.group, []).append((match, entry.line))
     for group, found in of_group.items():
@@ -134,7 +134,7 @@ FORMAT = ContextFormat(
     id="cgroup",
     title="control groups: I/O limits, counters and pressure",
     example="io.max:8:0 rbps=max wbps=max riops=400 wiops=max\n",
-    starts=late(
+    starts=re.compile(
         r"(?:^|[\s/])io\.(?:max|stat|pressure|weight|low|latency)(?::\s?\S| <==|\s*$)"
         r"|blkio\.throttle\.(?:read|write)_(?:bps|iops)_device(?::|\s|$)"
         r"|^\s*\d{1,4}:\d{1,7} r?w?(?:bps|iops|bytes|ios)=(?:max|\d)"

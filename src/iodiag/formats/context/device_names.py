@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
     bare_name,
     describe,
     device_numbers,
-    integer,
     origin,
     volume_aliases,
 )
@@ -23,37 +21,37 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
 
-_PARTITIONS = late(r"^\s*major\s+minor\s+#blocks\s+name\s*$")
-_PARTITION = late(
+_PARTITIONS = r"^\s*major\s+minor\s+#blocks\s+name\s*$"
+_PARTITION = (
     r"^\s*(?P<major>\d{1,4})\s+(?P<minor>\d{1,7})\s+(?P<kb>\d{1,18})\s+(?P<name>[A-Za-z][\w/!-]*)\s*$"
 )
-_REPORT = late(r"^\s*RO\s+RA\s+SSZ\s+BSZ\s+Start(?:Sec|Sector)\s+Size\s+Device\s*$")
-_REPORTED = late(
-    r"^\s*(?:rw|ro)\s+(?P<ahead>\d{1,9})\s+(?P<sector>\d{1,6})\s+\d{1,9}\s+\S{1,20}\s+(?P<size>\d{1,20})\s+"
+_REPORT = r"^\s*RO\s+RA\s+SSZ\s+BSZ\s+Start(?:Sec|Sector)\s+Size\s+Device\s*$"
+_REPORTED = (
+    r"^\s*(?:rw|ro)\s+(?P<ahead>\d{1,9})\s+\d{1,6}\s+\d{1,9}\s+\S{1,20}\s+(?P<size>\d{1,20})\s+"
     r"(?P<path>/dev/\S+)\s*$"
 )
 _MODE = r"^\s*[lb](?:[r-][w-][xsStT-]){3}[.+@]?\s+\d{1,4}\s+\S+\s+\S+\s+"
-_LINK = late(
+_LINK = (
     _MODE + r"\d{1,9}\s+(?P<date>\S.{5,40}?)\s(?P<link>\S{1,200}) -> "
     r"(?P<target>(?:\.\./)*(?:/dev/)?[\w/-]{2,64})\s*$"
 )
-_NODE = late(_MODE + r"(?P<major>\d{1,4}), ?(?P<minor>\d{1,7})\s+\S.{5,40}?\s(?P<name>\S{1,200})\s*$")
-_OTHER = late(r"^\s*(?:total \d+|c(?:[r-][w-][x-]){3}.*|/dev/\S*:|d(?:[r-][w-][x-]){3}.*)\s*$")
+_NODE = _MODE + r"(?P<major>\d{1,4}), ?(?P<minor>\d{1,7})\s+\S.{5,40}?\s(?P<name>\S{1,200})\s*$"
+_OTHER = r"^\s*(?:total \d+|c(?:[r-][w-][x-]){3}.*|/dev/\S*:|d(?:[r-][w-][x-]){3}.*)\s*$"
 _MIN_MAPPED_MAJOR = 230
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     first = lines[0].text
     patterns = {_PARTITIONS: (_PARTITION,), _REPORT: (_REPORTED,)}
-    row_patterns = next((rows for head, rows in patterns.items() if head.match(first)), (_LINK, _NODE))
+    row_patterns = next((rows for head, rows in patterns.items() if re.match(head, first)), (_LINK, _NODE))
     devices: list[Device] = []
     folder = ""
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        match = next((m for pattern in row_patterns if (m := pattern.match(line.text))), None)
+        match = next((m for pattern in row_patterns if (m := re.match(pattern, line.text))), None)
         if match:
             devices += _device(match, folder, origin("device-names", source, line))
-        elif _OTHER.match(line.text):
+        elif re.match(_OTHER, line.text):
             if line.text.strip().startswith("/"):
                 if at and not devices:
                     return None
@@ -75,7 +73,6 @@ def _device(match: re.Match[str], folder: str, stated: str) -> list[Device]:
                 bare_name(found["path"]),
                 stated,
                 read_ahead_kb=int(found["ahead"]) * KB_PER_SECTOR,
-                logical_block_bytes=integer(found["sector"]),
                 size_kb=int(found["size"]) / 1024,
             )
         ]
@@ -100,8 +97,8 @@ FORMAT = ContextFormat(
     id="device-names",
     title="/proc/partitions, ls -l /dev/mapper, blockdev --report: names of devices",
     example="lrwxrwxrwx. 1 root root 7 Nov 20 12:00 /dev/mapper/vg0-data -> ../dm-8\n",
-    starts=late(
-        rf"{_PARTITIONS.pattern}|{_REPORT.pattern}|^\s*/dev/[\w.+/-]{{1,100}}:\s*$"
+    starts=re.compile(
+        rf"{_PARTITIONS}|{_REPORT}|^\s*/dev/[\w.+/-]{{1,100}}:\s*$"
         r"|^\s*l(?:[r-][w-][xsStT-]){3}[.+@]?\s.{10,300} -> (?:\.\./)*(?:/dev/)?(?:dm-|md|[sv]d|nvme)\w"
         r"|^\s*b(?:[r-][w-][xsStT-]){3}[.+@]?\s+\d{1,4}\s+\S+\s+\S+\s+\d{1,4}, ?\d{1,7}\s"
     ),

@@ -14,22 +14,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.context._late import late
+from iodiag.formats.columns import front_columns
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.formats.whole_files import front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
 from iodiag.table.table import Table
 from iodiag.table.texts import Texts
+from iodiag.table.times import Times
 
 _EXAMPLE = """\
    8       0 sda 579 666 47810 3565 32 40 568 66 0 2864 3635 0 0 0 0 6 3
    8      16 sdb 239 0 9738 2364 2 0 8 28 0 1592 2396 0 0 0 0 1 3
 """
 
-_ROW = late(r"^\s*(\d{1,4})\s+(\d{1,7})\s+([A-Za-z]\S{0,63})((?:\s+\d{1,20}){11,17})\s*$")
-_MARK = late(r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60}))$")
+_ROW = r"^\s*(\d{1,4})\s+(\d{1,7})\s+([A-Za-z]\S{0,63})((?:\s+\d{1,20}){11,17})\s*$"
+_MARK = r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60}))$"
 
 COUNTERS = (
     ("reads", 1.0),
@@ -57,9 +57,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: list[tuple[Line, re.Match[str], int, float]] = []
     snapshot, seconds, seen, used = 0, np.nan, set[str](), 0
     for at, line in enumerate(lines[:_MOST_LINES]):
-        mark = _MARK.match(line.text)
+        mark = re.match(_MARK, line.text)
         clock = None if mark else _clock.parse_line(line.text)
-        row = _ROW.match(line.text)
+        row = re.match(_ROW, line.text)
         if mark or clock:
             snapshot += bool(rows)
             seconds, seen = _time(mark, clock), set()
@@ -106,8 +106,7 @@ def _rows(found: list[tuple[Line, re.Match[str], int, float]], source: str) -> T
         source,
         np.array([line.number for line, _, _, _ in found], dtype=np.int64),
         "",
-        np.array([time for _, _, _, time in found]),
-        False,
+        Times.of(np.array([time for _, _, _, time in found])),
         np.full(size, np.nan),
         np.zeros(size, dtype=np.int64),
         np.array([snapshot for _, _, snapshot, _ in found], dtype=np.int64),
@@ -122,7 +121,7 @@ FORMAT = ContextFormat(
     id="diskstats",
     title="/proc/diskstats: counters of every device",
     example=_EXAMPLE,
-    starts=late(_ROW.pattern + "|" + _MARK.pattern),
+    starts=re.compile(_ROW + "|" + _MARK),
     read=_read,
     releases="Linux 2.6 to 6.x (11, 15 and 17 counters)",
     not_read="the four counters of partitions in 2.6.0 to 2.6.24: they have no times",

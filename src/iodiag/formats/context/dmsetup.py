@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
     bare_name,
     describe,
@@ -32,37 +31,37 @@ _TARGETS = (
     "linear|striped|raid|mirror|crypt|thin-pool|thin|cache|writecache|snapshot-merge|snapshot-origin|"
     "snapshot|multipath|delay|flakey|error|zero|verity|integrity|era|clone|log-writes|vdo|ebs|dust|switch"
 )
-_SEGMENT = late(
+_SEGMENT = (
     rf"^\s*(?P<name>[^\s:]{{1,128}}):\s+(?P<start>\d{{1,20}}) (?P<length>\d{{1,20}}) (?P<target>{_TARGETS})"
     r"(?: (?P<rest>.*))?$"
 )
-_NODE = late(
+_NODE = (
     r"^(?P<art>[\s│├└─|`-]*+)(?P<name>[A-Za-z0-9][^\s()<>]{0,127})?\s*(?:<(?P<node>[\w!-]+)>\s*)?"
     r"\((?:(?P<major>\d{1,4})(?::|, ?)(?P<minor>\d{1,7})|(?P<block>dm-\d{1,7}))\)\s*$"
 )
-_DEPS = late(r"^\s*(?P<name>[^\s:]{1,128}):\s+\d{1,4} dependenc(?:ies|y)\s*:\s*(?P<rest>\(.*)$")
-_INFO_HEAD = late(r"^\s*Name\s+Maj\s+Min\b[\w\s#%]*$")
-_INFO_ROW = late(r"^\s*(?P<name>[^\s:]{1,128})\s+(?P<major>\d{1,4})\s+(?P<minor>\d{1,7})(?P<rest>\s.*)?$")
-_INFO_LONG = late(r"^\s*Name:\s+(\S{1,128})\s*$")
-_INFO_PAIR = late(
+_DEPS = r"^\s*(?P<name>[^\s:]{1,128}):\s+\d{1,4} dependenc(?:ies|y)\s*:\s*(?P<rest>\(.*)$"
+_INFO_HEAD = r"^\s*Name\s+Maj\s+Min\b[\w\s#%]*$"
+_INFO_ROW = r"^\s*(?P<name>[^\s:]{1,128})\s+(?P<major>\d{1,4})\s+(?P<minor>\d{1,7})(?P<rest>\s.*)?$"
+_INFO_LONG = r"^\s*Name:\s+(\S{1,128})\s*$"
+_INFO_PAIR = (
     r"^\s*(State|Read Ahead|Tables present|Open count|Event number|Major, minor|Number of targets|UUID|"
     r"Suspended):\s*(.*)$"
 )
 _MIN_MAJOR = 230
 """Device-mapper's major is assigned from 254 down, or above 383: less is a time of day or a verse."""
-_NUMBERS = late(r"\b\d{1,4}:\d{1,7}\b")
+_NUMBERS = r"\b\d{1,4}:\d{1,7}\b"
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     first = lines[0].text
-    if _SEGMENT.match(first):
+    if re.match(_SEGMENT, first):
         return _read_segments(lines, source)
-    if _DEPS.match(first):
+    if re.match(_DEPS, first):
         return _read_each(lines, source, "deps")
-    if _INFO_HEAD.match(first):
+    if re.match(_INFO_HEAD, first):
         block = _read_each(lines[1:], source, "info")
         return ContextBlock(block.used + 1, block.devices, layout="info") if block else None
-    if _INFO_LONG.match(first):
+    if re.match(_INFO_LONG, first):
         return _read_info(lines, source)
     return _read_tree(lines, source)
 
@@ -84,7 +83,7 @@ def _read_segments(lines: Sequence[Line], source: str) -> ContextBlock:
     segments: dict[str, list[tuple[re.Match[str], Line]]] = {}
     used = 0
     for line in lines[:MAX_BLOCK_LINES]:
-        match = _SEGMENT.match(line.text)
+        match = re.match(_SEGMENT, line.text)
         if not match:
             break
         segments.setdefault(match["name"], []).append((match, line))
@@ -137,7 +136,7 @@ def _mapping(target: str, words: Sequence[str]) -> _Mapping:
     if target == "raid":
         is_status = len(words) > 2 and re.fullmatch(r"[AaD-]{1,512}", words[2])
         return _raid_status(words) if is_status else _raid_table(words)
-    members = tuple(word for word in words if _NUMBERS.fullmatch(word))
+    members = tuple(word for word in words if re.fullmatch(_NUMBERS, word))
     if target == "striped":
         return _Mapping(
             "striped", members, integer(words[1]) if len(words) > 1 else None, len(members) or None
@@ -161,7 +160,7 @@ def _raid_table(words: Sequence[str]) -> _Mapping:
         return _Mapping(level)
     parameters = words[2 : 2 + count]
     pairs = words[3 + count :]
-    legs = tuple(word for word in pairs[1::2] if _NUMBERS.fullmatch(word))
+    legs = tuple(word for word in pairs[1::2] if re.fullmatch(_NUMBERS, word))
     copies = 2 if level == "raid10" else len(pairs) // 2 if level == "raid1" else None
     for key, value in pairwise(parameters):
         copies = integer(value) if key == "raid10_copies" else copies
@@ -187,7 +186,7 @@ def _mirror(words: Sequence[str], members: tuple[str, ...]) -> _Mapping:
     """The legs of `core 1 1024 2 253:1 0 253:2 0`; a log on disk comes before them."""
     count = integer(words[1]) if len(words) > 1 and words[0] in ("core", "disk", "clustered-core") else None
     if count is not None and len(words) > 2 + count:
-        members = tuple(word for word in words[3 + count :] if _NUMBERS.fullmatch(word))
+        members = tuple(word for word in words[3 + count :] if re.fullmatch(_NUMBERS, word))
     return _Mapping("raid1", members, slots=len(members) or None, copies=len(members) or None)
 
 
@@ -207,7 +206,7 @@ def _read_each(lines: Sequence[Line], source: str, layout: str) -> ContextBlock 
     """Lines that describe one device each: of `deps`, and the rows of `info -c`."""
     devices = []
     for line in lines[:MAX_BLOCK_LINES]:
-        match = (_DEPS if layout == "deps" else _INFO_ROW).match(line.text)
+        match = re.match(_DEPS if layout == "deps" else _INFO_ROW, line.text)
         if not match:
             break
         name, stated = match["name"], origin("dmsetup", source, line)
@@ -231,11 +230,11 @@ def _read_info(lines: Sequence[Line], source: str) -> ContextBlock | None:
     devices = []
     used = 0
     at = 0
-    while at < len(lines) and (head := _INFO_LONG.match(lines[at].text)):
+    while at < len(lines) and (head := re.match(_INFO_LONG, lines[at].text)):
         values: dict[str, str] = {}
         stated = origin("dmsetup", source, lines[at])
         at += 1
-        while at < len(lines) and (pair := _INFO_PAIR.match(lines[at].text)):
+        while at < len(lines) and (pair := re.match(_INFO_PAIR, lines[at].text)):
             values[pair[1]] = pair[2]
             at += 1
         numbers = re.fullmatch(r"(\d{1,4}), (\d{1,7})\s*", values.get("Major, minor", ""))
@@ -287,7 +286,7 @@ def _read_tree(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _nodes(lines: Sequence[Line]) -> Iterator[_Node]:
     for line in lines[:MAX_BLOCK_LINES]:
-        match = _NODE.match(line.text)
+        match = re.match(_NODE, line.text)
         if not match or (match["name"] and int(match["major"] or _MIN_MAJOR) < _MIN_MAJOR):
             return
         numbers = f"{match['major']}:{match['minor']}" if match["major"] else ""
@@ -304,7 +303,7 @@ FORMAT = ContextFormat(
         "vg0-data: 0 12582912 raid raid5_ls 3 128 region_size 4096 3 252:0 252:1 252:2 252:3 252:4 252:5\n"
         "vg0-data_rimage_0: 0 4194304 linear 8:0 10240\n"
     ),
-    starts=late(
+    starts=re.compile(
         rf"^\s*\S{{1,128}}:\s+\d{{1,20}} \d{{1,20}} (?:{_TARGETS})\b"
         r"|^\s*\S{1,128}:\s+\d{1,4} dependenc(?:ies|y)\s*:|^\s*Name\s+Maj\s+Min\b|^\s*Name:\s+\S{1,128}\s*$"
         r"|^\s*[A-Za-z0-9][^\s()]{0,127}\s+(?:<[\w!-]+>\s*)?\((?:\d{1,4}(?::|, ?)\d{1,7}|dm-\d{1,7})\)\s*$"

@@ -5,20 +5,18 @@ The extents of `filefrag -v` are passed over: its own summary line says how many
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_SUMMARY = late(
+_SUMMARY = (
     r"^\s*(?P<file>/.{0,400}|\S{1,400}): (?P<extents>\d{1,12}) extents? found"
     r"(?:, perfection would be \d{1,12} extents?)?\s*$"
 )
-_SIZE = late(
-    r"^\s*File size of (?P<file>.{1,400}) is (?P<size>\d{1,20}) \((?P<blocks>\d{1,18}) blocks?[ ,].*$"
-)
-_VERBOSE = late(
+_SIZE = r"^\s*File size of (?P<file>.{1,400}) is (?P<size>\d{1,20}) \((?P<blocks>\d{1,18}) blocks?[ ,].*$"
+_VERBOSE = (
     r"^\s*(?:Filesystem type is:|Filesystem cylinder groups|Blocksize of file|ext:?\s+logical|ext logical|"
     r"\d+:?\s+\d+(?:\.\.\s*\d+)?:?\s+\d+|Discontinuity|First block:|Last block:|Fiemap)"
 )
@@ -30,14 +28,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     own: list[Line] = []
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        summary, size = _SUMMARY.match(line.text), _SIZE.match(line.text)
+        summary, size = re.match(_SUMMARY, line.text), re.match(_SIZE, line.text)
         if summary:
             extents[summary["file"]] = int(summary["extents"])
             own.append(line)
         elif size:
             sizes[size["file"]] = float(size["size"]) / 1024
             own.append(line)
-        elif not _VERBOSE.match(line.text):
+        elif not re.match(_VERBOSE, line.text):
             break
         used = at + 1
     if not extents:
@@ -61,7 +59,7 @@ FORMAT = ContextFormat(
     id="filefrag",
     title="filefrag: extents of files",
     example="/var/lib/mysql/ibdata1: 90 extents found\n",
-    starts=late(
+    starts=re.compile(
         r": \d{1,12} extents? found(?:, perfection|\s*$)|^\s*Filesystem type is: [0-9a-f]+|^\s*File size of "
     ),
     read=_read,

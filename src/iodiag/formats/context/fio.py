@@ -12,29 +12,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, bare_name, fact, json_object, number, size_kb
+from iodiag.formats.context._common import MAX_BLOCK_LINES, bare_name, fact, json_object, number, size_kb
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
 Values = dict[str, float | str | None]
 
-_JOB = late(
+_JOB = (
     r"^\s*(?P<job>\S.{0,200}?): \(g=\d+\): rw=(?P<rw>\w+), (?:bs=(?P<bs>.{1,120}?), )?"
     r"ioengine=(?P<engine>[\w/-]+), iodepth=(?P<depth>\d{1,6})"
 )
-_RESULT = late(r"^\s*(?P<job>\S.{0,200}?): \(groupid=\d+, jobs=(?P<jobs>\d{1,6})\): err=")
+_RESULT = r"^\s*(?P<job>\S.{0,200}?): \(groupid=\d+, jobs=(?P<jobs>\d{1,6})\): err="
 _NUMBER = r"\d{1,14}(?:\.\d{1,6})?"
-_DIRECTION = late(r"^\s*(?P<way>read|write|trim)\s*: (?P<rest>(?:IOPS|io)=.*)$")
-_IOPS = late(rf"\biops=\s*({_NUMBER})([kM]?)", re.IGNORECASE)
-_BANDWIDTH = late(rf"\bbw=\s*({_NUMBER}\s?[kKMGT]?)i?B/s", re.IGNORECASE)
-_RUNTIME = late(rf"({_NUMBER})msec\b")
-_LATENCY = late(
+_DIRECTION = r"^\s*(?P<way>read|write|trim)\s*: (?P<rest>(?:IOPS|io)=.*)$"
+_IOPS = rf"(?i)\biops=\s*({_NUMBER})([kM]?)"
+_BANDWIDTH = rf"(?i)\bbw=\s*({_NUMBER}\s?[kKMGT]?)i?B/s"
+_RUNTIME = rf"({_NUMBER})msec\b"
+_LATENCY = (
     rf"^\s*(?P<what>lat|sync) \((?P<unit>[num]sec)\): min=\s*{_NUMBER}[kM]? ?, max=\s*{_NUMBER}[kM]? ?, "
     rf"avg=\s*(?P<mean>{_NUMBER})"
 )
-_DISK = late(r"^\s*(?P<name>[\w!-]{2,64}): ios=\d+/\d+, .*\butil=[\d.]+%")
-_OWN = late(
+_DISK = r"^\s*(?P<name>[\w!-]{2,64}): ios=\d+/\d+, .*\butil=[\d.]+%"
+_OWN = (
     r"^\s*(?:fio-\d|Starting \d|Jobs: |\.\.\.$|slat |clat |lat |bw |iops\s|cpu\s|IO depths|submit|complete|"
     r"issued|latency\s|fsync/|sync |\|\s|Run status|READ:|WRITE:|TRIM:|Disk stats|clat percentiles|"
     r"sync percentiles|lat percentiles|bandwidth|fio: |note: |mixed|io_u|[\w-]+: Laying out|"
@@ -143,8 +142,8 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
     used = at = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         text = line.text
-        job, result, way = _JOB.match(text), _RESULT.match(text), _DIRECTION.match(text)
-        latency, disk = _LATENCY.match(text), _DISK.match(text)
+        job, result, way = re.match(_JOB, text), re.match(_RESULT, text), re.match(_DIRECTION, text)
+        latency, disk = re.match(_LATENCY, text), re.match(_DISK, text)
         if job:
             jobs[job["job"]] = _options(job)
         elif result:
@@ -157,7 +156,7 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
             found[-1][1].append(line)
         elif disk:
             disks.append(disk["name"])
-        elif text.strip() and not _OWN.match(text):
+        elif text.strip() and not re.match(_OWN, text):
             break
         elif not text.strip():
             continue
@@ -178,7 +177,7 @@ def _options(job: re.Match[str]) -> Values:
 
 
 def _rates(text: str) -> Values:
-    iops, bandwidth, runtime = _IOPS.search(text), _BANDWIDTH.search(text), _RUNTIME.search(text)
+    iops, bandwidth, runtime = re.search(_IOPS, text), re.search(_BANDWIDTH, text), re.search(_RUNTIME, text)
     factor = {"k": 1e3, "M": 1e6}.get(iops[2] if iops else "", 1.0)
     return {
         "iops": float(iops[1]) * factor if iops else None,
@@ -208,7 +207,7 @@ FORMAT = ContextFormat(
         "  read: IOPS=3005, BW=11.7MiB/s (12.3MB/s)(529MiB/45016msec)\n"
         "     lat (usec): min=3107, max=74888, avg=21270.20, stdev=4246.05\n"
     ),
-    starts=late(
+    starts=re.compile(
         r'"fio version"\s*:|^\s*\S.{0,200}?: \(g=\d+\): rw=\w'
         r"|^\s*\S.{0,200}?: \(groupid=\d+, jobs=\d+\): err="
     ),

@@ -6,15 +6,15 @@ default of kB, are kept as sizes; the shares need no unit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import fact, size_kb
+from iodiag.formats.context._common import fact, size_kb
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_HEADER = late(r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$")
-_ROW = late(r"^\s*(?P<name>Mem|Swap|Total|Low|High|-/\+ buffers/cache):\s+(?P<cells>\S.*)$")
-_CELL = late(r"\d[\d.,]{0,18}[KMGTPBE]?i?")
+_HEADER = r"^\s*total\s+used\s+free(?:\s+(?:shared|buffers|buff/cache|cache|cached|available)){0,6}\s*$"
+_ROW = r"^\s*(?P<name>Mem|Swap|Total|Low|High|-/\+ buffers/cache):\s+(?P<cells>\S.*)$"
+_CELL = r"\d[\d.,]{0,18}[KMGTPBE]?i?"
 _LEAST_KB = 65_536.0
 """No Linux that runs iostat has less memory: a smaller total was printed in MB or GB."""
 
@@ -24,9 +24,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows: dict[str, list[str]] = {}
     own = [lines[0]]
     for line in lines[1:8]:
-        match = _ROW.match(line.text)
+        match = re.match(_ROW, line.text)
         cells = match["cells"].split() if match else []
-        if not match or not all(_CELL.fullmatch(cell) for cell in cells):
+        if not match or not all(re.fullmatch(_CELL, cell) for cell in cells):
             break
         rows[match["name"]] = cells
         own.append(line)
@@ -68,7 +68,7 @@ FORMAT = ContextFormat(
         "Mem:        8052320     1234567      345678       12345     6472075     6500000\n"
         "Swap:       2097148      102400     1994748\n"
     ),
-    starts=_HEADER,
+    starts=re.compile(_HEADER),
     read=_read,
     releases="procps 2 to 4",
     not_read="sizes of a free whose unit nothing tells",

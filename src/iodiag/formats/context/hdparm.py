@@ -9,29 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import bare_name, describe, fact, integer, origin
+from iodiag.formats.context._common import bare_name, describe, fact, origin
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_PATH = late(r"^\s*(/dev/[\w/.:-]{1,100}):\s*$")
+_PATH = r"^\s*(/dev/[\w/.:-]{1,100}):\s*$"
 _SPEED = r"(?P<speed>\d{1,9}(?:\.\d{1,4})?)\s*(?P<unit>[kMG])i?B/s(?:ec)?"
-_TIMING = late(
-    r"^\s*Timing (?P<what>[\w_ -]{1,40}?) ?(?:reads?|read):\s.{0,120}?=\s*" + _SPEED, re.IGNORECASE
+_TIMING = r"(?i)^\s*Timing (?P<what>[\w_ -]{1,40}?) ?(?:reads?|read):\s.{0,120}?=\s*" + _SPEED
+_PROSE = (
+    r"(?i)\bhdparm\b(?=[^.\n]{0,40}\s-{0,2}[tT]\b|[^\n]{0,200}\bread)[^\n]{0,200}?(?<![\d.])"
+    rf"(?!\S{{1,12}}\s*(?-i:[Gg]b)){_SPEED}"
 )
-_PROSE = late(
-    r"\bhdparm\b(?=[^.\n]{0,40}\s-{0,2}[tT]\b|[^\n]{0,200}\bread)[^\n]{0,200}?(?<![\d.])"
-    rf"(?!\S{{1,12}}\s*(?-i:[Gg]b)){_SPEED}",
-    re.IGNORECASE,
-)
-_SETTING = late(r"^\s*(?P<key>write-caching|readahead|multcount|readonly)\s*=\s*(?P<value>.+)$")
-_IDENTITY = late(
+_SETTING = r"^\s*(?P<key>write-caching|readahead|multcount|readonly)\s*=\s*(?P<value>.+)$"
+_IDENTITY = (
     r"^\s*(?P<key>Model Number|Nominal Media Rotation Rate|Logical\s+Sector size|"
     r"Logical/Physical Sector size)"
     r":\s*(?P<value>.+)$"
 )
-_NOISE = late(
+_NOISE = (
     r"^\s*(?:HDIO_|SG_IO|ATA device|ATAPI device|setting |Serial Number|Firmware|Transport|Standards|Used:|"
     r"Supported:|Configuration:|Logical|Physical|CHS|LBA|cache/buffer|device size|Capabilities|Queue depth|"
     r"Form Factor|Commands/features|Enabled|IO_support|geometry|using_dma|unmaskirq|keepsettings|Media)"
@@ -40,21 +36,21 @@ _MB_OF = {"k": 1 / 1024, "m": 1.0, "g": 1024.0}
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    path = _PATH.match(lines[0].text)
-    if not path and not _TIMING.match(lines[0].text):
+    path = re.match(_PATH, lines[0].text)
+    if not path and not re.match(_TIMING, lines[0].text):
         return _read_prose(lines[0], source)
     device = bare_name(path[1]) if path else ""
     timings: list[tuple[re.Match[str], Line]] = []
     settings: dict[str, tuple[str, Line]] = {}
     used = int(bool(path))
     for at, line in enumerate(lines[used:200], used):
-        timing = _TIMING.match(line.text)
-        setting = _SETTING.match(line.text) or _IDENTITY.match(line.text)
+        timing = re.match(_TIMING, line.text)
+        setting = re.match(_SETTING, line.text) or re.match(_IDENTITY, line.text)
         if timing:
             timings.append((timing, line))
         elif setting:
             settings.setdefault(" ".join(setting["key"].split()), (setting["value"].strip(), line))
-        elif line.text.strip() and not (_NOISE.match(line.text) and (settings or timings or at <= 2)):
+        elif line.text.strip() and not (re.match(_NOISE, line.text) and (settings or timings or at <= 2)):
             break
         if line.text.strip():
             used = at + 1
@@ -74,7 +70,6 @@ def _megabytes(match: re.Match[str]) -> float:
 def _device(name: str, settings: dict[str, tuple[str, Line]], source: str) -> Device:
     caching, _ = settings.get("write-caching", ("", None))
     rate, _ = settings.get("Nominal Media Rotation Rate", ("", None))
-    sector, _ = settings.get("Logical Sector size", settings.get("Logical/Physical Sector size", ("", None)))
     line = next(iter(settings.values()))[1] if settings else None
     is_spinning = bool(re.match(r"\d{4,5}\b", rate))
     return describe(
@@ -82,7 +77,6 @@ def _device(name: str, settings: dict[str, tuple[str, Line]], source: str) -> De
         origin("hdparm", source, line) if line else "",
         write_cache={"1": "write back", "0": "write through"}.get(caching[:1]),
         rotational=is_spinning if is_spinning or "Solid State" in rate else None,
-        logical_block_bytes=integer(sector.split(" ")[0]),
         model=settings.get("Model Number", ("", None))[0],
     )
 
@@ -99,7 +93,7 @@ def _fact(device: str, timings: Sequence[tuple[re.Match[str], Line]], source: st
 
 
 def _read_prose(line: Line, source: str) -> ContextBlock | None:
-    match = _PROSE.search(line.text)
+    match = re.search(_PROSE, line.text)
     if not match:
         return None
     speed = _megabytes(match)
@@ -116,7 +110,7 @@ FORMAT = ContextFormat(
         " Timing cached reads:   21870 MB in  1.99 seconds = 10986.53 MB/sec\n"
         " Timing buffered disk reads: 428 MB in  3.01 seconds = 142.20 MB/sec\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^\s*/dev/[\w/.:-]{1,100}:\s*$|^\s*Timing [\w_ -]{1,40}reads?:|\bhdparm\b.{0,300}\d\s*[kMG]i?B/s",
         re.IGNORECASE,
     ),

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import fact, number
+from iodiag.formats.context._common import fact, number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
 _VALUES = {
-    "averaged_over_s": late(rf"^Per second averages calculated from the last {_NUMBER} seconds"),
-    "history_list_length": late(rf"^History list length {_NUMBER}"),
-    "pending_fsyncs": late(rf"^Pending flushes \(fsync\)(?: log)?: {_NUMBER}"),
-    "pending_buffer_pool_fsyncs": late(rf"^Pending flushes \(fsync\) log: \d+; buffer pool: {_NUMBER}"),
-    "reads_per_s": late(rf"^{_NUMBER} reads/s, {_NUMBER} avg bytes/read"),
-    "read_size_bytes": late(rf"^\d[\d.]* reads/s, {_NUMBER} avg bytes/read"),
-    "writes_per_s": late(rf"^\d[\d.]* reads/s, .*?{_NUMBER} writes/s, [\d.]+ fsyncs/s"),
-    "fsyncs_per_s": late(rf"^\d[\d.]* reads/s, .*?, {_NUMBER} fsyncs/s"),
-    "log_sequence_number": late(rf"^Log sequence number\s+(?:\d+ )?{_NUMBER}"),
-    "log_flushed_up_to": late(rf"^Log flushed up to\s+(?:\d+ )?{_NUMBER}"),
-    "last_checkpoint_at": late(rf"^Last checkpoint at\s+(?:\d+ )?{_NUMBER}"),
-    "pending_log_flushes": late(rf"^{_NUMBER} pending log (?:flushes|writes)"),
-    "log_ios_per_s": late(rf"^\d+ log i/o's done, {_NUMBER} log i/o's/second"),
-    "modified_pages": late(rf"^Modified db pages\s+{_NUMBER}"),
-    "buffer_pool_pages": late(rf"^Buffer pool size\s+{_NUMBER}$"),
-    "pending_reads": late(rf"^Pending reads\s+{_NUMBER}"),
-    "pending_lru_writes": late(rf"^Pending writes: LRU {_NUMBER}"),
-    "pending_flush_list_writes": late(rf"^Pending writes: LRU \d+, flush list {_NUMBER}"),
-    "hit_rate_per_mille": late(rf"^Buffer pool hit rate {_NUMBER} / 1000"),
-    "queries_inside": late(rf"^{_NUMBER} queries inside InnoDB"),
-    "queries_queued": late(rf"^\d+ queries inside InnoDB, {_NUMBER} queries in queue"),
+    "averaged_over_s": (rf"^Per second averages calculated from the last {_NUMBER} seconds"),
+    "history_list_length": (rf"^History list length {_NUMBER}"),
+    "pending_fsyncs": (rf"^Pending flushes \(fsync\)(?: log)?: {_NUMBER}"),
+    "pending_buffer_pool_fsyncs": (rf"^Pending flushes \(fsync\) log: \d+; buffer pool: {_NUMBER}"),
+    "reads_per_s": (rf"^{_NUMBER} reads/s, {_NUMBER} avg bytes/read"),
+    "read_size_bytes": (rf"^\d[\d.]* reads/s, {_NUMBER} avg bytes/read"),
+    "writes_per_s": (rf"^\d[\d.]* reads/s, .*?{_NUMBER} writes/s, [\d.]+ fsyncs/s"),
+    "fsyncs_per_s": (rf"^\d[\d.]* reads/s, .*?, {_NUMBER} fsyncs/s"),
+    "log_sequence_number": (rf"^Log sequence number\s+(?:\d+ )?{_NUMBER}"),
+    "log_flushed_up_to": (rf"^Log flushed up to\s+(?:\d+ )?{_NUMBER}"),
+    "last_checkpoint_at": (rf"^Last checkpoint at\s+(?:\d+ )?{_NUMBER}"),
+    "pending_log_flushes": (rf"^{_NUMBER} pending log (?:flushes|writes)"),
+    "log_ios_per_s": (rf"^\d+ log i/o's done, {_NUMBER} log i/o's/second"),
+    "modified_pages": (rf"^Modified db pages\s+{_NUMBER}"),
+    "buffer_pool_pages": (rf"^Buffer pool size\s+{_NUMBER}$"),
+    "pending_reads": (rf"^Pending reads\s+{_NUMBER}"),
+    "pending_lru_writes": (rf"^Pending writes: LRU {_NUMBER}"),
+    "pending_flush_list_writes": (rf"^Pending writes: LRU \d+, flush list {_NUMBER}"),
+    "hit_rate_per_mille": (rf"^Buffer pool hit rate {_NUMBER} / 1000"),
+    "queries_inside": (rf"^{_NUMBER} queries inside InnoDB"),
+    "queries_queued": (rf"^\d+ queries inside InnoDB, {_NUMBER} queries in queue"),
 }
-_ACTIVE = late(r"^-{2,3}TRANSACTION .{1,80}?\bACTIVE\b(?P<state> \((?:PREPARED|COMMITTED IN MEMORY)\))?")
-_THREAD = late(r"^(?:MySQL|MariaDB) thread id \d+, .{0,400}\bquery id \d+ .{0,400}$")
-_COMMIT = late(r"\b(?:Commit|query end|handler commit|commit lock|to commit|COMMIT)\s*$")
+_ACTIVE = r"^-{2,3}TRANSACTION .{1,80}?\bACTIVE\b(?P<state> \((?:PREPARED|COMMITTED IN MEMORY)\))?"
+_THREAD = r"^(?:MySQL|MariaDB) thread id \d+, .{0,400}\bquery id \d+ .{0,400}$"
+_COMMIT = r"\b(?:Commit|query end|handler commit|commit lock|to commit|COMMIT)\s*$"
 _MONITOR = "INNODB MONITOR OUTPUT"
 _END = f"END OF {_MONITOR}"
 
@@ -57,12 +57,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             is_seen = True
         elif at > 12 and not is_seen:
             return None
-        transaction = _ACTIVE.match(text)
+        transaction = re.match(_ACTIVE, text)
         active += bool(transaction)
         prepared += bool(transaction and transaction["state"])
-        commits += bool(_THREAD.match(text) and _COMMIT.search(text))
+        commits += bool(re.match(_THREAD, text) and re.search(_COMMIT, text))
         found = {
-            name: number(m[1]) for name, p in _VALUES.items() if name not in values and (m := p.match(text))
+            name: number(m[1])
+            for name, p in _VALUES.items()
+            if name not in values and (m := re.match(p, text))
         }
         values.update(found)
         if found:
@@ -92,7 +94,7 @@ FORMAT = ContextFormat(
         "13.99 reads/s, 16384 avg bytes/read, 0.00 writes/s, 5.99 fsyncs/s\n"
         "END OF INNODB MONITOR OUTPUT\n"
     ),
-    starts=late(r"^\s*Type: InnoDB\s*$|^(?!.*\bEND OF\b).*\bINNODB MONITOR OUTPUT\b"),
+    starts=re.compile(r"^\s*Type: InnoDB\s*$|^(?!.*\bEND OF\b).*\bINNODB MONITOR OUTPUT\b"),
     read=_read,
     releases="InnoDB of MySQL 5.0 and later, MariaDB",
     not_read="semaphores, deadlocks, insert buffer",

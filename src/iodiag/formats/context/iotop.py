@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES
+from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.units import HUMAN_BYTES
@@ -25,7 +24,7 @@ Actual DISK READ:       0.00 B/s | Actual DISK WRITE:      10.75 M/s
 """
 _CLOCK = r"\s*(?:(?P<clock>\d\d:\d\d:\d\d)\s+)?"
 _AMOUNT = r"(?P<{0}>\d{{1,15}}(?:\.\d{{1,3}})?)\s(?P<{0}_unit>[BKMGTP])(?P<{0}_rate>/s)?"
-_SUMMARY = late(
+_SUMMARY = (
     _CLOCK
     + r"(?P<scope>Total|Actual|Current) DISK READ\s?:\s+"
     + _AMOUNT.format("read")
@@ -33,10 +32,8 @@ _SUMMARY = late(
     + _AMOUNT.format("write")
     + r"\s*"
 )
-_HEADER = late(
-    r"\s*(?:TIME\s+)?(?P<number>TID|PID)\s+PRIO\s+USER\s+DISK READ\s+DISK WRITE\s.{0,60}COMMAND\s*"
-)
-_ROW = late(
+_HEADER = r"\s*(?:TIME\s+)?(?P<number>TID|PID)\s+PRIO\s+USER\s+DISK READ\s+DISK WRITE\s.{0,60}COMMAND\s*"
+_ROW = (
     _CLOCK
     + r"(?P<number>\d{1,10})\s+(?P<priority>\S{1,8})\s+(?P<user>\S{1,40})\s+"
     + _AMOUNT.format("read")
@@ -64,12 +61,12 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         text = line.text[:2000]
-        if summary := _SUMMARY.fullmatch(text):
+        if summary := re.fullmatch(_SUMMARY, text):
             if summary["scope"] == "Total":
                 listing.begin()
-        elif header := _HEADER.fullmatch(text):
+        elif header := re.fullmatch(_HEADER, text):
             listing.number_name = header["number"].lower()
-        elif row := _ROW.fullmatch(text):
+        elif row := re.fullmatch(_ROW, text):
             _take(listing, row, line)
         elif text.strip():
             break
@@ -117,7 +114,7 @@ FORMAT = ContextFormat(
     id="iotop",
     title="iotop -b: processes that read and write",
     example=_EXAMPLE,
-    starts=late(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER.pattern}$"),
+    starts=re.compile(rf"^\s*(?:\d\d:\d\d:\d\d\s+)?Total DISK READ\s?:|^{_HEADER}$"),
     read=_read,
     releases="iotop 0.4 to 0.6, iotop-c 1",
     not_read="the sums of all processes that iotop prints itself",

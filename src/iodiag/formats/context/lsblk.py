@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
     Cell,
     Column,
@@ -75,13 +74,13 @@ _FREE_WORDS = (
 )
 _WORDS = {*_SHAPES, *_FREE_WORDS.split()}
 _NAME_WORDS = ("NAME", "KNAME", "PATH")
-_ART = late(r"[\s│├└─┬┌┈▶|`+-]*")
-_DEVICE_NAME = late(r"(?:/dev/)?[A-Za-z0-9][\w.+:!/@-]*")
-_PAIR = late(r'(?<![A-Z0-9:%_-])([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"')
+_ART = r"[\s│├└─┬┌┈▶|`+-]*"
+_DEVICE_NAME = r"(?:/dev/)?[A-Za-z0-9][\w.+:!/@-]*"
+_PAIR = r'(?<![A-Z0-9:%_-])([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"'
 
 _KINDS = {"part": "partition", "lvm": "lvm", "crypt": "crypt", "mpath": "multipath", "dm": "dm"}
 _MAPPED = ("lvm", "crypt", "mpath", "dm", "dmraid")
-_DM_NAME = late(r"dm-\d+")
+_DM_NAME = r"dm-\d+"
 
 
 class _Row(NamedTuple):
@@ -97,7 +96,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     first = lines[0].text
     if '"blockdevices"' in first:
         return _read_json(lines, source)
-    if _PAIR.search(first):
+    if re.search(_PAIR, first):
         return _read_pairs(lines, source)
     return _read_table(lines, source)
 
@@ -139,7 +138,7 @@ def _raw_row(words: Sequence[str], name_at: int, line: Line) -> _Row | None:
     if len(cells) <= name_at or len(cells) > len(words) or not _fits(values):
         return None
     name = cells[name_at]
-    return _Row(values, name, 0, line) if _DEVICE_NAME.fullmatch(name) else None
+    return _Row(values, name, 0, line) if re.fullmatch(_DEVICE_NAME, name) else None
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -164,14 +163,14 @@ def _aligned_row(
     if not _fits(values):
         return None
     cell = cells.get(name_at, Cell("", 0))
-    art = _ART.match(cell.text)
+    art = re.match(_ART, cell.text)
     art_length = art.end() if art else 0
     name = cell.text[art_length:]
     if not name:
         is_continuation = values and set(values) <= {"MOUNTPOINTS", "MOUNTPOINT", "FSROOTS"}
         return _Row(values, "", 0, line) if is_continuation else None
     has_shape = any(word in _SHAPES for word in values) or art_length or len(columns) == 1
-    if not _DEVICE_NAME.fullmatch(name) or not (has_shape or _looks_like_kernel_name(name)):
+    if not re.fullmatch(_DEVICE_NAME, name) or not (has_shape or _looks_like_kernel_name(name)):
         return None
     depth = max(cell.start - columns[name_at].start, 0) + art_length
     is_last = art is not None and bool(re.search("[└`]", art.group()))
@@ -181,7 +180,7 @@ def _aligned_row(
 def _loose_row(words: Sequence[str], name_at: int, line: Line) -> _Row | None:
     """A row whose alignment is lost: its words are dealt out to the columns in order, by shape."""
     text = line.text.rstrip()
-    art = _ART.match(text) if name_at == 0 else None
+    art = re.match(_ART, text) if name_at == 0 else None
     is_last = art is not None and bool(re.search("[└`]", art.group()))
     depth = art.end() if art and (is_last or re.search(r"[├|]", art.group())) else 0
     tokens = text[art.end() if art else 0 :].split()
@@ -195,7 +194,7 @@ def _loose_row(words: Sequence[str], name_at: int, line: Line) -> _Row | None:
             values[word] = rest.pop(0)
     name = values.get(words[name_at], "")
     has_shape = any(word in _SHAPES for word in values)
-    if rest or not has_shape or not _DEVICE_NAME.fullmatch(name):
+    if rest or not has_shape or not re.fullmatch(_DEVICE_NAME, name):
         return None
     return _Row(values, name, depth, line, is_last)
 
@@ -217,7 +216,7 @@ def _with_mountpoint(row: _Row, more: _Row) -> _Row:
 def _read_pairs(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows = []
     for line in lines[:MAX_BLOCK_LINES]:
-        pairs = {key.replace("_", "-"): value for key, value in _PAIR.findall(line.text)}
+        pairs = {key.replace("_", "-"): value for key, value in re.findall(_PAIR, line.text)}
         values = {"MAJ:MIN" if key == "MAJ-MIN" else key: value for key, value in pairs.items()}
         name = next((values[word] for word in _NAME_WORDS if values.get(word)), "")
         if not name or len(values) < 2 or not set(values) <= {*_WORDS, "FSUSE-PCT"} or not _fits(values):
@@ -318,7 +317,7 @@ def _device(row: _Row, members: tuple[str, ...], stated: str) -> Device:
     kind = _kind(word)
     numbers = re.fullmatch(r"(\d+):(\d+)", values.get("MAJ:MIN", ""))
     name = bare_name(row.name)
-    is_mapped = word in _MAPPED or bool(_DM_NAME.fullmatch(_key(row)))
+    is_mapped = word in _MAPPED or bool(re.fullmatch(_DM_NAME, _key(row)))
     aliases = [bare_name(v) for w in _NAME_WORDS if (v := values.get(w))]
     aliases += device_numbers(numbers[1], numbers[2], is_mapped) if numbers else ()
     aliases += volume_aliases(name) if word == "lvm" else ()
@@ -336,7 +335,6 @@ def _device(row: _Row, members: tuple[str, ...], stated: str) -> Device:
         scheduler=values.get("SCHED"),
         nr_requests=integer(values.get("RQ-SIZE")),
         read_ahead_kb=number(values.get("RA")),
-        logical_block_bytes=integer(values.get("LOG-SEC")),
         size_kb=size_kb(values.get("SIZE")),
         model=values.get("MODEL", "").strip(),
         mountpoints=tuple(dict.fromkeys(p.strip() for p in points if p.strip())),
@@ -369,7 +367,7 @@ FORMAT = ContextFormat(
         "sdb     8:16   0   4G  0 disk  \n"
         "`-md0   9:0    0   8G  0 raid5 /srv\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^(?=.{4,600}$)\s*(?:[A-Z][A-Z:%-]*\s+)*K?NAME(?:\s+[A-Z][A-Z:%-]*)*\s*$"
         r'|\bK?NAME="[^"]*" [A-Z][A-Z:%_-]*="|"blockdevices"\s*:'
     ),

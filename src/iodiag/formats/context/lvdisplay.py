@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
     bare_name,
     describe,
@@ -21,11 +20,11 @@ from iodiag.formats.context._parts import (
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.topology import Device
 
-_HEADING = late(r"^\s*--- (?P<what>Logical volume|Volume group|Physical volumes?|Segments) ---\s*$")
-_SEGMENT = late(r"^\s*Logical extents? (?:\d+ to \d+|\d+):?\s*$")
-_PAIR = late(r"^\s*(?P<key>[A-Za-z][\w #/-]{0,40}?)(?:  +|\t+)(?P<value>\S.*?)\s*$")
-_OTHER = late(r"^\s*(?:- currently set to\s.*|LV Creation host.*|# open\s.*|(?:Stripe|Mirror) \d+:)\s*$")
-_PATH = late(r"^/dev/(?P<group>[^/\s]+)/(?P<volume>[^/\s]+)$")
+_HEADING = r"^\s*--- (?P<what>Logical volume|Volume group|Physical volumes?|Segments) ---\s*$"
+_SEGMENT = r"^\s*Logical extents? (?:\d+ to \d+|\d+):?\s*$"
+_PAIR = r"^\s*(?P<key>[A-Za-z][\w #/-]{0,40}?)(?:  +|\t+)(?P<value>\S.*?)\s*$"
+_OTHER = r"^\s*(?:- currently set to\s.*|LV Creation host.*|# open\s.*|(?:Stripe|Mirror) \d+:)\s*$"
+_PATH = r"^/dev/(?P<group>[^/\s]+)/(?P<volume>[^/\s]+)$"
 
 
 class _Volume(NamedTuple):
@@ -41,7 +40,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     is_volume = False
     used = at = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        heading, pair = _HEADING.match(line.text), _PAIR.match(line.text)
+        heading, pair = re.match(_HEADING, line.text), re.match(_PAIR, line.text)
         if heading:
             is_volume = heading["what"] in ("Logical volume", "Segments")
             if heading["what"] == "Logical volume":
@@ -49,7 +48,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif pair and at == used:
             if is_volume and volumes:
                 _take(volumes[-1], pair["key"].strip(), pair["value"])
-        elif line.text.strip() and not (at and (_SEGMENT.match(line.text) or _OTHER.match(line.text))):
+        elif line.text.strip() and not (
+            at and (re.match(_SEGMENT, line.text) or re.match(_OTHER, line.text))
+        ):
             break
         if line.text.strip():
             used = at + 1
@@ -70,7 +71,7 @@ def _take(volume: _Volume, key: str, value: str) -> None:
 
 def _device(volume: _Volume, source: str) -> Device | None:
     values = volume.values
-    path = _PATH.match(values.get("LV Path", "") or values.get("LV Name", ""))
+    path = re.match(_PATH, values.get("LV Path", "") or values.get("LV Name", ""))
     group = values.get("VG Name", "") or (path["group"] if path else "")
     name = path["volume"] if path else values.get("LV Name", "")
     if not group or not name:
@@ -105,7 +106,7 @@ FORMAT = ContextFormat(
         "  LV Size                6.00 GiB\n"
         "  Block device           253:8\n"
     ),
-    starts=late(r"^\s*--- (?:Logical volume|Volume group) ---\s*$"),
+    starts=re.compile(r"^\s*--- (?:Logical volume|Volume group) ---\s*$"),
     read=_read,
     releases="LVM2 2.02 and later",
     not_read="--columns, which is lvs",

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
     bare_name,
     cells_of,
@@ -285,7 +284,7 @@ FORMAT = ContextFormat(
         "  fast       vg0 -wi-ao---- 4.00g          /dev/sda(0),/dev/sdb(0)    2 striped\n"
         "  root       vg0 -wi-ao---- 4.00g          /dev/sda(1024)             1 linear\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^(?=.{6,2000}$)\s*(?:(?:LV|PV|VG|Devices|Type|Attr)[ \t,;|:]+)+(?:VG|PV|LV|LV UUID|Fmt|Attr|#PV|"
         r"LSize|PSize|VSize|Devices|Type|Path|#Str|KMaj|DMPath)\b|\"report\"\s*:\s*\["
     ),

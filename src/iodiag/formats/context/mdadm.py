@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     bare_name,
     describe,
     device_numbers,
@@ -27,14 +26,14 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_PATH = late(r"^\s*(/dev/[\w/.:+!-]+):\s*$")
-_PAIR = late(r"^\s*([A-Z][A-Za-z0-9 /()-]{1,40}?)\s*:\s(.*)$")
-_MEMBER = late(
+_PATH = r"^\s*(/dev/[\w/.:+!-]+):\s*$"
+_PAIR = r"^\s*([A-Z][A-Za-z0-9 /()-]{1,40}?)\s*:\s(.*)$"
+_MEMBER = (
     r"^\s*(?:this\s+|\d+\s+(?=\d+\s+\d+\s+\d+\s+\d+\s))?(?P<number>\d{1,6}|-)\s+(?P<major>\d{1,4})\s+"
     r"(?P<minor>\d{1,7})\s+(?P<slot>\d{1,6}|-)\s+(?P<state>[A-Za-z][A-Za-z, -]*?)\s*(?P<path>/dev/\S+)?\s*$"
 )
-_TABLE = late(r"^\s*Number\s+Major\s+Minor\s+RaidDevice\s+State\s*$")
-_SCAN = late(r"^\s*ARRAY\s+(?P<path>/dev/\S+|<ignore>)(?P<rest>(?:\s+[\w-]+=\S+)+)\s*$")
+_TABLE = r"^\s*Number\s+Major\s+Minor\s+RaidDevice\s+State\s*$"
+_SCAN = r"^\s*ARRAY\s+(?P<path>/dev/\S+|<ignore>)(?P<rest>(?:\s+[\w-]+=\S+)+)\s*$"
 _SECTION_LINES = 600
 
 
@@ -48,7 +47,7 @@ class _Section(NamedTuple):
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    if _SCAN.match(lines[0].text):
+    if re.match(_SCAN, lines[0].text):
         return _read_scan(lines, source)
     sections: list[_Section] = []
     used = 0
@@ -70,18 +69,18 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _section(lines: Sequence[Line]) -> tuple[_Section | None, int]:
-    path = _PATH.match(lines[0].text) if lines else None
+    path = re.match(_PATH, lines[0].text) if lines else None
     if not path:
         return None, 0
     section = _Section(bare_name(path[1]), {}, [], lines[0])
     used = 1
     for at, line in enumerate(lines[1:], 1):
-        member, pair = _MEMBER.match(line.text), _PAIR.match(line.text)
+        member, pair = re.match(_MEMBER, line.text), re.match(_PAIR, line.text)
         if member:
             section.members.append(member)
         elif pair:
             section.values.setdefault(pair[1], pair[2].strip())
-        elif not _TABLE.match(line.text):
+        elif not re.match(_TABLE, line.text):
             if line.text.strip():
                 break
             continue
@@ -214,7 +213,7 @@ def _read_scan(lines: Sequence[Line], source: str) -> ContextBlock:
     devices = []
     used = 0
     for line in lines:
-        match = _SCAN.match(line.text)
+        match = re.match(_SCAN, line.text)
         more = re.match(r"^\s+devices=(\S+)\s*$", line.text)
         if match:
             values = dict(pair.split("=", 1) for pair in match["rest"].split())
@@ -254,7 +253,7 @@ FORMAT = ContextFormat(
         "       0       8        0        0      active sync   /dev/sda\n"
         "       1       8       16        1      active sync   /dev/sdb\n"
     ),
-    starts=late(rf"{_PATH.pattern}|{_SCAN.pattern}"),
+    starts=re.compile(rf"{_PATH}|{_SCAN}"),
     read=_read,
     releases="mdadm 2 to 4",
     not_read="foreign metadata (IMSM, DDF) under --examine",

@@ -14,19 +14,18 @@ from typing import Any, NamedTuple
 
 import pyparsing as pp
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, describe, fact, level_of, number, origin
+from iodiag.formats.context._common import MAX_BLOCK_LINES, describe, fact, level_of, number, origin
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
 _HEAD = r"md[\w/.-]*\s*:\s*(?:active|inactive|clear|readonly)\b"
-_FIRST = late(rf"(?:^|\s)Personalities\s+:|^\s*{_HEAD}")
-_LINE = late(
+_FIRST = rf"(?:^|\s)Personalities\s+:|^\s*{_HEAD}"
+_LINE = (
     rf"^\s*(?:Personalities\s*:|read_ahead |{_HEAD}|\d+ blocks\b|bitmap:|unused devices:"
     r"|\[[=>.]+\]|(?:resync|recovery|reshape|check|repair)\s*=|journal:|ppl:)"
 )
-_CONTINUED = late(
+_CONTINUED = (
     r"^\s*(?:(?:\S+\[\d+\](?:\([A-Z]\))*|super|external:\S+|level|algorithm|chunks?,?|blocks|near-copies|"
     r"far-copies|offset-copies|rounding|pages|finish=\S+|speed=\S+|\[\d+/\d+\]|\[[U_]+\]|[\d.]+[kKMGB%]*,?|"
     r"\([\d/]+\)|=|raid\d+)(?:\s+|$)){1,200}$"
@@ -50,7 +49,7 @@ def _extent(lines: Sequence[Line]) -> int:
     """How many lines belong to the block; blank ones only where more of it follows."""
     used = 1
     for at, line in enumerate(lines[1:MAX_BLOCK_LINES], 1):
-        if _LINE.match(line.text) or (used == at and _CONTINUED.match(line.text)):
+        if re.match(_LINE, line.text) or (used == at and re.match(_CONTINUED, line.text)):
             if line.text.lstrip().startswith("Personalities"):
                 break
             used = at + 1
@@ -199,7 +198,7 @@ FORMAT = ContextFormat(
         "\n"
         "unused devices: <none>\n"
     ),
-    starts=_FIRST,
+    starts=re.compile(_FIRST),
     read=_read,
     releases="Linux 2.6 and later",
 )

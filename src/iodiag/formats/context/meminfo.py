@@ -6,14 +6,14 @@ seconds since 1970 may stand in front of each sample.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_ROW = late(r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$")
-_EPOCH = late(r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$")
+_ROW = r"^\s*(?P<key>[A-Z][A-Za-z0-9_()]{1,30}):\s+(?P<value>\d{1,18})(?: kB)?\s*$"
+_EPOCH = r"^\s*(?:=+\s*)?\d{9,10}(?:\.\d{1,9})?\s*$"
 _KEPT = {
     "MemTotal": "memory_kb",
     "MemFree": "free_kb",
@@ -33,13 +33,13 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     own: list[Line] = []
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        match = _ROW.match(line.text)
+        match = re.match(_ROW, line.text)
         if match:
             used = at + 1
             if match["key"] in _KEPT:
                 series.setdefault(_KEPT[match["key"]], []).append(float(match["value"]))
                 own.append(line)
-        elif line.text.strip() and not _EPOCH.match(line.text):
+        elif line.text.strip() and not re.match(_EPOCH, line.text):
             break
     if len(own) < 2:
         return None
@@ -60,7 +60,7 @@ FORMAT = ContextFormat(
     id="meminfo",
     title="/proc/meminfo: memory, dirty pages, swap",
     example="Dirty:             74896 kB\nWriteback:         11932 kB\n",
-    starts=late(
+    starts=re.compile(
         r"^\s*(?:MemTotal|MemFree|MemAvailable|Dirty|Writeback|SwapTotal|SwapCached|Cached):\s+\d+ kB\s*$"
     ),
     read=_read,

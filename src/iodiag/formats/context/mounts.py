@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import (
+from iodiag.formats.context._common import (
     MAX_BLOCK_LINES,
     bare_name,
     describe,
@@ -25,31 +24,31 @@ from iodiag.model.topology import Device
 _OPTIONS = r"(?P<options>(?:rw|ro)(?:,[^\s()]{0,2000})?)"
 _TYPE = r"(?P<type>[a-z][\w.]{1,31})"
 _LINES = (
-    late(rf"^\s*(?P<source>\S+) (?P<target>/\S*) {_TYPE} {_OPTIONS} \d \d\s*$"),
-    late(rf"^\s*(?P<source>\S+) on (?P<target>/.{{0,400}}?) type {_TYPE} \({_OPTIONS}\)(?: \[.*\])?\s*$"),
-    late(
+    rf"^\s*(?P<source>\S+) (?P<target>/\S*) {_TYPE} {_OPTIONS} \d \d\s*$",
+    rf"^\s*(?P<source>\S+) on (?P<target>/.{{0,400}}?) type {_TYPE} \({_OPTIONS}\)(?: \[.*\])?\s*$",
+    (
         rf"^\s*\d+ \d+ (?P<numbers>\d+:\d+) \S+ (?P<target>/\S*) (?P<local>\S+) (?:\S+:\d+ ){{0,4}}- {_TYPE} "
         rf"(?P<source>\S+) {_OPTIONS}\s*$"
     ),
-    late(rf"^[\s│├└─|`-]*(?P<target>/\S*)\s+(?P<source>\S+)\s+{_TYPE}\s+{_OPTIONS}\s*$"),
+    rf"^[\s│├└─|`-]*(?P<target>/\S*)\s+(?P<source>\S+)\s+{_TYPE}\s+{_OPTIONS}\s*$",
 )
-_DF = late(
+_DF = (
     r"^\s*(?P<source>/\S+)\s+(?:(?P<type>[a-z]\w{1,15})\s+)?(?P<size>[\d.]+[KMGTP]?i?)\s+[\d.]+[KMGTP]?i?\s+"
     r"[\d.]+[KMGTP]?i?\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
 )
-_DF_HEAD = late(r"^\s*Filesystem\s+(?:Type\s+)?(?:1[KM]-blocks|\d+-blocks|Size)\s+Used\s+.*Mounted on\s*$")
-_FIND_HEAD = late(r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$")
-_NETWORK = late(r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$")
+_DF_HEAD = r"^\s*Filesystem\s+(?:Type\s+)?(?:1[KM]-blocks|\d+-blocks|Size)\s+Used\s+.*Mounted on\s*$"
+_FIND_HEAD = r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$"
+_NETWORK = r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$"
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     first = lines[0].text
-    has_header = bool(_DF_HEAD.match(first) or _FIND_HEAD.match(first))
-    patterns = (_DF,) if _DF_HEAD.match(first) else _LINES
+    has_header = bool(re.match(_DF_HEAD, first) or re.match(_FIND_HEAD, first))
+    patterns = (_DF,) if re.match(_DF_HEAD, first) else _LINES
     found: list[tuple[re.Match[str], Line]] = []
     used = int(has_header)
     for line in lines[used:MAX_BLOCK_LINES]:
-        match = next((m for pattern in patterns if (m := pattern.match(line.text))), None)
+        match = next((m for pattern in patterns if (m := re.match(pattern, line.text))), None)
         if match:
             found.append((match, line))
         elif not (
@@ -60,7 +59,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     if not found:
         return None
     devices = tuple(_device(m, origin("mounts", source, ln)) for m, ln in found if _is_block_device(m))
-    is_kept = [(m, ln) for m, ln in found if _is_block_device(m) or _NETWORK.match(m["type"] or "")]
+    is_kept = [(m, ln) for m, ln in found if _is_block_device(m) or re.match(_NETWORK, m["type"] or "")]
     facts = tuple(_fact(match, source, line) for match, line in is_kept)
     return ContextBlock(used, devices, facts, layout="df" if patterns == (_DF,) else "mounts")
 
@@ -98,7 +97,7 @@ FORMAT = ContextFormat(
     example=(
         "/dev/mapper/vg0-root / ext4 rw,relatime,errors=remount-ro 0 0\n/dev/sda1 /boot xfs rw,noatime 0 0\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^\s*\S+ /\S* [a-z][\w.]+ r[wo]\b\S* \d \d\s*$|^\s*\S+ on /.{0,400} type [a-z][\w.]+ \(r[wo]\b"
         r"|^\s*\d+ \d+ \d+:\d+ /\S* /\S* (?:rw|ro)\b|^\s*/\S*\s+/dev/\S+\s+[a-z]\w+\s+r[wo]\b\S*\s*$"
         r"|^\s*Filesystem\s.*\sMounted on\s*$|^\s*TARGET\s+SOURCE\s+FSTYPE"

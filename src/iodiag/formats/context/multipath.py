@@ -10,19 +10,18 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import describe, device_numbers, fact, origin, size_kb
+from iodiag.formats.context._common import describe, device_numbers, fact, origin, size_kb
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
 
-_MAP = late(
+_MAP = (
     r"^\s*(?:(?:reload|create|unchanged): )?(?P<name>[\w.:-]{2,128})(?: \((?P<wwid>[\w.:-]{6,128})\))?"
     r"\s+dm-(?P<minor>\d{1,7})\s+(?P<model>\S.{0,60}?)\s*$"
 )
-_SIZE = late(r"^\s*\[?size=\s?(?P<size>[\d.]{1,12}\s?[KMGTP]?)\b")
-_GROUP = late(r"^[\s|`\\_+-]*(?:policy='|(?:round-robin|queue-length|service-time)\s\d+)")
-_PATH = late(
+_SIZE = r"^\s*\[?size=\s?(?P<size>[\d.]{1,12}\s?[KMGTP]?)\b"
+_GROUP = r"^[\s|`\\_+-]*(?:policy='|(?:round-robin|queue-length|service-time)\s\d+)"
+_PATH = (
     r"^[\s|`\\_+-]*(?:\d+:\d+:\d+:\d+|#:#:#:#)\s+(?P<name>[\w!-]{1,64})\s+(?P<major>\d{1,4}):(?P<minor>\d{1,7})\s+"
     r"(?P<state>\S.*?)\s*$"
 )
@@ -39,14 +38,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     maps: list[_Map] = []
     used = 0
     for at, line in enumerate(lines[:5_000]):
-        head, path, size = _MAP.match(line.text), _PATH.match(line.text), _SIZE.match(line.text)
+        head, path, size = re.match(_MAP, line.text), re.match(_PATH, line.text), re.match(_SIZE, line.text)
         if path and maps:
             maps[-1].paths.append(path)
         elif size and maps:
             maps[-1].sizes.append(size_kb(size["size"].replace(" ", "")) or 0.0)
-        elif head and (at + 1 < len(lines) and _SIZE.match(lines[at + 1].text)):
+        elif head and (at + 1 < len(lines) and re.match(_SIZE, lines[at + 1].text)):
             maps.append(_Map(head, line, [], []))
-        elif not (maps and _GROUP.match(line.text)):
+        elif not (maps and re.match(_GROUP, line.text)):
             break
         used = at + 1
     if not any(found.paths for found in maps):
@@ -97,7 +96,7 @@ FORMAT = ContextFormat(
         "  |- 1:0:0:1 sdb 8:16 active ready running\n"
         "  `- 2:0:0:1 sdc 8:32 active ready running\n"
     ),
-    starts=late(r"^.{2,290}\bdm-\d{1,7}\s+\S{1,40},\S?.{0,60}$"),
+    starts=re.compile(r"^.{2,290}\bdm-\d{1,7}\s+\S{1,40},\S?.{0,60}$"),
     read=_read,
     releases="multipath-tools 0.4.7 and later",
     not_read="-v3 and its log lines",

@@ -7,27 +7,27 @@ The line is also read where it stands alone in prose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import fact, number
+from iodiag.formats.context._common import fact, number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,6})?)"
-_BLOCKS = late(rf"\bBlocks/Record\b\s*:?\s*{_NUMBER}")
+_BLOCKS = rf"\bBlocks/Record\b\s*:?\s*{_NUMBER}"
 _VALUES = {
-    "records": late(rf"(?:^\s*|\b)(?:Data records|Records):\s+{_NUMBER}"),
-    "mean_record_bytes": late(rf"\bM\.\s?recordlength:\s+{_NUMBER}"),
-    "packed_pct": late(rf"\bPacked:\s+{_NUMBER}%"),
-    "recordspace_used_pct": late(rf"\bRecordspace used:\s+{_NUMBER}%"),
-    "empty_space_pct": late(rf"\bEmpty space:\s+{_NUMBER}%"),
-    "record_blocks": late(rf"\bRecord blocks:\s+{_NUMBER}"),
-    "deleted_blocks": late(rf"\bDeleted? blocks:\s+{_NUMBER}"),
-    "lost_space_bytes": late(rf"\bLost space:\s+{_NUMBER}"),
+    "records": (rf"(?:^\s*|\b)(?:Data records|Records):\s+{_NUMBER}"),
+    "mean_record_bytes": (rf"\bM\.\s?recordlength:\s+{_NUMBER}"),
+    "packed_pct": (rf"\bPacked:\s+{_NUMBER}%"),
+    "recordspace_used_pct": (rf"\bRecordspace used:\s+{_NUMBER}%"),
+    "empty_space_pct": (rf"\bEmpty space:\s+{_NUMBER}%"),
+    "record_blocks": (rf"\bRecord blocks:\s+{_NUMBER}"),
+    "deleted_blocks": (rf"\bDeleted? blocks:\s+{_NUMBER}"),
+    "lost_space_bytes": (rf"\bLost space:\s+{_NUMBER}"),
     "blocks_per_record": _BLOCKS,
 }
-_TABLE = late(r"^\s*(?:(?:Checking )?MyISAM file:|- recovering .{0,60}MyISAM-table)\s+'?(\S+?)'?\s*$")
-_KNOWN = late(
+_TABLE = r"^\s*(?:(?:Checking )?MyISAM file:|- recovering .{0,60}MyISAM-table)\s+'?(\S+?)'?\s*$"
+_KNOWN = (
     r"^\s*(?:-{10,}|- (?:check|recovering|Fixing)|MyISAM file|Checking MyISAM|MyISAM-table|Record format|"
     r"Character set|File-version|Creation time|Recover time|Status:|Auto increment|Data records|Checksum|"
     r"Datafile|Keyfile|Max (?:datafile|keyfile)|Recordlength|table description|Key Start|Records:|"
@@ -40,19 +40,19 @@ _KNOWN = late(
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     used = 1
     for at, line in enumerate(lines[1:500], 1):
-        if _KNOWN.match(line.text):
+        if re.match(_KNOWN, line.text):
             used = at + 1
         elif line.text.strip() or at - used > 2:
             break
     values: dict[str, float | str | None] = {}
     own: list[Line] = []
     for line in lines[:used]:
-        found = {name: match[1] for name, p in _VALUES.items() if (match := p.search(line.text))}
+        found = {name: match[1] for name, p in _VALUES.items() if (match := re.search(p, line.text))}
         for name, text in found.items():
             values.setdefault(name, number(text))
         if found:
             own.append(line)
-        table = _TABLE.match(line.text)
+        table = re.match(_TABLE, line.text)
         if table:
             values.setdefault("table", table[1])
     if not {"blocks_per_record", "deleted_blocks"} & set(values):
@@ -77,7 +77,7 @@ FORMAT = ContextFormat(
         "Recordspace used:      100%   Empty space:           0%  Blocks/Record:   1.34\n"
         "Record blocks:     1880955   Delete blocks:         0\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^\s*(?:Checking )?MyISAM file:\s|^\s*- recovering .{0,60}MyISAM-table"
         r"|^\s*Records:\s+\d+\s+M\.\s?record|\bBlocks/Record\b\s*:?\s*\d"
     ),

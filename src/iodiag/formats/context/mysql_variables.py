@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
 from iodiag.formats.context._settings import settings_block
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_WANTED = late(
+_WANTED = (
     r"(?:innodb_(?:flush\w*|doublewrite\w*|log_(?:file|buffer)\w*|buffer_pool_(?:size|instances)|io_capacity\w*"
     r"|read_io_threads|write_io_threads|read_ahead\w*|page_size|use_native_aio|redo_log_capacity|fast_shutdown"
     r"|file_per_table|adaptive_flushing\w*|max_dirty_pages_pct\w*|support_xa|thread_concurrency)"
@@ -39,7 +38,7 @@ FORMAT = ContextFormat(
         "| sync_binlog                    | 1     |\n"
         "+--------------------------------+-------+\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"\|\s{0,80}Variable_name\s{0,80}\|\s{0,80}Value\s{0,400}\|"
         rf"|(?:@@(?:global\.)?|^\s*|\b)(?:{_DISTINCT})"
         r"(?:\s{0,40}[=|:]|[ ]{2,80}\S|\t|\s+(?:is |was )?(?:set )?to\s)"

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES
+from iodiag.formats.columns import columns_of, front_columns
+from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.formats.whole_files import columns_of, front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.table.table import Table
 from iodiag.table.texts import Texts
+from iodiag.table.times import Times
 
 _EXAMPLE = """\
 nas1:/export/home mounted on /home:
@@ -35,8 +35,8 @@ read:              ops/s            kB/s           kB/op         retrans    avg 
 write:             ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)
                   10.500         672.000          64.000        1 (0.3%)          12.000          55.100
 """
-_MOUNT = late(r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*")
-_TOTAL_HEADER = late(r"\s*ops?/s\s+rpc bklog\s*")
+_MOUNT = r"\s*(?P<export>\S{3,700}) mounted on (?P<mount>/\S{0,700}):\s*"
+_TOTAL_HEADER = r"\s*ops?/s\s+rpc bklog\s*"
 _PHRASES = {
     "ops/s": "s_per_s",
     "kB/s": "_kb_per_s",
@@ -47,10 +47,10 @@ _PHRASES = {
     "avg queue (ms)": "_queue_ms",
     "errors": "_errors",
 }
-_PHRASE = late("|".join(map(re.escape, _PHRASES)))
-_OPERATION = late(rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE.pattern})\s*){{3,8}})")
-_VALUE = late(r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)")
-_DETAIL = late(
+_PHRASE = "|".join(map(re.escape, _PHRASES))
+_OPERATION = rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE})\s*){{3,8}})"
+_VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)"
+_DETAIL = (
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
 )
@@ -76,7 +76,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     seen: set[str] = set()
     while at < min(len(lines), MAX_BLOCK_LINES):
         text = lines[at].text
-        mount = _MOUNT.fullmatch(text) if len(text) < 1500 else None
+        mount = re.fullmatch(_MOUNT, text) if len(text) < 1500 else None
         if mount and ":" in mount["export"]:
             if mount["mount"] in seen:
                 report, seen = report + 1, set()
@@ -93,11 +93,11 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             if values is not None:
                 named = {name: value for name, value in zip(names, values, strict=True) if name}
                 rows[-1].numbers.update(named)
-            elif _VALUE.match(below.text.strip()):
+            elif re.match(_VALUE, below.text.strip()):
                 unread.append(below.number)
             else:
                 continue
-        elif text.strip() and not _DETAIL.fullmatch(text):
+        elif text.strip() and not re.fullmatch(_DETAIL, text):
             break
         at += 1
         used = at if text.strip() else used
@@ -120,14 +120,15 @@ def _names(text: str) -> list[str] | None:
     """The columns that a header line announces, "" for those that are not kept; None for no header."""
     if len(text) > 400:
         return None
-    if _TOTAL_HEADER.fullmatch(text):
+    if re.fullmatch(_TOTAL_HEADER, text):
         return ["ops_per_s", "backlog"]
-    match = _OPERATION.fullmatch(text)
+    match = re.fullmatch(_OPERATION, text)
     if match is None:
         return None
     kept = match["name"] in _KEPT
     return [
-        f"{match['name']}{_PHRASES[phrase]}" if kept else "" for phrase in _PHRASE.findall(match["phrases"])
+        f"{match['name']}{_PHRASES[phrase]}" if kept else ""
+        for phrase in re.findall(_PHRASE, match["phrases"])
     ]
 
 
@@ -135,7 +136,8 @@ def _values(text: str, count: int) -> list[float] | None:
     """The numbers of a line, without the shares in parentheses; None unless there are `count`."""
     text = text.strip()[:400]
     numbers, at = [], 0
-    while match := _VALUE.match(text, at):
+    value = re.compile(_VALUE)
+    while match := value.match(text, at):
         numbers.append(float(match[1]))
         at = match.end()
     return numbers if at == len(text) and len(numbers) == count else None
@@ -149,8 +151,7 @@ def _table(rows: Sequence[_Row], source: str) -> Table:
         source,
         np.array([row.line.number for row in rows], dtype=np.int64),
         "",
-        seconds,
-        False,
+        Times.of(seconds),
         np.array(list(_lengths(rows))),
         np.zeros(size, dtype=np.int64),
         np.array([row.report for row in rows], dtype=np.int64),
@@ -173,7 +174,7 @@ FORMAT = ContextFormat(
     id="nfsiostat",
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
-    starts=late(r" mounted on /\S{0,700}:\s*$"),
+    starts=re.compile(r" mounted on /\S{0,700}:\s*$"),
     read=_read,
     releases="nfs-utils 1.2 to 2.8",
     not_read="operations other than reads and writes; statistics of the caches",

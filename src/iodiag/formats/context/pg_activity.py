@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact, integer
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, integer
 from iodiag.formats.context._result_tables import Record, Records, aligned, boxed
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_LOG_WAIT = late(r"^(?:WAL\w*|SyncRep|XactSync\w*)$", re.IGNORECASE)
-_COMMIT = late(r"^\s*(?:commit|end)\b", re.IGNORECASE)
-_LISTING = late(r"^\s*select\b.*(?:pg_stat_activity|wait_event)", re.IGNORECASE | re.DOTALL)
+_LOG_WAIT = r"(?i)^(?:WAL\w*|SyncRep|XactSync\w*)$"
+_COMMIT = r"(?i)^\s*(?:commit|end)\b"
+_LISTING = r"(?is)^\s*select\b.*(?:pg_stat_activity|wait_event)"
 _STATEMENTS = ("query", "q", "current_query", "left", "substr", "substring")
-_RECORD = late(r"^-\[ RECORD \d{1,9} \][-+]*$")
+_RECORD = r"^-\[ RECORD \d{1,9} \][-+]*$"
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -29,10 +28,10 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows = [row for row in records.rows if {"state", "wait_event", "waiting"} & set(row.values)]
     if not rows:
         return None
-    own = [row for row in rows if not _LISTING.match(_statement(row))]
+    own = [row for row in rows if not re.match(_LISTING, _statement(row))]
     active = [row for row in own if _is_active(row)]
-    waiting = [row for row in active if _LOG_WAIT.match(row.values.get("wait_event", ""))]
-    commits = [row for row in active if row in waiting or _COMMIT.match(_statement(row))]
+    waiting = [row for row in active if re.match(_LOG_WAIT, row.values.get("wait_event", ""))]
+    commits = [row for row in active if row in waiting or re.match(_COMMIT, _statement(row))]
     count, in_wait, in_commit = _count(active), _count(waiting), _count(commits)
     values = {
         "sessions": _count(own),
@@ -47,7 +46,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _records(lines: Sequence[Line]) -> Records | None:
-    if _RECORD.match(lines[0].text.strip()):
+    if re.match(_RECORD, lines[0].text.strip()):
         return _expanded(lines)
     return boxed(lines) if lines[0].text.lstrip().startswith("|") else aligned(lines)
 
@@ -58,7 +57,7 @@ def _expanded(lines: Sequence[Line]) -> Records | None:
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         name, bar, value = line.text.partition("|")
-        if _RECORD.match(line.text.strip()):
+        if re.match(_RECORD, line.text.strip()):
             values = {}
             rows.append(Record(values, line))
         elif bar and re.fullmatch(r"\s*\w{0,63}\s*", name):
@@ -95,7 +94,7 @@ FORMAT = ContextFormat(
         " 316 | active | IO              | WALSync    | END;\n"
         "(2 rows)\n"
     ),
-    starts=late(r"(?:^|\|)\s{0,40}(?:wait_event|waiting)\s{0,40}(?:\||$)|^-\[ RECORD 1 \]"),
+    starts=re.compile(r"(?:^|\|)\s{0,40}(?:wait_event|waiting)\s{0,40}(?:\||$)|^-\[ RECORD 1 \]"),
     read=_read,
     releases="PostgreSQL 9.2 and later",
 )

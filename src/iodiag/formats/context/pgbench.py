@@ -5,37 +5,35 @@ The latency of the statement END (or COMMIT) is what a commit took.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, first_numbers
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
 _NUMBER = r"(\d{1,12}(?:\.\d{1,9})?)"
-_PROGRESS = late(
-    rf"^\s*progress:\s+{_NUMBER} s, {_NUMBER} tps, lat {_NUMBER} ms(?: stddev (?:{_NUMBER}|NaN))?"
-)
+_PROGRESS = rf"^\s*progress:\s+{_NUMBER} s, {_NUMBER} tps, lat {_NUMBER} ms(?: stddev (?:{_NUMBER}|NaN))?"
 _SUMMARY = {
-    "clients": late(rf"^number of clients:\s+{_NUMBER}"),
-    "threads": late(rf"^number of threads:\s+{_NUMBER}"),
-    "scale": late(rf"^scaling factor:\s+{_NUMBER}"),
-    "duration_s": late(rf"^duration:\s+{_NUMBER} s"),
-    "transactions": late(rf"^number of transactions actually processed:\s+{_NUMBER}"),
-    "failed_transactions": late(rf"^number of failed transactions:\s+{_NUMBER}"),
-    "latency_ms": late(rf"^latency average\s*[:=]\s+{_NUMBER} ms"),
-    "latency_stddev_ms": late(rf"^latency stddev\s*[:=]\s+{_NUMBER} ms"),
-    "connection_time_ms": late(rf"^initial connection time\s*=\s+{_NUMBER} ms"),
-    "transactions_per_s": late(rf"^tps = {_NUMBER} \((?:excluding|without)"),
-    "connected_transactions_per_s": late(rf"^tps = {_NUMBER} \(including"),
-    "commit_ms": late(rf"^{_NUMBER}\s+(?:\d+\s+)?(?:END|COMMIT);?$"),
+    "clients": (rf"^number of clients:\s+{_NUMBER}"),
+    "threads": (rf"^number of threads:\s+{_NUMBER}"),
+    "scale": (rf"^scaling factor:\s+{_NUMBER}"),
+    "duration_s": (rf"^duration:\s+{_NUMBER} s"),
+    "transactions": (rf"^number of transactions actually processed:\s+{_NUMBER}"),
+    "failed_transactions": (rf"^number of failed transactions:\s+{_NUMBER}"),
+    "latency_ms": (rf"^latency average\s*[:=]\s+{_NUMBER} ms"),
+    "latency_stddev_ms": (rf"^latency stddev\s*[:=]\s+{_NUMBER} ms"),
+    "connection_time_ms": (rf"^initial connection time\s*=\s+{_NUMBER} ms"),
+    "transactions_per_s": (rf"^tps = {_NUMBER} \((?:excluding|without)"),
+    "connected_transactions_per_s": (rf"^tps = {_NUMBER} \(including"),
+    "commit_ms": (rf"^{_NUMBER}\s+(?:\d+\s+)?(?:END|COMMIT);?$"),
 }
-_KNOWN = late(
+_KNOWN = (
     r"^(?:pgbench \(|starting vacuum|progress:|transaction type:|scaling factor:|query mode:|number of |"
     r"maximum number|duration:|latency |initial connection|tps = |statement latencies|- statement|"
-    r"SQL script|average connection|client \d+)",
+    r"SQL script|average connection|client \d+)"
 )
-_STATEMENT = late(r"^\s*\d+\.\d{3}\s+(?:\d+\s+)?\S")
+_STATEMENT = r"^\s*\d+\.\d{3}\s+(?:\d+\s+)?\S"
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -46,7 +44,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         if at and text.startswith("pgbench ("):
             break
         in_statements = in_statements or "statement latencies" in text
-        if _KNOWN.match(text) or (in_statements and (_STATEMENT.match(text) or text.startswith("- "))):
+        if re.match(_KNOWN, text) or (
+            in_statements and (re.match(_STATEMENT, text) or text.startswith("- "))
+        ):
             used = at + 1
         elif text:
             break
@@ -57,7 +57,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _progress(lines: Sequence[Line], source: str) -> list[Fact]:
     """The means over all progress lines."""
-    found = [(match, line) for line in lines if (match := _PROGRESS.match(line.text))]
+    found = [(match, line) for line in lines if (match := re.match(_PROGRESS, line.text))]
     if not found:
         return []
     rates = [float(match[2]) for match, _ in found]
@@ -74,15 +74,7 @@ def _progress(lines: Sequence[Line], source: str) -> list[Fact]:
 
 
 def _summary(lines: Sequence[Line], source: str) -> list[Fact]:
-    values: dict[str, float | str | None] = {}
-    own: list[Line] = []
-    for line in lines:
-        text = line.text.strip()
-        for name, pattern in _SUMMARY.items():
-            match = pattern.match(text)
-            if match and name not in values:
-                values[name] = number(match[1])
-                own.append(line)
+    values, own = first_numbers(_SUMMARY, lines)
     rate = values.get("transactions_per_s", values.get("connected_transactions_per_s"))
     if rate is None:
         return []
@@ -102,7 +94,7 @@ FORMAT = ContextFormat(
         "latency average = 364.581 ms\n"
         "tps = 27.190238 (without initial connection time)\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^\s*pgbench \(|^\s*progress: \d+\.\d s, [\d.]+ tps|^\s*transaction type: |^\s*tps = [\d.]+ \("
         r"|^\s*number of clients: \d|^\s*starting vacuum\.\.\."
     ),

@@ -10,12 +10,12 @@ ended children moved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, number, size_kb
+from iodiag.formats.context._common import MAX_BLOCK_LINES, number, size_kb
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -28,11 +28,12 @@ _LEAD = (
     r"\s*(?P<lead>\d{1,2}[:.時时]\d\d[:.分]\d\d\S{0,3}(?:\s[AaPp]\.?\s?[Mm]\.?)?|\d{9,10}"
     r"|[^\W\d]{1,20}(?:\s[^\W\d]{1,20})?\s?[:：])\s+"
 )
-_HEADER = late(
-    rf"(?:{_LEAD}|\s*#\s*Time\s+)(?P<words>(?:(?:UID|USER)\s+)?(?:PID|TGID\s+TID)\s[^a-z]{{0,3}}\S.{{0,300}}\sCommand)\s*"
+_HEADER = (
+    rf"(?:{_LEAD}|\s*#\s*Time\s+)"
+    r"(?P<words>(?:(?:UID|USER)\s+)?(?:PID|TGID\s+TID)\s[^a-z]{0,3}\S.{0,300}\sCommand)\s*"
 )
-_ROW = late(rf"{_LEAD}(?P<rest>\S.*)")
-_NUMBER = late(r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-")
+_ROW = rf"{_LEAD}(?P<rest>\S.*)"
+_NUMBER = r"-?\d{1,15}(?:[.,]\d{1,4})?[BkKMGTP%]?|-"
 
 
 class _Header(NamedTuple):
@@ -95,7 +96,7 @@ def _basis(listing: _Listing) -> str:
 
 def _header(text: str) -> tuple[_Header | None, bool]:
     """The header that a line is, and whether averages follow it."""
-    match = _HEADER.fullmatch(text) if len(text) <= 500 else None
+    match = re.fullmatch(_HEADER, text) if len(text) <= 500 else None
     if match is None:
         return None, False
     words = match["words"].split()
@@ -105,12 +106,12 @@ def _header(text: str) -> tuple[_Header | None, bool]:
 
 def _take(listing: _Listing, header: _Header, line: Line) -> bool:
     """Add a row to the listing; False when the line is no row of the table."""
-    match = _ROW.match(line.text[:4000])
+    match = re.match(_ROW, line.text[:4000])
     cells = match["rest"].split(None, header.width) if match else []
     if match is None or len(cells) <= header.width:
         return False
     is_named = "USER" in header.places
-    if not all(map(_NUMBER.fullmatch, cells[is_named : header.width])):
+    if not all(re.fullmatch(_NUMBER, cell) for cell in cells[is_named : header.width]):
         return False
     pid = cells[header.places.get("PID", header.places.get("TGID", 0))]
     if pid == "-" or not header.has_io:
@@ -145,7 +146,7 @@ FORMAT = ContextFormat(
     id="pidstat",
     title="pidstat -d: processes that read and write",
     example=_EXAMPLE,
-    starts=late(rf"^{_HEADER.pattern}$"),
+    starts=re.compile(rf"^{_HEADER}$"),
     read=_read,
     releases="sysstat 8.1 to 12.7",
     not_read="rows of threads; the tables of CPU, memory, stacks and switches",

@@ -14,26 +14,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES
+from iodiag.formats.columns import columns_of, front_columns
+from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
-from iodiag.formats.whole_files import columns_of, front_columns
 from iodiag.model.capture import SampleTable
 from iodiag.table.table import Table
+from iodiag.table.times import Times
 
 _AVERAGES = (
     r"(?P<state>some|full) avg10=(?P<a10>[\d.]{1,8}) avg60=(?P<a60>[\d.]{1,8}) avg300=(?P<a300>[\d.]{1,8}) "
     r"total=(?P<total>\d{1,20})"
 )
-_HALF = late(_AVERAGES)
-_LINE = late(
+_HALF = _AVERAGES
+_LINE = (
     r"^\s*(?:(?P<epoch>\d{9,10}(?:\.\d{1,9})?)\s+)?"
     r"(?:\S*?(?P<resource>io|cpu|memory)(?:\.pressure)?\s*[: ]\s*)?"
     rf"{_AVERAGES.replace('?P<', '?P<_')}(?:\s+full .*)?\s*$"
 )
-_HEADING = late(r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: <==)?:?\s*$")
-_EPOCH = late(r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$")
-_NAMED = late(r"(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)", re.IGNORECASE)
+_HEADING = r"(?:^|[\s/])(?:proc/pressure/(io|cpu|memory)|(io|cpu|memory)\.pressure)\b(?: <==)?:?\s*$"
+_EPOCH = r"^\s*(\d{10}(?:\.\d{1,9})?)\s*$"
+_NAMED = r"(?i)(?:^|[^a-z])(io|cpu|mem(?:ory)?)(?:[^a-z]|$)"
 
 
 @dataclass
@@ -45,13 +45,17 @@ class _Sample:
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    hint = _NAMED.search(re.split(r"[/:\\]", source)[-1])
+    hint = re.search(_NAMED, re.split(r"[/:\\]", source)[-1])
     resource = {"mem": "memory"}.get(hint[1].lower(), hint[1].lower()) if hint else ""
     samples: list[_Sample] = []
     epoch: float | None = None
     used = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
-        heading, alone, match = _HEADING.search(line.text), _EPOCH.match(line.text), _LINE.match(line.text)
+        heading, alone, match = (
+            re.search(_HEADING, line.text),
+            re.match(_EPOCH, line.text),
+            re.match(_LINE, line.text),
+        )
         if match:
             epoch = float(match["epoch"]) if match["epoch"] else epoch
             resource = match["resource"] or resource
@@ -75,7 +79,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _take(samples: list[_Sample], line: Line, epoch: float | None, resource: str) -> None:
     """Add a line's halves to the open sample, or to a new one where it has them already."""
-    for half in _HALF.finditer(line.text):
+    for half in re.finditer(_HALF, line.text):
         key = f"{resource}_{half['state']}"
         is_open = samples and samples[-1].epoch == epoch and key not in samples[-1].totals
         if not is_open:
@@ -95,8 +99,7 @@ def _table(samples: Sequence[_Sample], source: str) -> Table:
         source,
         np.array([sample.line.number for sample in samples], dtype=np.int64),
         "",
-        epochs,
-        bool((~np.isnan(epochs)).any()),
+        Times.of(epochs, is_moment=bool((~np.isnan(epochs)).any())),
         np.diff(epochs, prepend=np.nan),
         np.zeros(size, dtype=np.int64),
         np.arange(size),
@@ -127,7 +130,7 @@ FORMAT = ContextFormat(
         "some avg10=6.57 avg60=5.67 avg300=1.75 total=6053862\n"
         "full avg10=3.69 avg60=3.10 avg300=0.93 total=3306258\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"\b(?:some|full) avg10=[\d.]+ avg60=|/proc/pressure/(?:io|cpu|memory)(?: <==)?:?\s*$"
         r"|^==> \S*(?:io|cpu|memory)\.pressure <=="
     ),

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import fact, number
+from iodiag.formats.context._common import fact, number
 from iodiag.formats.context._result_tables import STAR, Record, Records, boxed, tabbed, vertical
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -50,16 +49,11 @@ _IDLE = frozenset(
 )
 _SYSTEM_USERS = frozenset(["system user", "event_scheduler"])
 _COMMENT = r"(?:/\*.{0,400}?\*/\s*)?"
-_COMMIT_STATEMENT = late(rf"^\s*{_COMMENT}(?:commit|xa\s+commit)\b", re.IGNORECASE)
-_COMMIT_STATE = late(
-    r"\bcommit|^query end$|^writing to binlog$|binlog write|semi-?sync ack|redo_log_flush", re.IGNORECASE
-)
-_OTHER_COMMIT = late(r"^committing alter table", re.IGNORECASE)
-_LISTING = late(
-    rf"^\s*{_COMMENT}(?:show\s+(?:full\s+)?processlist|select\b.{{0,2000}}\bprocesslist\b)",
-    re.IGNORECASE | re.DOTALL,
-)
-_ROW = late(
+_COMMIT_STATEMENT = rf"(?i)^\s*{_COMMENT}(?:commit|xa\s+commit)\b"
+_COMMIT_STATE = r"(?i)\bcommit|^query end$|^writing to binlog$|binlog write|semi-?sync ack|redo_log_flush"
+_OTHER_COMMIT = r"(?i)^committing alter table"
+_LISTING = rf"(?is)^\s*{_COMMENT}(?:show\s+(?:full\s+)?processlist|select\b.{{0,2000}}\bprocesslist\b)"
+_ROW = (
     r"^\s*(?P<id>\d{1,20})\s+(?P<user>\S+)\s+(?P<host>\S+)\s+(?P<db>\S+)\s+"
     r"(?P<command>Sleep|Query|Execute|Prepare|Daemon|Connect|Binlog Dump(?: GTID)?|Killed|Fetch|Init DB)\s+"
     r"(?P<time>\d{1,12})\s(?P<rest>.*)$"
@@ -108,7 +102,7 @@ def _loose(lines: Sequence[Line]) -> Records | None:
     """Batch output whose tabs became blanks: the command's word tells where the free text begins."""
     rows = []
     for line in lines[1:]:
-        match = _ROW.match(line.text)
+        match = re.match(_ROW, line.text)
         if not match:
             break
         rows.append(Record({**match.groupdict(), "state": match["rest"], "info": match["rest"]}, line))
@@ -120,7 +114,7 @@ def _is_active(row: Record) -> bool:
     return (
         values["command"].lower() not in _IDLE
         and values.get("user", "").lower() not in _SYSTEM_USERS
-        and not _LISTING.match(values.get("info", ""))
+        and not re.match(_LISTING, values.get("info", ""))
     )
 
 
@@ -129,7 +123,8 @@ def _is_in_commit(row: Record) -> bool:
     if "rest" in row.values:
         return bool(re.match(r"(?i)\s*(?:\S+ )?commit\b", state))
     return bool(
-        _COMMIT_STATEMENT.match(info) or (_COMMIT_STATE.search(state) and not _OTHER_COMMIT.match(state))
+        re.match(_COMMIT_STATEMENT, info)
+        or (re.search(_COMMIT_STATE, state) and not re.match(_OTHER_COMMIT, state))
     )
 
 
@@ -145,7 +140,7 @@ FORMAT = ContextFormat(
         "| 14 | root | localhost | NULL | Query   |    0 | starting | SHOW PROCESSLIST |\n"
         "+----+------+-----------+------+---------+------+----------+------------------+\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"\|\s{0,40}command\s{0,40}\|\s{0,40}time\s{0,40}\|\s{0,400}state\s{0,400}\|"
         r"|^\s*id\s+user\s+host\s+db\s+command\s+time\s+state\s+info\b"
         r"|^\s*\*{10,} ?1\. row ?\*{10,}\s*$",

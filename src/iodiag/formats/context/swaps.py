@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import bare_name, describe, fact, origin, size_kb
+from iodiag.formats.context._common import bare_name, describe, fact, origin, size_kb
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
-_HEADER = late(r"^\s*(?:Filename\s+Type\s+Size\s+Used\s+Priority|NAME\s+TYPE\s+SIZE\s+USED\s+PRIO)\s*$")
-_ROW = late(
+_HEADER = r"^\s*(?:Filename\s+Type\s+Size\s+Used\s+Priority|NAME\s+TYPE\s+SIZE\s+USED\s+PRIO)\s*$"
+_ROW = (
     r"^\s*(?P<name>/\S+)(?: \(deleted\))?\s+(?P<type>partition|file)\s+(?P<size>\d[\d.]{0,15}[KMGTP]?B?)\s+"
     r"(?P<used>\d[\d.]{0,15}[KMGTP]?B?)\s+(?P<priority>-?\d{1,6})\s*$"
 )
@@ -18,7 +18,7 @@ _ROW = late(
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     rows = []
     for line in lines[1:500]:
-        match = _ROW.match(line.text)
+        match = re.match(_ROW, line.text)
         if not match:
             break
         rows.append((match, line))
@@ -53,7 +53,7 @@ FORMAT = ContextFormat(
         "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
         "/dev/sda2                               partition\t4194300\t\t336384\t\t-2\n"
     ),
-    starts=_HEADER,
+    starts=re.compile(_HEADER),
     read=_read,
     releases="Linux 2.4 and later",
 )

@@ -7,48 +7,48 @@ it says otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import MAX_BLOCK_LINES, fact, number
+from iodiag.formats.context._common import MAX_BLOCK_LINES, fact, first_numbers, number
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 
-_INTERVAL = late(r"^\s*\[\s*(\d{1,9})s\s*\]\s*(.*)$")
-_BANNER = late(r"^\s*sysbench (\d+\.\d[\w.-]*)\b.*$")
+_INTERVAL = r"^\s*\[\s*(\d{1,9})s\s*\]\s*(.*)$"
+_BANNER = r"^\s*sysbench (\d+\.\d[\w.-]*)\b.*$"
 _NUMBER = r"(\d{1,12}(?:\.\d{1,6})?)"
 _PARTS = {
-    "threads": late(rf"\b(?:threads|thds):\s*{_NUMBER}"),
-    "transactions_per_s": late(rf"\btps:\s*{_NUMBER}"),
-    "queries_per_s": late(rf"\bqps:\s*{_NUMBER}"),
-    "events_per_s": late(rf"\beps:\s*{_NUMBER}"),
-    "reads_per_s": late(rf"\breads(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*{_NUMBER}"),
-    "writes_per_s": late(rf"\bwrites(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*[\d.]+/{_NUMBER}"),
-    "fsyncs_per_s": late(rf"\bfsyncs:\s*{_NUMBER}/s"),
-    "read_mb_per_s": late(rf"\breads:\s*{_NUMBER} ?Mi?B/s"),
-    "written_mb_per_s": late(rf"\bwrites:\s*{_NUMBER} ?Mi?B/s"),
-    "response_ms": late(rf"\b(?:response time|latency|lat)(?: ?\(ms, ?[\d.]+%\))?:\s*{_NUMBER}(?:ms)?"),
-    "percentile": late(r"\((?:ms, ?)?(\d{1,3}(?:\.\d+)?)%\)"),
+    "threads": (rf"\b(?:threads|thds):\s*{_NUMBER}"),
+    "transactions_per_s": (rf"\btps:\s*{_NUMBER}"),
+    "queries_per_s": (rf"\bqps:\s*{_NUMBER}"),
+    "events_per_s": (rf"\beps:\s*{_NUMBER}"),
+    "reads_per_s": (rf"\breads(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*{_NUMBER}"),
+    "writes_per_s": (rf"\bwrites(?:/s)?:\s*{_NUMBER}(?!\S* ?[MKG]i?B)|\(r/w/o:\s*[\d.]+/{_NUMBER}"),
+    "fsyncs_per_s": (rf"\bfsyncs:\s*{_NUMBER}/s"),
+    "read_mb_per_s": (rf"\breads:\s*{_NUMBER} ?Mi?B/s"),
+    "written_mb_per_s": (rf"\bwrites:\s*{_NUMBER} ?Mi?B/s"),
+    "response_ms": (rf"\b(?:response time|latency|lat)(?: ?\(ms, ?[\d.]+%\))?:\s*{_NUMBER}(?:ms)?"),
+    "percentile": (r"\((?:ms, ?)?(\d{1,3}(?:\.\d+)?)%\)"),
 }
 _SUMMARY = {
-    "threads": late(rf"^Number of threads:\s*{_NUMBER}"),
-    "transactions_per_s": late(rf"^transactions:\s+\d+\s+\({_NUMBER} per sec\.?\)"),
-    "queries_per_s": late(rf"^(?:queries|read/write requests):\s+\d+\s+\({_NUMBER} per sec\.?\)"),
-    "reads_per_s": late(rf"^reads/s:\s+{_NUMBER}"),
-    "writes_per_s": late(rf"^writes/s:\s+{_NUMBER}"),
-    "fsyncs_per_s": late(rf"^fsyncs/s:\s+{_NUMBER}"),
-    "requests_per_s": late(rf"^{_NUMBER} Requests/sec executed"),
-    "read_mb_per_s": late(rf"^read, MiB/s:\s+{_NUMBER}"),
-    "written_mb_per_s": late(rf"^written, MiB/s:\s+{_NUMBER}"),
-    "duration_s": late(rf"^total time:\s+{_NUMBER}s"),
-    "events": late(rf"^total number of events:\s+{_NUMBER}"),
-    "latency_min_ms": late(rf"^min:\s+{_NUMBER}(?:ms)?$"),
-    "latency_ms": late(rf"^avg:\s+{_NUMBER}(?:ms)?$"),
-    "latency_max_ms": late(rf"^max:\s+{_NUMBER}(?:ms)?$"),
-    "response_ms": late(rf"^(?:approx\.\s+)?[\d.]+(?:th)?\s*percentile:\s+{_NUMBER}(?:ms)?$"),
-    "percentile": late(rf"^(?:approx\.\s+)?{_NUMBER}(?:th)?\s*percentile:\s+[\d.]+"),
+    "threads": (rf"^Number of threads:\s*{_NUMBER}"),
+    "transactions_per_s": (rf"^transactions:\s+\d+\s+\({_NUMBER} per sec\.?\)"),
+    "queries_per_s": (rf"^(?:queries|read/write requests):\s+\d+\s+\({_NUMBER} per sec\.?\)"),
+    "reads_per_s": (rf"^reads/s:\s+{_NUMBER}"),
+    "writes_per_s": (rf"^writes/s:\s+{_NUMBER}"),
+    "fsyncs_per_s": (rf"^fsyncs/s:\s+{_NUMBER}"),
+    "requests_per_s": (rf"^{_NUMBER} Requests/sec executed"),
+    "read_mb_per_s": (rf"^read, MiB/s:\s+{_NUMBER}"),
+    "written_mb_per_s": (rf"^written, MiB/s:\s+{_NUMBER}"),
+    "duration_s": (rf"^total time:\s+{_NUMBER}s"),
+    "events": (rf"^total number of events:\s+{_NUMBER}"),
+    "latency_min_ms": (rf"^min:\s+{_NUMBER}(?:ms)?$"),
+    "latency_ms": (rf"^avg:\s+{_NUMBER}(?:ms)?$"),
+    "latency_max_ms": (rf"^max:\s+{_NUMBER}(?:ms)?$"),
+    "response_ms": (rf"^(?:approx\.\s+)?[\d.]+(?:th)?\s*percentile:\s+{_NUMBER}(?:ms)?$"),
+    "percentile": (rf"^(?:approx\.\s+)?{_NUMBER}(?:th)?\s*percentile:\s+[\d.]+"),
 }
-_KNOWN = late(
+_KNOWN = (
     r"^(?:\[\s*\d+s\s*\]|sysbench \d|Running the test|Number of |Report (?:intermediate|checkpoint)|"
     r"Target transaction rate|Random(?:iz| number)|Initializing|Threads started|Doing OLTP|Using |"
     r"Extra file|\d+ files, |[\d.]+[KMGT]i?[bB] total|Block size|Read/Write ratio|Periodic FSYNC|"
@@ -63,7 +63,7 @@ _KNOWN = late(
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    first = _INTERVAL.match(lines[0].text)
+    first = re.match(_INTERVAL, lines[0].text)
     if first and len(_values(first[2])) < 2:
         return None
     used = _extent(lines)
@@ -77,7 +77,7 @@ def _extent(lines: Sequence[Line]) -> int:
     used = 1
     for at, line in enumerate(lines[1:MAX_BLOCK_LINES], 1):
         text = line.text.strip()
-        if _BANNER.match(text) or (text and not _KNOWN.match(text)):
+        if re.match(_BANNER, text) or (text and not re.match(_KNOWN, text)):
             break
         if text:
             used = at + 1
@@ -90,7 +90,7 @@ def _intervals(lines: Sequence[Line], source: str) -> list[Fact]:
     """One fact per run of interval lines with the same number of threads."""
     runs: list[tuple[float | None, list[dict[str, float]], list[Line]]] = []
     for line in lines:
-        match = _INTERVAL.match(line.text)
+        match = re.match(_INTERVAL, line.text)
         values = _values(match[2]) if match else {}
         if len(set(values) - {"percentile"}) < 2:
             continue
@@ -105,7 +105,7 @@ def _intervals(lines: Sequence[Line], source: str) -> list[Fact]:
 def _values(text: str) -> dict[str, float]:
     found = {}
     for name, pattern in _PARTS.items():
-        match = pattern.search(text)
+        match = re.search(pattern, text)
         value = number(next((group for group in match.groups() if group), None)) if match else None
         if value is not None:
             found[name] = value
@@ -121,15 +121,7 @@ def _interval_fact(rows: Sequence[dict[str, float]], lines: Sequence[Line], sour
 
 
 def _summary(lines: Sequence[Line], source: str) -> list[Fact]:
-    values: dict[str, float | str | None] = {}
-    own: list[Line] = []
-    for line in lines:
-        text = line.text.strip()
-        for name, pattern in _SUMMARY.items():
-            match = pattern.match(text)
-            if match and name not in values:
-                values[name] = number(match[1])
-                own.append(line)
+    values, own = first_numbers(_SUMMARY, lines)
     if not {"events", "latency_ms", "response_ms", "transactions_per_s", "requests_per_s"} & set(values):
         return []
     values.setdefault("requests_per_s", _event_rate(values))
@@ -168,7 +160,7 @@ FORMAT = ContextFormat(
         "[ 10s ] thds: 4 tps: 21.10 qps: 422.00 (r/w/o: 295.40/84.40/42.20) lat (ms,95%): 312.09\n"
         "[ 20s ] thds: 4 tps: 22.00 qps: 440.00 (r/w/o: 308.00/88.00/44.00) lat (ms,95%): 297.05\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^\s*\[\s*\d{1,9}s\s*\]\s*(?:threads|thds|tps|reads|eps):|^\s*sysbench \d+\.\d"
         r"|^\s*Latency \(ms\):\s*$|^\s*OLTP test statistics:|^\s*(?:General|SQL) statistics:\s*$"
         r"|^\s*Test execution summary:"

@@ -12,8 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from iodiag.formats.context._late import late
-from iodiag.formats.context._parts import describe, fact, integer, level_of, number, origin, volume_aliases
+from iodiag.formats.context._common import describe, fact, integer, level_of, number, origin, volume_aliases
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device
@@ -24,11 +23,11 @@ _ATTRIBUTE = (
     r"(?P<device>[A-Za-z][\w!.-]{0,63})/"
     r"(?P<key>(?:queue|md|dm|device|bcache)/[a-z_]{2,40}|size|dev|ro|removable)"
 )
-_PAIR = late(rf"^\s*{_ATTRIBUTE}\s*(?::\s?|=\s?|\s)(?P<value>.*?)\s*$")
-_HEADING = late(rf"^\s*==> {_ATTRIBUTE} <==\s*$")
-_COMMAND = late(rf"^.{{0,120}}\b(?:cat|head|tail -n \+1) {_ATTRIBUTE}\s*$")
+_PAIR = rf"^\s*{_ATTRIBUTE}\s*(?::\s?|=\s?|\s)(?P<value>.*?)\s*$"
+_HEADING = rf"^\s*==> {_ATTRIBUTE} <==\s*$"
+_COMMAND = rf"^.{{0,120}}\b(?:cat|head|tail -n \+1) {_ATTRIBUTE}\s*$"
 _SCHEDULERS = r"(?:none|noop|deadline|cfq|mq-deadline|bfq|kyber|anticipatory|adios)"
-_BRIEF = late(
+_BRIEF = (
     r"^\s*(?:/dev/)?(?P<device>(?:sd|hd|vd|xvd)[a-z]{1,3}|nvme\d{1,3}n\d{1,3}|md\d{1,4}|dm-\d{1,5})\s*[: ]\s*"
     rf"(?P<value>(?:{_SCHEDULERS}\s+){{0,6}}\[{_SCHEDULERS}\](?:\s+{_SCHEDULERS}){{0,6}})\s*$"
 )
@@ -60,9 +59,9 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     at = used = 0
     while at < len(lines):
         text = lines[at].text
-        heading = _HEADING.match(text) or _COMMAND.match(text)
-        brief = _BRIEF.match(text)
-        pair = None if heading else brief or _PAIR.match(text)
+        heading = re.match(_HEADING, text) or re.match(_COMMAND, text)
+        brief = re.match(_BRIEF, text)
+        pair = None if heading else brief or re.match(_PAIR, text)
         if heading and at + 1 < len(lines) and lines[at + 1].text.strip():
             match, value, at = heading, lines[at + 1].text.strip(), at + 1
         elif heading:
@@ -118,7 +117,6 @@ def _device(name: str, attributes: Mapping[str, _Value], source: str) -> Device:
         "nr_requests": (integer(values.get("queue/nr_requests")), "queue/nr_requests"),
         "read_ahead_kb": (number(values.get("queue/read_ahead_kb")), "queue/read_ahead_kb"),
         "write_cache": (values.get("queue/write_cache"), "queue/write_cache"),
-        "logical_block_bytes": (integer(values.get("queue/logical_block_size")), "queue/logical_block_size"),
         "size_kb": (sectors * KB_PER_SECTOR if sectors else None, "size"),
         "model": (values.get("device/model"), "device/model"),
     }
@@ -161,11 +159,11 @@ FORMAT = ContextFormat(
         "/sys/block/sda/queue/nr_requests:128\n"
         "/sys/block/md0/md/stripe_cache_size:256\n"
     ),
-    starts=late(
+    starts=re.compile(
         r"^\s*(?:==> )?(?:/sys/\S{1,200}|[a-z][\w!.-]{0,63})/(?:queue|md|dm)/[a-z_]{2,40}(?:\s*[:= ]| <==)"
         r"|^\s*/sys/(?:class/)?block/[\w!.-]{1,64}/(?:size|dev|ro|removable|device/model)\s*[:= ]"
         r"|\b(?:cat|head|tail -n \+1) /sys/\S{1,200}/(?:queue|md|dm)/[a-z_]{2,40}\s*$"
-        rf"|{_BRIEF.pattern}"
+        rf"|{_BRIEF}"
     ),
     read=_read,
     releases="Linux 2.6.18 and later",

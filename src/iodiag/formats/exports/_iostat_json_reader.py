@@ -1,11 +1,11 @@
-"""The reading of iostat's JSON, which iostat_json.py recognises: imported when there is such a file."""
+"""The reading of iostat's JSON, which iostat_json.py recognises and then imports this for."""
 
 from __future__ import annotations
 
 import math
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -15,9 +15,8 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.exports._iostat_units import mend_unit
+from iodiag.formats.columns import front_columns
 from iodiag.formats.exports._json_scan import Event, Value, scan
-from iodiag.formats.exports.iostat_json import ID
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.tables.iostat_text import layout as text_layout
 from iodiag.formats.text.structure import banners as _grammar
@@ -29,7 +28,6 @@ from iodiag.formats.whole_files import (
     Classes,
     Ints,
     account,
-    front_columns,
     line_starts,
     mark_lines,
     undress,
@@ -38,7 +36,7 @@ from iodiag.formats.whole_files import (
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.table import Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
-from iodiag.table.times import span
+from iodiag.table.times import Times, span
 
 _LINES_BEFORE = 5
 _MOST_LAYOUTS = 100
@@ -49,6 +47,23 @@ _EVENTS = frozenset(
 )
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
 _OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
+
+_TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
+"""What the keys' unit divided by the true one tells: sectors under kB, sectors under MB, …"""
+
+_PRODUCTS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
+    (("reads_per_s",), "read_request_size_kb", ("read_kb_per_s",)),
+    (("writes_per_s",), "write_request_size_kb", ("write_kb_per_s",)),
+    (("discards_per_s",), "discard_request_size_kb", ("discard_kb_per_s",)),
+    (("reads_per_s", "writes_per_s"), "request_size_kb", ("read_kb_per_s", "write_kb_per_s")),
+    (("ios_per_s",), "request_size_kb", ("kb_per_s",)),
+)
+"""Rates of requests, their size, and the throughput that the two make."""
+
+_NOTHING_TELLS = (
+    "taken in the unit that the keys name; iostat 12.1.2 to 12.2.0 prints 512-byte sectors under them, and "
+    "without -x nothing tells these releases from later ones"
+)
 
 
 @dataclass
@@ -88,7 +103,7 @@ class _Run:
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
 
 
-def read(source: Source) -> Iterator[Item]:
+def read(source: Source, format_id: str) -> Iterator[Item]:
     """Tables, a Section per run of iostat, and notes. `line` is where a device's values begin."""
     data = undress(source.data)
     starts = line_starts(data)
@@ -115,7 +130,7 @@ def read(source: Source) -> Iterator[Item]:
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     yield from _tables(source.name, read_runs, is_aware)
     for timed in read_runs:
-        yield _section(source, starts, timed)
+        yield _section(source, format_id, starts, timed)
     yield from account(source, classes, reasons)
 
 
@@ -202,7 +217,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     names = tuple(column.column for column in columns.values())
     lines = np.searchsorted(starts, np.frombuffer(group.at, dtype=np.int64), "right")
     is_disk = keys[0] == "disk"
-    note = mend_unit(names, numbers) if is_disk else ""
+    note = _correct_unit(names, numbers) if is_disk else ""
     if note:
         notes.append(ParseNote(source, int(lines[0]), note))
     unknown = [key for key in keys[1:] if key not in columns and key != "disk_device"]
@@ -213,6 +228,38 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
         np.frombuffer(group.reports, dtype=np.int64), np.array(group.devices, dtype=object), numbers, rates_at
     )
     return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
+
+
+def _correct_unit(names: Sequence[str | None], numbers: Floats) -> str:
+    """Correct throughput in place where request counts and sizes prove that the keys' unit is wrong.
+
+    Up to 11.5.6 the keys say kB whatever was asked for (-m, POSIXLY_CORRECT). 12.1.2 to 12.2.0 print
+    512-byte sectors under keys that say kB or MB; 12.2.1 corrected that.
+
+    Requests per second times their mean size is the throughput, by definition; sizes are in kB in
+    every release. Returns what to tell the reader, "" where the keys' unit is right.
+    """
+    at = {name: place for place, name in enumerate(names)}
+    known = [p for p in _PRODUCTS if p[1] in at and all(name in at for name in (*p[0], *p[2]))]
+    if not known and "discard_kb" in at:
+        return _NOTHING_TELLS
+    implied = stated = 0.0
+    for rates, size, throughput in known:
+        requests = numbers[:, [at[name] for name in rates]].sum(axis=1)
+        implied += float(np.nansum(requests * numbers[:, at[size]]))
+        stated += float(np.nansum(numbers[:, [at[name] for name in throughput]]))
+    if not (implied > 0 and stated > 0):
+        return ""
+    wrong = next((ratio for ratio in _TRUE_UNITS if abs(stated / implied / ratio - 1) < 0.1), None)
+    if wrong is None:
+        return ""
+    for name, place in at.items():
+        if name and name.endswith("kb_per_s"):
+            numbers[:, place] /= wrong
+    return (
+        f"by the sizes of requests throughput is in {_TRUE_UNITS[wrong]} per second, not in the unit that "
+        "the keys name (a fault of iostat 11.5.1-11.5.6 and 12.1.2-12.2.0); corrected"
+    )
 
 
 @lru_cache(maxsize=256)
@@ -299,12 +346,12 @@ def _rows(
     numbers = np.concatenate([table.rows.numbers for _, table in found])
     items = [name for _, table in found for name in table.rows.items]
     report = np.concatenate([table.rows.report for _, table in found])
+    seconds = np.concatenate([timed.seconds[table.rows.report] for timed, table in found])
     data = front_columns(
         source,
         np.concatenate([table.lines for _, table in found]),
         Texts.coded(np.repeat(np.arange(len(hosts)), counts), hosts),
-        np.concatenate([timed.seconds[table.rows.report] for timed, table in found]),
-        is_aware,
+        Times.of(seconds, is_moment=is_aware),
         np.concatenate([timed.lengths[table.rows.report] for timed, table in found]),
         np.repeat([timed.run.index for timed, _ in found], counts),
         report,
@@ -320,13 +367,13 @@ def _rows(
     return Table.of_columns(data, len(items))
 
 
-def _section(source: Source, starts: Ints, timed: _Timed) -> Section:
+def _section(source: Source, format_id: str, starts: Ints, timed: _Timed) -> Section:
     facts = timed.run.facts
     cpus = re.match(r"\d{1,6}(?=\.0$|$)", facts.get("number-of-cpus", ""))
     start, end = span(timed.seconds)
     return Section(
         source=source.name,
-        format=ID,
+        format=format_id,
         layout="; ".join(dict.fromkeys(table.layout for table in timed.tables)),
         host=facts.get("nodename") or None,
         kernel=facts.get("release") or None,

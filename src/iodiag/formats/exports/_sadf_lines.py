@@ -102,6 +102,13 @@ class Lines:
             values = np.array([np.nan if value is None else value for value in found])
             return values[codes], np.array([value is None for value in found])[codes]
 
+    @staticmethod
+    def words(column: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})) -> Texts:
+        """A column of words without the blanks around them; some are called otherwise."""
+        codes, distinct = pd.factorize(column)
+        stripped = [word.strip() for word in distinct]
+        return Texts.coded(codes, [called.get(word, word) for word in stripped])
+
     def stamps(self, words: pd.Series[str]) -> Floats:
         """Seconds of a column of time stamps, NaN where a word is none; their zones are noted."""
         codes, distinct = pd.factorize(words)
@@ -140,13 +147,6 @@ class Lines:
                 cpus = _CPUS.search(match[0])
                 found[line + 1] = int(cpus[1]) if cpus else None
         return found
-
-
-def categories(words: pd.Series[str], called: Mapping[str, str] = MappingProxyType({})) -> Texts:
-    """A column of words without the blanks around them; some are called otherwise."""
-    codes, distinct = pd.factorize(words)
-    stripped = [word.strip() for word in distinct]
-    return Texts.coded(codes, [called.get(word, word) for word in stripped])
 
 
 def with_segments(parts: list[Part], restarts: Mapping[int, int | None]) -> tuple[list[Part], dict[int, int]]:

@@ -12,14 +12,14 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Floats
+from iodiag.formats.columns import front_columns
 from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.text.clean.lines import Ints
-from iodiag.formats.whole_files import front_columns
+from iodiag.formats.text.arrays import Ints
 from iodiag.model.capture import ParseNote, SampleTable, Section
 from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
-from iodiag.table.times import span
+from iodiag.table.times import Times, span
 
 _STAMP = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?: +(\S{1,20}))?\s*")
 _EPOCH = re.compile(r"\s*(\d{9,10})\s*")
@@ -131,9 +131,8 @@ def _tables(export: Export, part: Part, segment: Ints, report: Ints) -> dict[str
     """The rows of each table that the section's columns belong to."""
     section = part.section
     seconds = part.seconds if export.is_dated else np.full(len(part.lines), np.nan)
-    front = front_columns(
-        export.source, part.lines, part.hosts, seconds, export.is_aware, part.interval, segment, report
-    )
+    time = Times.of(seconds, is_moment=export.is_aware)
+    front = front_columns(export.source, part.lines, part.hosts, time, part.interval, segment, report)
     words = dict(part.words)
     if section.spread is not None:
         items = [section.spread.item(token) for token in part.tokens]

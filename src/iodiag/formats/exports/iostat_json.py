@@ -21,14 +21,12 @@ _EXAMPLE = """\
 ]}]}}
 """
 
-ID = "iostat-json"
-
 
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per run of iostat, and notes. `line` is where a device's values begin."""
     from iodiag.formats.exports import _iostat_json_reader
 
-    return _iostat_json_reader.read(source)
+    return _iostat_json_reader.read(source, FORMAT.id)
 
 
 def _recognise(head: bytes) -> bool:
@@ -36,7 +34,7 @@ def _recognise(head: bytes) -> bool:
 
 
 FORMAT = FileFormat(
-    id=ID,
+    id="iostat-json",
     title="iostat -o JSON",
     example=_EXAMPLE,
     recognise=_recognise,

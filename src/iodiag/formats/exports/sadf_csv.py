@@ -3,39 +3,354 @@
 What changes its shape: -h (all sections of a sample on one line), -t, -T and -U (the time
 stamps), LC_NUMERIC (decimal commas), and the options for sar behind `--`. CPU -1 is `all`, and
 interrupt -1 the sum; an interval of -1 marks restarts and comments.
+
+The header of -h does not say how many items a line has. Such a line is cut so that every piece has an
+item's name where the name belongs and numbers where numbers belong, up to the line's end.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from iodiag.formats.clock import Floats
+from iodiag.formats.exports._sadf_tables import Export, Part, number, settle_zone, tables
+from iodiag.formats.raw_columns.sar import SECTIONS, find_section
+from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.types import FileFormat, Item
-from iodiag.model.capture import Source
+from iodiag.formats.whole_files import CLASS, UNSEEN, Bools, Ints, account
+from iodiag.model.capture import ParseNote, Source
+from iodiag.table.texts import Texts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from iodiag.formats.exports._sadf_lines import Lines
 
 _EXAMPLE = """\
 # hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;dkB/s;areq-sz;aqu-sz;await;%util
 db1;600;2026-11-20 12:30:01 UTC;sda;337.00;3104.00;3672.00;0.00;20.11;0.03;0.08;2.00
 """
 
-ID = "sadf-csv"
-SAMPLE = re.compile(rb"^[^;\n]*+;-?\d{1,9};[ \t]*(?:\d{4}-\d\d-\d\d |\d{9,10}[ ;])", re.MULTILINE)
-HEADER = re.compile(rb"^#[ \t]*hostname;interval;timestamp((?:;[^\n]*+)?)$", re.MULTILINE)
+_SAMPLE = re.compile(rb"^[^;\n]*+;-?\d{1,9};[ \t]*(?:\d{4}-\d\d-\d\d |\d{9,10}[ ;])", re.MULTILINE)
+_HEADER = re.compile(rb"^#[ \t]*hostname;interval;timestamp((?:;[^\n]*+)?)$", re.MULTILINE)
+_FRONT = 3
+_MOST_FIELDS = 100_000
+_MOST_LAYOUTS = 1000
+_NO_ROW = "not a whole row of the header above it"
+_NO_NAMES = "the columns of CPU* have no names: the first is taken as all CPUs, the rest left out"
+_NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
+_MATRIX = "CPU*"
+"""The word that 12.5.6 and later print for any number of columns, one per CPU."""
+
+_MOST_SECTIONS = 200
+_MOST_WORDS = 5000
+_INTEGER = re.compile(r"-?\d{1,9}")
+_NUMBERED = ("cpu", "interrupt", "tty", "fan", "sensor", "input", "battery", "bus")
+_REPEATS = ("bus",)
+_STEPS_PER_FIELD = 8
 
 
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per start of the host, and notes."""
-    from iodiag.formats.exports import _sadf_csv_reader
+    from iodiag.formats.exports._sadf_lines import Lines, with_segments
 
-    return _sadf_csv_reader.read(source)
+    lines = Lines.of(source, b";")
+    restarts = lines.restarts()
+    parts: list[Part] = []
+    notes: list[ParseNote] = []
+    for header, below in _blocks(lines):
+        is_wide = "[...]" in header
+        plan = None if is_wide else _plan_of(re.split("[;,]", header.lstrip(";")))
+        plans = _plans_of(header) if is_wide else [plan] if plan else None
+        if plans is None:
+            lines.refuse(below, f"unknown columns: {header[:100]}")
+            continue
+        if any(plan.is_matrix for plan in plans):
+            notes.append(ParseNote(source.name, int(below[0]) + 1, _NO_NAMES))
+        found = _wide_parts(lines, plans, below) if is_wide else _parts(lines, plans[0], below)
+        parts += [part for part in found if len(part.lines)]
+    lines.refuse_cut_rows(parts)
+    parts, cpus = with_segments(parts, restarts)
+    is_aware, zone_notes = settle_zone(source.name, lines.zones)
+    yield from notes
+    yield from zone_notes
+    yield from tables(Export(source.name, FORMAT.id, parts, is_aware, cpus=cpus))
+    yield from account(source, lines.classes, lines.reasons)
+
+
+def _blocks(lines: Lines) -> Iterator[tuple[str, Ints]]:
+    """Every distinct header with the lines that look like samples below all of its occurrences."""
+    headers: dict[str, int] = {}
+    at, kinds = [], []
+    for match in _HEADER.finditer(lines.data):
+        at.append(int(np.searchsorted(lines.starts, match.start(), "right")) - 1)
+        kinds.append(headers.setdefault(match[1].decode("utf-8", "replace"), len(headers)))
+    lines.classes[at] = CLASS["header"]
+    samples = np.array([match.start() for match in _SAMPLE.finditer(lines.data)], dtype=np.int64)
+    rest = np.searchsorted(lines.starts, samples, "right") - 1
+    rest = rest[lines.classes[rest] == UNSEEN]
+    above = np.searchsorted(np.array(at, dtype=np.int64), rest) - 1
+    lines.refuse(rest[above < 0], "no header above it")
+    kind = np.array([*kinds, -1])[above]
+    lines.refuse(rest[kind >= _MOST_LAYOUTS], "too many different headers")
+    for header, own_kind in list(headers.items())[:_MOST_LAYOUTS]:
+        below = rest[(kind == own_kind) & (above >= 0)]
+        if len(below):
+            yield header, below
+
+
+def _parts(lines: Lines, plan: _Plan, below: Ints) -> Iterator[Part]:
+    """The rows below a header: those that have as many fields as it."""
+    counts = lines.counts[below]
+    spare = counts - _FRONT - plan.width
+    fits = spare >= 0 if plan.is_matrix else spare == 0
+    lines.refuse(below[~fits], _NO_ROW)
+    for width in np.unique(counts[fits]).tolist():
+        chosen = below[counts == width]
+        fields = lines.fields(chosen, width)
+        numbers, is_bad = lines.numbers(fields[[_FRONT + at for at in plan.values_at]])
+        words = {
+            name: lines.words(fields[_FRONT + at], _NAMES.get(name, {})) for name, at in plan.words_at.items()
+        }
+        yield _part(lines, plan, chosen, fields, numbers, words, is_bad)
+
+
+def _part(
+    lines: Lines,
+    plan: _Plan,
+    chosen: Ints,
+    fields: pd.DataFrame,
+    numbers: Floats,
+    words: dict[str, Texts],
+    is_bad: Bools,
+) -> Part:
+    """The good ones among rows, with a segment still to be told; the others are left unread."""
+    seconds = lines.stamps(fields[2])
+    interval, has_no_interval = lines.numbers(fields[[1]])
+    good = ~(is_bad | has_no_interval | np.isnan(seconds))
+    lines.refuse(chosen[~good], _NO_ROW)
+    lines.classes[chosen[good]] = CLASS["row"]
+    return Part(
+        section=plan.section,
+        tokens=plan.tokens,
+        lines=chosen[good] + 1,
+        hosts=lines.words(fields[0])[good],
+        seconds=seconds[good],
+        interval=interval[good, 0],
+        segment=np.zeros(int(good.sum()), dtype=np.int64),
+        numbers=numbers[good],
+        words={name: column[good] for name, column in words.items()},
+    )
+
+
+def _wide_parts(lines: Lines, plans: Sequence[_Plan], below: Ints) -> Iterator[Part]:
+    """The rows of -h, where every line holds all sections of a sample."""
+    import pandas as pd
+
+    rows: dict[_Plan, list[tuple[int, _Piece, _Fields]]] = {plan: [] for plan in plans}
+    refused = []
+    for line in below.tolist():
+        cells = [cell.strip() for cell in lines.text(line).split(";")]
+        fields = _Fields(cells, lines.decimal_comma) if len(cells) <= _MOST_FIELDS else None
+        pieces = _cut(plans, fields, _FRONT) if fields else None
+        if fields is None or pieces is None:
+            refused.append(line)
+            continue
+        for piece in pieces:
+            rows[piece.plan].append((line, piece, fields))
+    lines.refuse(refused, _NO_ROW)
+    for plan, found in rows.items():
+        chosen = np.array([line for line, _, _ in found], dtype=np.int64)
+        front = pd.DataFrame(
+            [fields.words[:_FRONT] for _, _, fields in found], columns=range(_FRONT), dtype="str"
+        )
+        numbers = np.array(
+            [[fields.numbers[piece.first + at] for at in plan.values_at] for _, piece, fields in found],
+            dtype=np.float64,
+        ).reshape(len(found), len(plan.values_at))
+        words = {
+            name: lines.words(
+                pd.Series([f.words[piece.first + at] for _, piece, f in found], dtype="str"),
+                _NAMES.get(name, {}),
+            )
+            for name, at in plan.words_at.items()
+        }
+        yield _part(lines, plan, chosen, front, numbers, words, np.zeros(len(found), dtype=np.bool_))
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """One section of a header: where its words and its values stand among its columns.
+
+    `words_at` goes by canonical names; `key` is the place of the item's name, None without items.
+    `is_matrix` says that any number of values may follow the first, which stands for all CPUs.
+    """
+
+    section: SarSection
+    tokens: tuple[str, ...]
+    values_at: tuple[int, ...]
+    words_at: dict[str, int]
+    key: int | None
+    width: int
+    is_matrix: bool
+
+
+def _plan_of(words: Sequence[str]) -> _Plan | None:
+    """The plan of one section's words, wherever sadf put the item and the labels among them."""
+    section = find_section(["all" if word == _MATRIX else word for word in words])
+    if section is None:
+        return None
+    columns = {**section.key_tokens, **section.label_tokens}
+    words_at = {columns[word]: place for place, word in enumerate(words) if word in columns}
+    values_at = tuple(place for place, word in enumerate(words) if word not in columns)
+    keys = [place for place, word in enumerate(words) if word in section.key_tokens]
+    return _Plan(
+        section=section,
+        tokens=tuple("all" if words[place] == _MATRIX else words[place] for place in values_at),
+        values_at=values_at,
+        words_at=words_at,
+        key=keys[0] if keys else None,
+        width=len(words),
+        is_matrix=_MATRIX in words,
+    )
+
+
+def _plans_of(header: str) -> list[_Plan] | None:
+    """The sections of a wide header (-dh) in their order; None where one of them is unknown.
+
+    `[...]` stands behind a section with items; sections without any follow each other unmarked.
+    """
+    plans: list[_Plan] = []
+    for piece in header.split("[...]"):
+        words = [word for word in re.split("[;,]", piece) if word]
+        if len(words) > _MOST_WORDS or len(plans) > _MOST_SECTIONS:
+            return None
+        at = 0
+        while at < len(words):
+            size = max(_known(section, words, at) for section in SECTIONS)
+            plan = _plan_of(words[at : at + size]) if size else None
+            if plan is None:
+                return None
+            plans.append(plan)
+            at += size
+    return plans or None
+
+
+def _known(section: SarSection, words: Sequence[str], at: int) -> int:
+    """How many words from `at` on can be one row of the section: all known, none of them twice."""
+    size, has_key = 0, not section.key_tokens
+    seen: set[str] = set()
+    for word in words[at:]:
+        if word in seen or not (section.knows(word) or (word == _MATRIX and section.name == "interrupts")):
+            break
+        seen.add(word)
+        size += 1
+        has_key |= word in section.key_tokens
+    return size if has_key else 0
+
+
+class _Piece(NamedTuple):
+    """The fields `first` to `last` (left out) of a line: one row of a section."""
+
+    plan: _Plan
+    first: int
+    last: int
+
+
+class _Fields:
+    """A line's fields, with the numbers among them."""
+
+    def __init__(self, fields: Sequence[str], decimal_comma: bool) -> None:
+        self.words = fields
+        self.numbers = [number(field, decimal_comma) for field in fields]
+
+    def is_row(self, plan: _Plan, at: int, width: int, previous: int | None) -> bool:
+        """Whether a row of the section can stand at this place; `previous` is where the last one began."""
+        if at + width > len(self.words):
+            return False
+        if plan.key is not None and not self._is_item(plan, at, previous):
+            return False
+        if plan.is_matrix:
+            return all(value is not None for value in self.numbers[at + 1 : at + width])
+        return all(self.numbers[at + place] is not None for place in plan.values_at)
+
+    def _is_item(self, plan: _Plan, at: int, previous: int | None) -> bool:
+        key = plan.key or 0
+        column = next(name for name, place in plan.words_at.items() if place == key)
+        name = self.words[at + key]
+        if column not in _NUMBERED:
+            return bool(name) and self.numbers[at + key] is None
+        if not _INTEGER.fullmatch(name):
+            return column in ("cpu", "interrupt") and name.isalnum() and not name.isdigit()
+        last = "" if previous is None else self.words[previous + key]
+        return column in _REPEATS or not _INTEGER.fullmatch(last) or int(name) > int(last)
+
+    def matrix_width(self, at: int) -> int:
+        """How many fields from an item on belong to it: rates have a decimal sign, items have none."""
+        end = at + 1
+        while end < len(self.words) and re.fullmatch(r"\d+[.,]\d+", self.words[end]):
+            end += 1
+        return end - at
+
+
+def _cut(plans: Sequence[_Plan], fields: _Fields, first: int) -> list[_Piece] | None:
+    """The rows that a line holds from field `first` on, in order; None where it cannot be cut.
+
+    A walk over (section, field) that visits each such state once at most: one more item first,
+    else the next section. Lines as sadf writes them need hardly a step back; one that needs many
+    is given up.
+    """
+    size = len(fields.words)
+    dead: set[tuple[int, int]] = set()
+    path: list[tuple[int, int]] = [(0, first)]
+    for _ in range(_STEPS_PER_FIELD * (size + len(plans))):
+        if not path:
+            return None
+        section, at = path[-1]
+        if section == len(plans) and at == size:
+            return [_Piece(plans[n], a, b) for (n, a), (_, b) in pairwise(path) if b > a]
+        following = _following(plans, fields, path) if section < len(plans) else []
+        step = next((state for state in following if state not in dead), None)
+        if step is None:
+            dead.add(path.pop())
+        else:
+            path.append(step)
+    return None
+
+
+def _following(
+    plans: Sequence[_Plan], fields: _Fields, path: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The states that can follow the last one of a path, the likelier first."""
+    section, at = path[-1]
+    plan = plans[section]
+    previous = path[-2][1] if len(path) > 1 and path[-2][0] == section else None
+    states = []
+    widths = [plan.width]
+    if plan.is_matrix and previous is not None:
+        widths = [at - previous]
+    elif plan.is_matrix:
+        widths = list(dict.fromkeys((fields.matrix_width(at), plan.width)))
+    for width in widths:
+        if fields.is_row(plan, at, width, previous):
+            states.append((section, at + width) if plan.key is not None else (section + 1, at + width))
+    if plan.key is not None:
+        states.append((section + 1, at))
+    return states
 
 
 def _recognise(head: bytes) -> bool:
-    return HEADER.search(head) is not None or len(SAMPLE.findall(head)) > 1
+    return _HEADER.search(head) is not None or len(_SAMPLE.findall(head)) > 1
 
 
 FORMAT = FileFormat(
-    id=ID,
+    id="sadf-csv",
     title="sadf -d",
     example=_EXAMPLE,
     recognise=_recognise,

@@ -15,13 +15,13 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Floats
-from iodiag.formats.exports._sadf_counters import EXTRA, rates
 from iodiag.formats.exports._sadf_tables import Export, Part, number, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, undress, unseen
 from iodiag.model.capture import Source
+from iodiag.model.units import KB_PER_BYTE, KB_PER_SECTOR
 from iodiag.table.texts import Texts
 
 _EXAMPLE = """\
@@ -36,13 +36,32 @@ _MARK = re.compile(r" \[[A-Z]{3}\]")
 _PAIR = re.compile(r"([^\s:]+):([^\s>]+)(?:>(\S+))?")
 _RESTART = re.compile(r"LINUX-RESTART(?:\s+\((\d{1,6}) CPU\))?")
 _DEBUG = re.compile(r"#.*\bust_time; (\d{9,10});")
+_EXTRA = ("rd_ticks", "wr_ticks", "dc_ticks", "tot_ticks", "major", "minor", "speed", "duplex")
+"""Labels that no section of sar has."""
+
+_RAW_UNITS = {
+    "rkB/s": KB_PER_SECTOR,
+    "wkB/s": KB_PER_SECTOR,
+    "dkB/s": KB_PER_SECTOR,
+    "rxkB/s": KB_PER_BYTE,
+    "txkB/s": KB_PER_BYTE,
+    "ldavg-1": 0.01,
+    "ldavg-5": 0.01,
+    "ldavg-15": 0.01,
+    "MHz": 0.01,
+}
+"""What a raw number is multiplied by to be in the unit of its label."""
+
+_SECTORS = {"rkB/s": 1.0, "wkB/s": 1.0, "dkB/s": 1.0, "rd_sec/s": 1.0, "wr_sec/s": 1.0}
+_TICKS = ("rd_ticks", "wr_ticks", "dc_ticks")
+
 _WORD_LABELS = frozenset(word for s in SECTIONS for word in (*s.key_tokens, *s.label_tokens))
 _MOST_LAYOUTS = 1000
 _NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 
 
 @dataclass
-class _RawRows:
+class _Rows:
     """Lines of one section with the same labels."""
 
     section: SarSection
@@ -62,7 +81,7 @@ class _State:
 
     classes: Classes
     reasons: dict[int, str] = field(default_factory=dict)
-    rows: dict[tuple[str, ...], _RawRows] = field(default_factory=dict)
+    rows: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
     segment: int = 0
     cpus: dict[int, int] = field(default_factory=dict)
     epoch: float = float("nan")
@@ -91,7 +110,7 @@ def read(source: Source) -> Iterator[Item]:
 def _recognise(head: bytes) -> bool:
     lines = (_LINE.fullmatch(line.strip()) for line in head.decode("utf-8", "replace").split("\n"))
     behind = (_members(match[2]) or {} for match in lines if match)
-    known = (find_section([name for name in members if name not in EXTRA]) for members in behind)
+    known = (find_section([name for name in members if name not in _EXTRA]) for members in behind)
     return sum(section is not None for section in known) > 1
 
 
@@ -107,7 +126,7 @@ def _take(state: _State, line: int, time: str, rest: str) -> None:
         state.classes[line] = CLASS["banner"]
         return
     members = _members(rest)
-    labels = [name for name in members or {} if name not in EXTRA]
+    labels = [name for name in members or {} if name not in _EXTRA]
     if members is not None and not labels:
         state.classes[line] = CLASS["clock"]  # a slot without a device
         return
@@ -121,7 +140,7 @@ def _take(state: _State, line: int, time: str, rest: str) -> None:
         state.refuse(line, "too many different rows")
         return
     numeric = tuple(name for name in members if name not in _WORD_LABELS)
-    rows = state.rows.setdefault(key, _RawRows(section, numeric))
+    rows = state.rows.setdefault(key, _Rows(section, numeric))
     values = [[number(word, True) for word in members[name]] for name in numeric]
     if any(value is None or not 1 <= len(own) <= 2 for own in values for value in own or [None]):
         state.refuse(line, "a counter is no number")
@@ -170,7 +189,7 @@ def _export(source: Source, state: _State) -> Export:
     parts = []
     for rows, own_ends, own_lengths in zip(found, ends, lengths, strict=True):
         before, after = np.array(rows.before), np.array(rows.after)
-        tokens, numbers = rates(rows.section, rows.labels, before, after, own_lengths)
+        tokens, numbers = _rates(rows.section, rows.labels, before, after, own_lengths)
         words = {name: _named(name, column) for name, column in rows.words.items()}
         parts.append(
             Part(
@@ -188,7 +207,7 @@ def _export(source: Source, state: _State) -> Export:
     return Export(source.name, _ID, parts, is_aware=is_dated, is_dated=is_dated, cpus=state.cpus)
 
 
-def _lengths(found: Sequence[_RawRows], ends: list[Floats], is_dated: bool) -> list[Floats]:
+def _lengths(found: Sequence[_Rows], ends: list[Floats], is_dated: bool) -> list[Floats]:
     """The length of every row's sample. Clocks without a date go on through midnight (in place)."""
     segments = [np.array(rows.segment, dtype=np.int64) for rows in found]
     lengths = [np.full(len(own), np.nan) for own in ends]
@@ -210,6 +229,66 @@ def _named(name: str, words: Sequence[str]) -> Texts:
     """A column of words as sar's text has them."""
     called = _NAMES.get(name, {})
     return Texts.of(called.get(word.strip(), word.strip()) for word in words)
+
+
+def _rates(
+    section: SarSection, labels: Sequence[str], before: Floats, after: Floats, seconds: Floats
+) -> tuple[tuple[str, ...], Floats]:
+    """sar's tokens and their values (rows x tokens), by the arithmetic of sar itself.
+
+    The labels are sar's, the numbers the kernel's: sectors under rkB/s, bytes under rxkB/s, hundredths
+    under ldavg-1. `before` is NaN for gauges. A counter that went backwards gives NaN, as nothing is known
+    then.
+    """
+    change = after - before
+    change[change < 0] = np.nan
+    if section.name == "cpu":
+        # a share of the ticks that all states together took: no clock is needed
+        steps = np.where(np.isnan(change), 0.0, change)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return tuple(labels), steps / steps.sum(axis=1, keepdims=True) * 100
+    columns: dict[str, Floats] = {}
+    per_second = {label: change[:, place] / seconds for place, label in enumerate(labels)}
+    for place, label in enumerate(labels):
+        is_gauge = np.isnan(before[:, place]).all()
+        if section.knows(label) and label not in ("aqu-sz", "avgqu-sz"):
+            factor = _RAW_UNITS.get(label, 1.0)
+            if section.family == "pressure":
+                # hundredths of a per cent, or microseconds out of the whole interval
+                columns[label] = after[:, place] / 100 if is_gauge else per_second[label] / 1e4
+            else:
+                columns[label] = (after[:, place] if is_gauge else per_second[label]) * factor
+    if section.name == "disk":
+        columns |= _disk(labels, change, per_second)
+    return tuple(columns), np.stack(list(columns.values()), axis=1) if columns else np.empty((len(after), 0))
+
+
+def _disk(labels: Sequence[str], change: Floats, per_second: dict[str, Floats]) -> dict[str, Floats]:
+    """What sar computes from several counters of a disk; 0 where it made no request, as sar has it."""
+    at = {label: place for place, label in enumerate(labels)}
+    columns: dict[str, Floats] = {}
+    for label in ("aqu-sz", "avgqu-sz"):
+        if label in at:
+            columns[label] = per_second[label] / 1000
+    if "tot_ticks" in at:
+        columns["%util"] = per_second["tot_ticks"] / 10
+    if "tps" not in at:
+        return columns
+    requests = change[:, at["tps"]]
+
+    def per_request(names: Sequence[str]) -> Floats:
+        total = sum((change[:, at[name]] for name in names), start=np.zeros(len(requests)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result: Floats = np.where(requests == 0, 0.0, total / requests)
+        return result
+
+    columns["areq-sz"] = per_request([name for name in _SECTORS if name in at]) * KB_PER_SECTOR
+    ticks = [name for name in _TICKS if name in at]
+    if ticks:
+        columns["await"] = per_request(ticks)
+    if "tot_ticks" in at and "dkB/s" not in at:
+        columns["svctm"] = per_request(["tot_ticks"])  # gone from sar with 12.1.2, which brought discards
+    return columns
 
 
 FORMAT = FileFormat(

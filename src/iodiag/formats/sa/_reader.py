@@ -1,4 +1,4 @@
-"""The reading of binary files, which sa_binary.py recognises: imported when there is such a file."""
+"""The reading of binary files, which sa_binary.py recognises and then imports this for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from iodiag.errors import FormatError
+from iodiag.formats.columns import front_columns
 from iodiag.formats.sa import _decoders as _sa_decoders
 from iodiag.formats.sa._activities import structure
 from iodiag.formats.sa._header import SaHeader, read_header
@@ -17,23 +18,13 @@ from iodiag.formats.sa._records import Remark, Segment, walk
 from iodiag.formats.sa._tables import ActivityRows, Context
 from iodiag.formats.types import Item
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
-from iodiag.table.table import Column, Table
+from iodiag.table.table import Table
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
 
-def read(source: Source) -> Iterator[Item]:
-    """Tables, a Section per start of the host, and notes: see read_some."""
-    return read_some(source, None)
-
-
 def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
-    """The wanted tables (None: all), a Section per start of the host, and notes.
-
-    `line` is the byte offset of the record, `time` is UTC, `interval_s` comes from the uptime.
-    Raises FormatError where the head is not readable, and where there is no sample (a baseline and
-    one more record).
-    """
+    """As sa_binary.read_some."""
     header = read_header(source.name, source.data)
     segments, remarks = walk(header, source.data)
     if all(len(segment) < 2 for segment in segments):
@@ -125,18 +116,16 @@ class _Base:
 
     def table(self, rows: ActivityRows) -> Table:
         """The whole table."""
-        size = len(rows.record)
-        columns: dict[str, Column] = {
-            "source": Texts.same(self._source, size),
-            "line": self._at[rows.record],
-            "host": Texts.same(self._host, size),
-            "time": self._time[rows.record],
-            "interval_s": rows.seconds,
-            "segment": np.full(size, self._number, dtype=np.int64),
-            "report": rows.record - 1,
-            "since_boot": np.zeros(size, dtype=np.bool_),
-        }
-        return Table.of_columns(columns | dict(rows.words) | dict(rows.numbers), size)
+        front = front_columns(
+            self._source,
+            self._at[rows.record],
+            self._host,
+            self._time[rows.record],
+            rows.seconds,
+            np.full(len(rows.record), self._number, dtype=np.int64),
+            rows.record - 1,
+        )
+        return Table.of_columns(front | dict(rows.words) | dict(rows.numbers), len(rows.record))
 
 
 def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:

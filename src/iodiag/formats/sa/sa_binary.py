@@ -12,21 +12,23 @@ where it cannot ask the host), reads and writes apart, and everything else that 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from iodiag.formats.sa._header import byte_order, unmarked_magic
+from iodiag.formats.sa._header import byte_order, read_header, unmarked_magic
 from iodiag.formats.types import FileFormat, Item
 from iodiag.model.capture import Source
 
 if TYPE_CHECKING:
-    from iodiag.formats.sa._days import SampledDays
+    from iodiag.formats.sa._records import Segment
+
+_QUARTER_S, _DAY_S = 900, 86_400
 
 
 def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per start of the host, and notes: see read_some."""
-    from iodiag.formats.sa import _reader as _sa_binary_reader
-
-    return _sa_binary_reader.read(source)
+    return read_some(source, None)
 
 
 def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
@@ -36,16 +38,48 @@ def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
     Raises FormatError where the head is not readable, and where there is no sample (a baseline and
     one more record).
     """
-    from iodiag.formats.sa import _reader as _sa_binary_reader
+    from iodiag.formats.sa import _reader
 
-    return _sa_binary_reader.read_some(source, wanted)
+    return _reader.read_some(source, wanted)
 
 
-def sampled_days(source: Source) -> SampledDays:
-    """Of which host and days a file has samples, for whoever does not want the samples yet."""
-    from iodiag.formats.sa._days import sampled_days
+class Outline(NamedTuple):
+    """Whose a file is ("" where it names no host), and the days (2026-11-20) that it has samples of.
 
-    return sampled_days(source)
+    `zone_s` is what the host's clock was ahead of UTC, by which the days go.
+    """
+
+    host: str
+    days: tuple[str, ...]
+    zone_s: int
+
+
+def outline(source: Source) -> Outline:
+    """What the heads of the records tell: nothing else is read. Raises FormatError as `read_some` does."""
+    from iodiag.formats.sa._records import walk
+
+    header = read_header(source.name, source.data)
+    segments, _ = walk(header, source.data)
+    zone_s = _zone_s(segments)
+    days: dict[str, None] = {}
+    for segment in segments:
+        middles = [(before + after) // 2 for before, after in pairwise(segment.time.tolist())]
+        for number in sorted({(middle + zone_s) // _DAY_S for middle in middles}):
+            days[str(datetime.fromtimestamp(number * _DAY_S, UTC).date())] = None
+    return Outline(header.host, tuple(days), zone_s)
+
+
+def _zone_s(segments: list[Segment]) -> int:
+    """How far the host's clock is ahead of UTC, by the two clocks of the first record.
+
+    Zones lie whole quarters of an hour apart, from 12 h behind UTC to 12 h before it; the few
+    zones beyond (+13, +14) come out a day behind.
+    """
+    if not segments:
+        return 0
+    first = segments[0]
+    ahead = (first.seconds_of_day - int(first.time[0]) % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
+    return round(ahead / _QUARTER_S) * _QUARTER_S
 
 
 def _recognise(head: bytes) -> bool:

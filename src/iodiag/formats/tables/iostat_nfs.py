@@ -29,7 +29,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
     known = tuple(column for column in columns if column is not None)
     if len(known) < len(columns) or not any(_BYTES.fullmatch(word) for word in words):
         return None
-    return Layout("iostat", "iostat -n", "nfs_mounts", known, key="mount", clock="line")
+    return Layout("iostat", "iostat -n", "nfs_mounts", known, key="mount", clock="line", place=1)
 
 
 def _column(word: str) -> LayoutColumn | None:

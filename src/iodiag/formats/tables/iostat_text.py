@@ -8,6 +8,8 @@ or last; its order is never relied on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of, is_cut_word
 from iodiag.formats.types import Layout, LayoutColumn, TableFormat
 
@@ -19,6 +21,26 @@ Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu
 sda               0.00     0.70  172.50    1.20  1670.00     7.60    19.32     1.02    5.90   5.60  97.22
 """
 _DEVICE = ("Device", "Device:")
+_PARTS = "rwdfa"  # r/s, w/s, d/s, f/s and aqu-sz begin the parts of -h -x
+_HEADERS = (
+    "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util",
+    *(
+        f"Device: rrqm/s wrqm/s r/s w/s r{unit}/s w{unit}/s avgrq-sz avgqu-sz await {waits}svctm %util"
+        for unit in ("sec", "kB", "MB")
+        for waits in ("", "r_await w_await ")
+    ),
+    *(
+        f"Device r/s w/s r{unit}/s w{unit}/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz "
+        "rareq-sz wareq-sz svctm %util"
+        for unit in ("kB", "MB")
+    ),
+    *(
+        f"Device r/s r{unit}/s rrqm/s %rrqm r_await rareq-sz w/s w{unit}/s wrqm/s %wrqm w_await wareq-sz "
+        f"d/s d{unit}/s drqm/s %drqm d_await dareq-sz {flush}aqu-sz %util"
+        for unit in ("kB", "MB")
+        for flush in ("", "f/s f_await ")
+    ),
+)
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
@@ -34,7 +56,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
 
 def _cpu(words: tuple[str, ...]) -> Layout:
     columns = tuple(LayoutColumn(word, CPU_WORDS[word], 1.0, "cpu") for word in words)
-    return Layout("iostat", "avg-cpu", "cpu", columns, clock="line")
+    return Layout("iostat", "avg-cpu", "cpu", columns, clock="line", place=0)
 
 
 def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
@@ -55,14 +77,27 @@ def _device(words: tuple[str, ...], is_last: bool) -> Layout | None:
         clock="line",
         unknown=tuple(word for word, column in zip(words, found, strict=True) if column is None),
         is_cut=is_cut,
+        place=_place(words, is_last),
+        is_part=is_last and not _is_whole(known),
+        has_groups=True,
     )
 
 
-def is_part(layout: Layout) -> bool:
-    """Whether a layout is one of the parts that `-h -x` spreads a report over."""
-    names = {column.column for column in layout.columns}
-    is_whole = "ios_per_s" in names or {"reads_per_s", "writes_per_s"} <= names
-    return layout.format == "iostat" and layout.key_at == "last" and not is_whole
+def _is_whole(columns: Sequence[LayoutColumn]) -> bool:
+    """Whether columns are no part of those that `-h -x` spreads a report over."""
+    names = {column.column for column in columns}
+    return "ios_per_s" in names or {"reads_per_s", "writes_per_s"} <= names
+
+
+def _place(words: tuple[str, ...], is_last: bool) -> int:
+    """Where a table of devices stands in its report: below avg-cpu, a part in the order of all parts."""
+    # of a header that lost its first word the next begins alike
+    return 1 + max(_PARTS.find(words[0][0]), 0) if _is_part_by_words(words, is_last) else 1
+
+
+def _is_part_by_words(words: tuple[str, ...], is_last: bool) -> bool:
+    known = set(words)
+    return is_last and not {"r/s", "w/s"} <= known and known.isdisjoint(("rqm/s", "tps"))
 
 
 def _name(words: tuple[str, ...], is_last: bool) -> str:
@@ -72,7 +107,7 @@ def _name(words: tuple[str, ...], is_last: bool) -> str:
         return "iostat -x -s"
     if "tps" in known:
         return "iostat (plain)"
-    if is_last and not {"r/s", "w/s"} <= known:
+    if _is_part_by_words(words, is_last):
         return f"iostat -x -h, part {words[0]}"
     generations = (("f/s", "X6"), ("d/s", "X5"), ("%rrqm", "X4"), ("r_await", "X3"))
     label = next((name for word, name in generations if word in known), "X2")
@@ -86,6 +121,7 @@ FORMAT = TableFormat(
     title="iostat text",
     example=_EXAMPLE,
     layout=layout,
+    headers=_HEADERS,
     releases="sysstat 3.x to 12.7.9",
     not_read="iostat of other systems, which is named and refused: its columns mean other things",
 )

@@ -33,6 +33,15 @@ _TECHNICAL = re.compile(r".*[/%\d-].*")
 _UNKNOWN_WORD = re.compile(r"[A-Za-z%][\w%/.+-]{0,30}")
 _MOST_UNKNOWN_WORDS = 60
 _LAST_OF_PIDSTAT = "Command"
+_HEADERS = (
+    "DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util",
+    "DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util",
+    "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util",
+    "CPU %user %nice %system %iowait %steal %idle",
+    "CPU %user %nice %system %iowait %idle",
+)
+_KERNEL = re.compile(r"(\d{1,3})\.(\d{1,4})")
+_FIRST_KERNEL_OF_NEW_SAR = (4, 13)  # sysstat 11.5.7, which turned sectors into kB, is of July 2017
 
 
 def layout(words: tuple[str, ...]) -> Layout | None:
@@ -64,6 +73,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         unknown=tuple(word for word in values if not section.knows(word)),
         is_cut=is_cut,
         has_spaced_key=section.family == "filesystem",
+        first_report="since boot under its clock" if is_mpstat else "a sample",
     )
 
 
@@ -107,6 +117,8 @@ def unknown_section(words: tuple[str, ...], row: Sequence[str]) -> Layout | None
         key_at="last" if is_item and is_item[0] else "first",
         clock="row",
         unknown=words,
+        first_report="a sample",
+        remark="a section of sar that iodiag does not know; its words name the columns",
     )
 
 
@@ -140,11 +152,24 @@ def _unfold(tables: dict[str, Table], key: str, column: str) -> dict[str, Table]
     return result
 
 
+def older_or_newer(layouts: Sequence[Layout], kernel: str) -> Layout | None:
+    """Of sectors and kB, which the arithmetic of a row cannot tell apart, what the sar of a kernel prints."""
+    raw = [{column.raw for column in layout.columns} for layout in layouts]
+    if len(layouts) != 2 or "rd_sec/s" not in raw[0] or "svctm" not in raw[1]:
+        return None
+    match = _KERNEL.match(kernel)
+    is_old = match is not None and (int(match[1]), int(match[2])) < _FIRST_KERNEL_OF_NEW_SAR
+    return layouts[0] if is_old else None
+
+
 FORMAT = TableFormat(
     id="sar",
     title="sar text",
     example=_EXAMPLE,
     layout=layout,
+    unknown_layout=unknown_section,
+    headers=_HEADERS,
+    preferred=older_or_newer,
     releases="sysstat 4.0 to 12.7.9",
     not_read="the Minimum and Maximum rows of -x, which the samples tell as well",
 )

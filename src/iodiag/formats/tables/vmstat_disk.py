@@ -52,6 +52,7 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         clock="tail" if has_clock else "none",
         finish=_number_reports,
         note=words[-1] if has_clock else "",
+        first_report="since boot",
     )
 
 

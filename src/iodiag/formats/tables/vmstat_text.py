@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.types import Layout, LayoutColumn, TableFormat
+from iodiag.formats.types import Layout, LayoutColumn, Scaling, TableFormat
 
 _EXAMPLE = """\
 procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
@@ -42,7 +42,12 @@ _COLUMNS = {
     "gu": ("cpu", None),  # already part of us
 }
 _ZONE = re.compile(r"[A-Z]{2,5}|[+-]\d{2,4}|timestamp-*")
-_SCALED = ("swpd", "free", "buff", "cache", "inact", "active", "si", "so")
+_HEADERS = (
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st gu",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa",
+    "r b w swpd free buff cache si so bi bo in cs us sy id",
+)
 _UNIT_KB = {"k": 1000 / 1024, "K": 1.0, "m": 1e6 / 1024, "M": 1024.0}
 
 
@@ -67,6 +72,8 @@ def layout(words: tuple[str, ...]) -> Layout | None:
         clock="tail" if has_clock else "none",
         note=words[-1] if has_clock else "",
         unknown=unknown,
+        first_report="since boot",
+        scaling=_SCALING,
     )
 
 
@@ -79,16 +86,20 @@ def memory_unit_kb(options: Sequence[str]) -> float | None:
     return None
 
 
-def memory_columns(layout: Layout) -> list[int]:
-    """The places of the columns that `-S` scales."""
-    return [place for place, column in enumerate(layout.columns) if column.raw in _SCALED]
-
-
+_SCALING = Scaling(
+    unit=memory_unit_kb,
+    raw=frozenset(("swpd", "free", "buff", "cache", "inact", "active", "si", "so")),
+    whole=("used_kb", "free_kb", "buffers_kb", "cached_kb"),
+    least=65_536.0,
+    remark="swpd, free, buff and cache make less than 64 MB together; if it was vmstat -S M, give the "
+    "command's line with the capture",
+)
 FORMAT = TableFormat(
     id="vmstat",
     title="vmstat text",
     example=_EXAMPLE,
     layout=layout,
+    headers=_HEADERS,
     releases="procps 2.0 to 4.0",
     not_read="-s, -m and -f, which are totals and no samples",
 )

@@ -9,7 +9,6 @@ import numpy as np
 from iodiag.errors import UnknownFormat
 from iodiag.formats import clock as _clock
 from iodiag.formats import table_formats
-from iodiag.formats.tables.vmstat_text import memory_unit_kb
 from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
@@ -22,12 +21,10 @@ from iodiag.formats.text.structure.headerless import adopt
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
 from iodiag.formats.text.times.row_times import timings
-from iodiag.formats.types import Item
+from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
 
 _REWRITES = (uncut, unflattened, unquoted, unbordered, unprefixed)
-_MEMORY = ("used_kb", "free_kb", "buffers_kb", "cached_kb")
-_SMALL_HOST_KB = 65_536.0
 _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
 
 
@@ -70,10 +67,8 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     for rows in all_rows:
         block = found.blocks[int(rows.block[0])]
         line = int(numbers[block.header])
-        if rows.layout.family.startswith("unknown_"):
-            yield ParseNote(
-                found.name, line, "a section of sar that iodiag does not know; its words name the columns"
-            )
+        if rows.layout.remark:
+            yield ParseNote(found.name, line, rows.layout.remark)
         elif rows.layout.unknown:
             words = ", ".join(rows.layout.unknown[:20])
             yield ParseNote(found.name, line, f"columns that iodiag does not know are left out: {words}")
@@ -83,23 +78,19 @@ def _remarks(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
                 line,
                 f"rows without a header, read as {rows.layout.name}: only its arithmetic fits them",
             )
-        if rows.layout.format == "vmstat" and _seems_scaled(found, rows):
-            yield ParseNote(
-                found.name,
-                line,
-                "swpd, free, buff and cache make less than 64 MB together; if it was vmstat -S M, give the "
-                "command's line with the capture",
-            )
+        scaling = rows.layout.scaling
+        if scaling is not None and _seems_scaled(found, rows, scaling):
+            yield ParseNote(found.name, line, scaling.remark)
 
 
-def _seems_scaled(found: Walk, rows: Rows) -> bool:
-    """Whether vmstat's memory is so small that it may stand in another unit than kB."""
+def _seems_scaled(found: Walk, rows: Rows, scaling: Scaling) -> bool:
+    """Whether numbers are so small that they may stand in another unit, of which no command tells."""
     columns = [column.column for column in rows.layout.columns]
-    places = [columns.index(name) for name in _MEMORY if name in columns]
+    places = [columns.index(name) for name in scaling.whole if name in columns]
     command = found.blocks[int(rows.block[0])].origin.command
-    is_stated = command is not None and memory_unit_kb(command.words) is not None
+    is_stated = command is not None and scaling.unit(command.words) is not None
     return (
-        len(places) == len(_MEMORY)
+        len(places) == len(scaling.whole)
         and not is_stated
-        and bool(np.nanmax(rows.numbers[:, places].sum(axis=1)) < _SMALL_HOST_KB)
+        and bool(np.nanmax(rows.numbers[:, places].sum(axis=1)) < scaling.least)
     )

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.formats.tables.iostat_text import is_part
-from iodiag.formats.text.clean.lines import Bools, Ints
+from iodiag.formats.text.arrays import Bools, Ints
+from iodiag.formats.text.rows.repeated_values import together
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.rows.runs import together
 from iodiag.formats.text.rows.single_row import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.row_times import Timing
@@ -117,7 +116,7 @@ def _frames(
             data[layout.key] = Texts.coded(rows.key[places], rows.names)
         elif family == "cpu":
             data["cpu"] = Texts.same("all", size)
-        if family == "disk" and layout.format == "iostat":
+        if family == layout.family and layout.has_groups:
             data["is_group"] = _is_group(front.indents, rows)[places]
         if family == layout.family:
             data |= {name: Texts.of(cells[places]) for name, cells in rows.labels.items()}
@@ -127,7 +126,7 @@ def _frames(
                 data[column.column] = rows.numbers[places, number]
         tables[family] = Table.of_columns(data, size)
     finished = layout.finish(tables) if layout.finish else tables
-    yield from (_Frame(family, samples, is_part(layout)) for family, samples in finished.items())
+    yield from (_Frame(family, samples, layout.is_part) for family, samples in finished.items())
 
 
 def _hosts(front: _Front, blocks: Ints) -> Texts:

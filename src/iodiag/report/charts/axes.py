@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from iodiag.report import text as _text
-from iodiag.report.charts.canvas import text_width
-from iodiag.report.charts.drawing import (
+from iodiag.report import wording
+from iodiag.report.charts.fonts import text_width
+from iodiag.report.charts.shapes import (
     GRID,
     INK,
     MUTED,
@@ -102,20 +102,20 @@ def value_ticks(high: float, about: int = 4) -> Ticks:
     from matplotlib.ticker import MaxNLocator
 
     found = MaxNLocator(about, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3).tick_values(0, high)
-    return [(float(at), _text.number(float(at))) for at in found if 0 <= at <= high * (1 + 1e-9)]
+    return [(float(at), wording.number(float(at))) for at in found if 0 <= at <= high * (1 + 1e-9)]
 
 
 def sample_ticks(scale: Scale) -> Ticks:
     """Whole numbers above 0, as many as have room."""
     from matplotlib.ticker import MaxNLocator
 
-    widest = text_width(_text.count(round(scale.high)), TICK) + 2 * TICK
+    widest = text_width(wording.count(round(scale.high)), TICK) + 2 * TICK
     room = int(abs(scale.end - scale.start) // widest)
     found = scale.within(MaxNLocator(max(1, min(10, room)), integer=True).tick_values(scale.low, scale.high))
-    return [(float(at), _text.count(round(at))) for at in found if at > 0]
+    return [(float(at), wording.count(round(at))) for at in found if at > 0]
 
 
-def log_ticks(scale: Scale, word: Callable[[float], str] = _text.number, *, is_upright: bool) -> Ticks:
+def log_ticks(scale: Scale, word: Callable[[float], str] = wording.number, *, is_upright: bool) -> Ticks:
     """Round numbers, the finer the more of their labels fit beside or, upright, above each other."""
     from matplotlib.ticker import LogLocator
 

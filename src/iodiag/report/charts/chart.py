@@ -1,4 +1,4 @@
-"""Charts as plain data: what stands in them, in words too; figures draws them."""
+"""Charts as plain data: what stands in them, in words too; `layout` draws them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import pairwise
 
-from iodiag.report import text as _text
+from iodiag.report import wording
 
 LINES_IN_PANEL = 6
 POINTS_PER_LINE = 800
@@ -171,7 +171,7 @@ def line(
     The extremes of `telling`, else of `y`, say which samples are kept where there are more.
     """
     count = min(len(x), len(y))
-    kept = _thinned((y if telling is None else telling)[:count], room)
+    kept = thinned((y if telling is None else telling)[:count], room)
     steps = sorted(later - earlier for earlier, later in pairwise(x))
     longest = 5 * steps[len(steps) // 2] if steps else math.inf
     xs: list[float] = []
@@ -186,7 +186,7 @@ def line(
     return Line(label, tuple(xs), tuple(ys), colour)
 
 
-def _thinned(values: Sequence[float], room: int) -> list[int]:
+def thinned(values: Sequence[float], room: int) -> list[int]:
     """Indices of at most `room` values: the least and the greatest of each stretch."""
     if len(values) <= room:
         return list(range(len(values)))
@@ -205,4 +205,4 @@ def _thinned(values: Sequence[float], room: int) -> list[int]:
 def label_of(name: str) -> str:
     """A name as text of a chart: characters that the chart's font may lack are spelled out."""
     shown = "".join(char if char < "\u0250" else f"‹U+{ord(char):04X}›" for char in name[:LABEL_LIMIT])
-    return _text.visible(shown) + ("…" if len(name) > LABEL_LIMIT else "") or "(empty)"
+    return wording.visible(shown) + ("…" if len(name) > LABEL_LIMIT else "") or "(empty)"

@@ -1,6 +1,6 @@
 """The fleet report as one HTML file that needs nothing else, in the look of the report of one host.
 
-What comes out of captures passes `_text.visible` and jinja2's escaping; nothing else is put in.
+What comes out of captures passes `wording.visible` and jinja2's escaping; nothing else is put in.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iodiag.model.fleet import Cell, FleetReport
-from iodiag.report import templates as _templates
-from iodiag.report import text as _text
-from iodiag.report.fleet import outline as _fleet
-from iodiag.report.text import Span, Spans
+from iodiag.report import templates, wording
+from iodiag.report.fleet import sections
+from iodiag.report.wording import Span, Spans
 
 HOSTS_SHOWN, ROWS_SHOWN = 100, 50
 
@@ -33,45 +32,45 @@ class _Matrix:
 
 def render(report: FleetReport) -> str:
     """The whole report as a page; its size depends on the caps alone, not on the fleet."""
-    return _templates.template("fleet.html").render(
-        css=_templates.css(),
-        policy=_templates.policy(),
-        plain=_text.plain,
-        title=_fleet.title(report),
-        headline=_fleet.headline(report),
-        overview=_fleet.overview(report),
-        worst=_fleet.worst(report),
-        hosts=_fleet.host_rows(report, HOSTS_SHOWN),
-        hosts_left_out=_text.prose(_fleet.hosts_left_out(report, HOSTS_SHOWN)),
-        harm_note=_fleet.HARM_NOTE,
-        changes=_fleet.changes(report),
-        changes_left_out=_fleet.changes_left_out(report),
-        change_note=_fleet.CHANGE_NOTE,
-        troubles=_fleet.troubles(report),
+    return templates.template("fleet.html").render(
+        css=templates.css(),
+        policy=templates.policy(),
+        plain=wording.plain,
+        title=sections.title(report),
+        headline=sections.headline(report),
+        overview=sections.overview(report),
+        worst=sections.worst(report),
+        hosts=sections.host_rows(report, HOSTS_SHOWN),
+        hosts_left_out=wording.prose(sections.hosts_left_out(report, HOSTS_SHOWN)),
+        harm_note=sections.HARM_NOTE,
+        changes=sections.changes(report),
+        changes_left_out=sections.changes_left_out(report),
+        change_note=sections.CHANGE_NOTE,
+        troubles=sections.troubles(report),
         matrix=_matrix(report),
-        onsets=_fleet.onsets(report, ROWS_SHOWN),
-        outliers=_fleet.outliers(report, ROWS_SHOWN),
-        peer_note=_fleet.PEER_NOTE,
-        departures=_fleet.departures(report, ROWS_SHOWN),
-        baseline_note=_fleet.BASELINE_NOTE,
-        failed=_fleet.failed(report),
-        unjudged=_fleet.unjudged(report),
-        silent=_fleet.silent(report),
-        remarks=list(_fleet.remarks(report)),
-        limits=list(_fleet.limits(report)),
+        onsets=sections.onsets(report, ROWS_SHOWN),
+        outliers=sections.outliers(report, ROWS_SHOWN),
+        peer_note=sections.PEER_NOTE,
+        departures=sections.departures(report, ROWS_SHOWN),
+        baseline_note=sections.BASELINE_NOTE,
+        failed=sections.failed(report),
+        unjudged=sections.unjudged(report),
+        silent=sections.silent(report),
+        remarks=list(sections.remarks(report)),
+        limits=list(sections.limits(report)),
     )
 
 
 def _matrix(report: FleetReport) -> _Matrix:
     rows = tuple(
         _Row(
-            _fleet.linked(row.host, row.report),
-            tuple((_tone(cell), _fleet.cell_words(cell)) for cell in row.cells),
+            sections.linked(row.host, row.report),
+            tuple((_tone(cell), sections.cell_words(cell)) for cell in row.cells),
         )
         for row in report.matrix.rows
     )
-    rules = tuple(_text.visible(rule, _text.NAME_LIMIT) for rule in report.matrix.rules)
-    return _Matrix(rules, rows, _text.prose(_fleet.matrix_left_out(report)))
+    rules = tuple(wording.visible(rule, wording.NAME_LIMIT) for rule in report.matrix.rules)
+    return _Matrix(rules, rows, wording.prose(sections.matrix_left_out(report)))
 
 
 def _tone(cell: Cell) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from iodiag.model.fleet import FleetReport
-from iodiag.report.json_entries import plain
+from iodiag.report.json_codec import to_plain
 
 
 def render(report: FleetReport) -> str:
@@ -17,5 +16,5 @@ def render(report: FleetReport) -> str:
 
 def to_dict(report: FleetReport) -> dict[str, Any]:
     """The report as dicts, lists, strings, numbers and None, the schema first."""
-    content: dict[str, Any] = plain(asdict(report))
-    return {"schema": content.pop("schema"), **content}
+    content: dict[str, Any] = to_plain(report)
+    return content

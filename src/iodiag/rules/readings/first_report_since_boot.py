@@ -27,7 +27,7 @@ from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table, numbered, stacked
+from iodiag.table.table import Table, by_text, numbered, stacked
 
 MOST_LINES = 10**12
 """More than an input has."""
@@ -113,9 +113,7 @@ def _by(samples: Table, key: str | None) -> Iterator[tuple[str, Table]]:
     if key is None:
         yield "", samples
         return
-    number, names = numbered(samples[key])
-    for place, name in enumerate(names):
-        yield name, samples if len(names) == 1 else samples[number == place]
+    yield from by_text(samples, key)
 
 
 def _of_columns(family: str, item: str, first: Table, number: int, later: Table) -> Iterator[Contrast]:

@@ -17,12 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.clock import Clock
+from iodiag.formats.text.arrays import Bools, Eights, Ints
+from iodiag.formats.text.clean.word_counts import WordCounts, count_words
 from iodiag.formats.types import Line
 from iodiag.model.text_stretches import STRETCH_BYTES, places_of
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Eights = npt.NDArray[np.uint64]
 
 # what a line can be dressed with, by its first byte; a text without any is taken as it is
 _MARKS: dict[bytes, tuple[bytes, ...]] = {
@@ -66,13 +64,10 @@ LONGEST_LINE = 10_000
 """In characters: no tool prints more into one line of text, but a single line may be all of an input."""
 
 _LONGEST_JOINED = 1000
-_HEAD = 1 << 19
-_HEAD_LINES = 50_000
 _MOST_LIKE = 4  # lines alike that are looked at
 _LINES_NEXT = 7  # and so many of each with those below it
 _MOST_IN_FRONT = 3
 _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
-_IS_ODD = bytes(byte not in b"0123456789., \t\n" for byte in range(256))
 _COLOURED = 1 << 22  # bytes whose colours are taken off together
 
 
@@ -183,6 +178,11 @@ class Text:
             result[index] = self.data[self.starts[index] : self.ends[index]].isspace()
         return result
 
+    @cached_property
+    def word_counts(self) -> WordCounts:
+        """How many words and other words than plain numbers each line has."""
+        return count_words(self.bytes, self.starts, self.ends)
+
     def line(self, index: int) -> str:
         """The cleaned text of a line, by its index."""
         return self.data[self.starts[index] : self.ends[index]].decode("utf-8", "replace")
@@ -202,7 +202,7 @@ def _ends_of(data: bytes, line_feeds: Ints | None = None) -> Ints:
 
 
 def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None = None) -> Text:
-    """The text without what its way here added. Rewrites run where they find something to do in its head.
+    """The text without what its way here added. Rewrites run where they find something to do.
 
     `line_feeds` is where they stand in the bytes, if that is known.
     """
@@ -210,10 +210,11 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     special, behind = _looked_over(data, line_feeds)
     data = _plain_bytes(data, special)
     if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
-        head: Sequence[Piece] = _telling(data[:_HEAD])
-        needed = [rewrite for rewrite in rewrites if rewrite(head) is not head]
+        text = Text.of(data, line_feeds, behind) if data is given else Text.of(data)
+        telling: Sequence[Piece] = _telling(text) if rewrites else ()
+        needed = [rewrite for rewrite in rewrites if rewrite(telling) is not telling]
         if not needed:
-            return Text.of(data, line_feeds, behind) if data is given else Text.of(data)
+            return text
         pieces: Sequence[Piece] = _split(data)
     else:
         needed = list(rewrites)
@@ -223,42 +224,24 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     return Text.of_pieces(pieces)
 
 
-def _telling(data: bytes) -> list[Piece]:
+def _telling(text: Text) -> list[Piece]:
     """The lines that may show how a text is dressed: no plain rows but those next to another line.
 
     A plain row is a clock, a name, or none, and numbers; of other lines alike, but for their digits, a few
     are enough.
     """
-    text = Text.of(data)
-    is_other = ~_is_plain_row(text)
+    counts = text.word_counts
+    is_row = (counts.leading <= _MOST_IN_FRONT) & (counts.words >= 2 * counts.leading)
     seen: dict[bytes, int] = {}
     is_kept = np.zeros(len(text), dtype=np.bool_)
-    for index in np.flatnonzero(is_other[:_HEAD_LINES]).tolist():
-        shape = text.data[text.starts[index] : text.ends[index]].translate(_ANY_DIGIT)
-        seen[shape] = seen.get(shape, 0) + 1
-        if seen[shape] <= _MOST_LIKE:
+    others = np.flatnonzero(~is_row)
+    edges = text.starts[others].tolist(), text.ends[others].tolist()
+    for index, start, end in zip(others.tolist(), *edges, strict=True):
+        shape = text.data[start:end].translate(_ANY_DIGIT)
+        count = seen[shape] = seen.get(shape, 0) + 1
+        if count <= _MOST_LIKE:
             is_kept[max(index - 1, 0) : index + _LINES_NEXT] = True
     return [Piece(text.line(index), index + 1) for index in np.flatnonzero(is_kept).tolist()]
-
-
-def _is_plain_row(text: Text) -> Bools:
-    """Which lines hold nothing but numbers behind a few words in front: a clock, a name."""
-    if not len(text):
-        return text.is_blank
-    is_solid = (text.bytes != 32) & (text.bytes != 9) & (text.bytes != 10)
-    is_begin = is_solid.copy()
-    is_begin[1:] &= ~is_solid[:-1]
-    begins = np.flatnonzero(is_begin)
-    odd = np.flatnonzero(np.frombuffer(text.data.translate(_IS_ODD), dtype=np.bool_))
-    last_odd = np.append(-1, odd)[np.searchsorted(odd, text.ends)]
-    first, last = (np.minimum(at, len(text.data) - 1) for at in (text.starts, text.ends))
-    until_odd, until_first, until_last = (
-        np.searchsorted(begins, at, "right") for at in (np.maximum(last_odd, 0), first, last)
-    )
-    in_front = until_odd - until_first + is_begin[first]
-    behind = until_last - until_odd
-    result: Bools = (last_odd < text.starts) | ((in_front <= _MOST_IN_FRONT) & (behind >= in_front))
-    return result
 
 
 def _split(data: bytes) -> list[Piece]:

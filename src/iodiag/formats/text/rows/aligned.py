@@ -13,14 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.formats.text.clean.lines import Bools, Eights, Ints, Text
-from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.arrays import Bools, Chars, Eights, Floats, Ints
+from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.rows.repeated_values import mixed
 from iodiag.formats.text.rows.row_clocks import TIME_WIDTH, in_half, seconds_of_day
-from iodiag.formats.text.rows.runs import mixed
-
-Chars = npt.NDArray[np.uint8]
 
 DECIMALS = 2
 """How many digits stand behind a decimal sign."""
@@ -256,12 +253,11 @@ def rows_in(shape: Shape, text: Text, starts: Ints, cells: Cells, values: Floats
         seconds = _seconds(chars, count, shape.clock)
         fits &= ~np.isnan(seconds)
     _put_values(shape, chars, values)
-    # where each name is one word, a line has at least as many tokens as there should be
-    fits &= _is_as_shown(shape, chars, bool(fits.all()))[:count]
+    fits &= _is_as_shown(shape, chars)[:count]
     return AlignedRows(fits, name, seconds)
 
 
-def _is_as_shown(shape: Shape, chars: Chars, has_names: bool) -> Bools:
+def _is_as_shown(shape: Shape, chars: Chars) -> Bools:
     """Which lines have blanks, digits and signs where they belong, and as many tokens as there should be.
 
     The bytes are used up: another array as large would not stay in the cache.
@@ -274,9 +270,8 @@ def _is_as_shown(shape: Shape, chars: Chars, has_names: bool) -> Bools:
     np.greater(is_blank.reshape(-1)[1:], is_blank.reshape(-1)[:-1], out=flags.reshape(-1)[:-1])
     by_line = flags.reshape(lines, -1)
     np.logical_not(is_blank.reshape(lines, -1)[:, -1], out=by_line[:, -1])
-    is_whole = np.ones(lines, dtype=np.bool_)
-    if not has_names or np.count_nonzero(flags) != lines * shape.tokens:
-        is_whole = np.count_nonzero(by_line, axis=1) == shape.tokens
+    # line by line: one with a token too many and one with too few would make up for each other
+    is_whole: Bools = np.count_nonzero(by_line, axis=1) == shape.tokens
     together -= shape.least
     np.less(together, shape.choices, out=flags)
     is_blank &= shape.may_be_blank

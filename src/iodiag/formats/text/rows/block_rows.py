@@ -8,18 +8,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from iodiag.formats.tables.vmstat_text import memory_columns, memory_unit_kb
-from iodiag.formats.text.clean.lines import Ints, Text
+from iodiag.formats.text.arrays import Ints
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
-from iodiag.formats.text.rows.row_store import Rows, Sheet
-from iodiag.formats.text.rows.runs import together
+from iodiag.formats.text.rows.repeated_values import together
+from iodiag.formats.text.rows.row_store import Rows, RowStore
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
+from iodiag.formats.types import Scaling
 
 _MOST_LAYOUTS = 1000  # no host's captures have so many; what is below more stays unread
 # bytes that are parsed together: fewer take more calls, more would leave the cache
 _STRETCH = 1 << 20
-_SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _FEWEST_STRETCHES = 4
 _MOST_THREADS = min(os.cpu_count() or 1, 4)
 
@@ -31,22 +30,22 @@ def rows_of(found: Walk, order: str) -> list[Rows]:
     """
     whole: list[Rows] = []
     halves: list[Rows] = []
-    for sheets in _sheets(found):
-        _fill(found, sheets)
-        for sheet in sheets:
-            rows = _finished(found, sheet, order)
+    for stores in _stores(found):
+        _fill(found, stores)
+        for store in stores:
+            rows = _finished(found, store, order)
             if len(rows.lines):
-                (halves if sheet.first.part else whole).append(rows)
+                (halves if store.first.part else whole).append(rows)
     for rows in halves:
         _complete(whole, rows, found)
     for rows in whole:
-        if rows.layout.format == "vmstat":
-            _scale_memory(found, rows)
+        if rows.layout.scaling is not None:
+            _scale(found, rows, rows.layout.scaling)
     return whole
 
 
-def _sheets(found: Walk) -> Iterator[list[Sheet]]:
-    """A Sheet per kind of block; in one list, unless blocks share lines: then each sees what others left."""
+def _stores(found: Walk) -> Iterator[list[RowStore]]:
+    """A store per kind of block; in one list, unless blocks share lines: then each sees what others left."""
     kinds: dict[Hashable, int] = {}
     of_pattern = [kinds.setdefault(_kind(block), len(kinds)) for block in found.blocks.patterns]
     kind = np.array(of_pattern, dtype=np.int64)[found.blocks.pattern]
@@ -66,18 +65,18 @@ def _sheets(found: Walk) -> Iterator[list[Sheet]]:
         found.classes[refused[is_open]] = CLASS["unread"]
     groups = [(lines[own], block[own]) for own in places[:_MOST_LAYOUTS]]
     if (first[1:] < found.blocks.last[:-1]).any():
-        yield from ([_sheet(found, *group)] for group in groups)
+        yield from ([_store(found, *group)] for group in groups)
     else:
-        yield [_sheet(found, *group) for group in groups]
+        yield [_store(found, *group) for group in groups]
 
 
-def _sheet(found: Walk, lines: Ints, block: Ints) -> Sheet:
+def _store(found: Walk, lines: Ints, block: Ints) -> RowStore:
     first = found.blocks.like(int(block[0]))
     own = together(lines)
     is_open = (found.classes[own] == UNSEEN) & ~found.text.is_blank[own]
     if not is_open.all():
         lines, block = lines[is_open], block[is_open]
-    return Sheet(first, lines, block, found.blocks.first)
+    return RowStore(first, lines, block, found.blocks.first)
 
 
 def _kind(block: Block) -> Hashable:
@@ -96,8 +95,8 @@ def _kind(block: Block) -> Hashable:
     return shape, layout.finish, meanings, block.clock_tokens, block.is_label, block.part
 
 
-def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
-    """Fill sheets with their plain rows, a stretch of the text at a time.
+def _fill(found: Walk, stores: Sequence[RowStore]) -> None:
+    """Fill stores with their plain rows, a stretch of the text at a time.
 
     Rows that stand in columns are read by one thread: what numpy does with a stretch is so short that
     threads would wait for each other longer than they work. Tokens take longer, side by side.
@@ -105,41 +104,21 @@ def _fill(found: Walk, sheets: Sequence[Sheet]) -> None:
     text = found.text
     starts = np.arange(0, len(text.data), _STRETCH)
     bounds = np.append(np.searchsorted(text.ends, starts), len(text))
-    left: list[list[tuple[Sheet, Ints]]] = [[] for _ in starts]
-    for sheet, places in zip(sheets, _unaligned(text, sheets, bounds), strict=True):
-        edges = np.searchsorted(sheet.lines[places], bounds).tolist()
+    left: list[list[tuple[RowStore, Ints]]] = [[] for _ in starts]
+    for store in stores:
+        places = store.take_aligned(text, np.searchsorted(store.lines, bounds).tolist())
+        edges = np.searchsorted(store.lines[places], bounds).tolist()
         for stretch, edge in enumerate(pairwise(edges)):
             if edge[0] < edge[1]:
-                left[stretch].append((sheet, places[slice(*edge)]))
+                left[stretch].append((store, places[slice(*edge)]))
     left = [parts for parts in left if parts]
 
     def take(number: int) -> None:
         tokens = Tokens(text, _lines_of(left[number]))
-        for sheet, places in left[number]:
-            sheet.take(text, tokens, places)
+        for store, places in left[number]:
+            store.take(text, tokens, places)
 
     _side_by_side(take, len(left))
-
-
-def _unaligned(text: Text, sheets: Sequence[Sheet], bounds: Ints) -> list[Ints]:
-    """Fill sheets with the rows that stand in columns; the places of the others in each.
-
-    Rows of rarer shapes are taken from many stretches at once.
-    """
-    edges = [np.searchsorted(sheet.lines, bounds).tolist() for sheet in sheets]
-    left: list[list[Ints]] = [[] for _ in sheets]
-    for stretch in range(len(bounds) - 1):
-        for sheet, edge, own in zip(sheets, edges, left, strict=True):
-            part = slice(*edge[stretch : stretch + 2])
-            if part.start < part.stop:
-                own.append(sheet.take_aligned(text, part))
-    scattered = []
-    for sheet, own in zip(sheets, left, strict=True):
-        places = np.concatenate(own) if own else np.empty(0, dtype=np.int64)
-        parts = range(0, len(places), _SCATTERED)
-        taken = [sheet.take_scattered(text, places[begin : begin + _SCATTERED]) for begin in parts]
-        scattered.append(np.concatenate(taken) if taken else places)
-    return scattered
 
 
 def _side_by_side(work: Callable[[int], object], count: int) -> None:
@@ -166,11 +145,11 @@ def _side_by_side(work: Callable[[int], object], count: int) -> None:
             other.result()
 
 
-def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
-    """The lines at some places of sheets, and those above them where a name may stand there."""
-    lines = [sheet.lines[places] for sheet, places in left]
+def _lines_of(left: Sequence[tuple[RowStore, Ints]]) -> Ints:
+    """The lines at some places of stores, and those above them where a name may stand there."""
+    lines = [store.lines[places] for store, places in left]
     above = [
-        np.maximum(own - 1, 0) for own, (sheet, _) in zip(lines, left, strict=True) if sheet.has_name_above
+        np.maximum(own - 1, 0) for own, (store, _) in zip(lines, left, strict=True) if store.has_name_above
     ]
     wanted = np.concatenate(lines + above)
     # they lie close together, where marking them is faster than sorting
@@ -180,12 +159,12 @@ def _lines_of(left: Sequence[tuple[Sheet, Ints]]) -> Ints:
     return np.flatnonzero(is_wanted) + first
 
 
-def _finished(found: Walk, sheet: Sheet, order: str) -> Rows:
-    """The rows of a sheet, those that are no plain ones among them."""
-    found.classes[sheet.settle(found.text)] = CLASS["row"]
-    is_left = found.classes[sheet.lines] == UNSEEN
-    sheet.add(repaired(found, sheet.lines[is_left].tolist(), sheet.block[is_left].tolist(), order))
-    return sheet.rows()
+def _finished(found: Walk, store: RowStore, order: str) -> Rows:
+    """The rows of a store, those that are no plain ones among them."""
+    found.classes[store.settle(found.text)] = CLASS["row"]
+    is_left = found.classes[store.lines] == UNSEEN
+    store.add(repaired(found, store.lines[is_left].tolist(), store.block[is_left].tolist(), order))
+    return store.rows()
 
 
 def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
@@ -211,15 +190,15 @@ def _complete(whole: list[Rows], half: Rows, found: Walk) -> None:
     found.classes[half.lines] = CLASS["unread"]
 
 
-def _scale_memory(found: Walk, rows: Rows) -> None:
-    """Bring the memory of a vmstat that was started with -S to kB."""
-    factors = found.blocks.each(_memory_factor, np.float64)
+def _scale(found: Walk, rows: Rows, scaling: Scaling) -> None:
+    """Bring columns whose unit the command states to the usual one."""
+
+    def factor(block: Block) -> float:
+        command = block.origin.command
+        unit = scaling.unit(command.words) if command and command.tool == rows.layout.format else None
+        return 1.0 if unit is None else unit
+
+    factors = found.blocks.each(factor, np.float64)
     if (factors != 1.0).any():
-        places = memory_columns(rows.layout)
+        places = [n for n, column in enumerate(rows.layout.columns) if column.raw in scaling.raw]
         rows.numbers[:, places] = rows.numbers[:, places] * factors[rows.block][:, None]
-
-
-def _memory_factor(block: Block) -> float:
-    command = block.origin.command
-    unit = memory_unit_kb(command.words) if command and command.tool == "vmstat" else None
-    return 1.0 if unit is None else unit

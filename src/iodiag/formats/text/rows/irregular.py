@@ -37,7 +37,7 @@ class RepairedRow(NamedTuple):
 
 
 @dataclass
-class _Desk:
+class _Progress:
     """What one pass over the lines keeps: the beginning of a wrapped row, and the averages seen so far."""
 
     pieces: list[int] = field(default_factory=list)
@@ -51,27 +51,27 @@ def repaired(found: Walk, lines: Sequence[int], blocks: Sequence[int], order: st
     What is no row is left open for the caller to class as prose; what clearly is one and cannot be read
     is classed `unread`.
     """
-    desk = _Desk()
+    progress = _Progress()
     rows: list[RepairedRow] = []
     for line, number in zip(lines, blocks, strict=True):
         block = found.blocks[number]
-        is_apart = bool(desk.pieces) and line - desk.pieces[-1] > _MOST_LINES_APART
-        if is_apart or desk.block != number or len(desk.pieces) >= _MOST_PIECES:
-            _give_up(found, desk)
-        desk.block = number
+        is_apart = bool(progress.pieces) and line - progress.pieces[-1] > _MOST_LINES_APART
+        if is_apart or progress.block != number or len(progress.pieces) >= _MOST_PIECES:
+            _give_up(found, progress)
+        progress.block = number
         text = found.text.line(line)
-        row = _read(found, block, [*desk.pieces, line]) if len(text) <= _LONGEST_LINE else None
-        if row is None and desk.pieces:
+        row = _read(found, block, [*progress.pieces, line]) if len(text) <= _LONGEST_LINE else None
+        if row is None and progress.pieces:
             row = _read(found, block, [line]) if len(text) <= _LONGEST_LINE else None
             if row is not None or not all(map(is_value, text[:_LONGEST_LINE].split())):
-                _give_up(found, desk)
+                _give_up(found, progress)
         if row is not None:
-            rows += _taken(found, desk, line, number, row, order)
-        elif desk.pieces or _begins(block, text[:_LONGEST_LINE].split()):
-            desk.pieces.append(line)
+            rows += _taken(found, progress, line, number, row, order)
+        elif progress.pieces or _begins(block, text[:_LONGEST_LINE].split()):
+            progress.pieces.append(line)
         elif _looks_like_numbers(text[:_LONGEST_LINE].split()):
             found.classes[line] = CLASS["unread"]
-    _give_up(found, desk)
+    _give_up(found, progress)
     return rows
 
 
@@ -88,21 +88,23 @@ def _read(found: Walk, block: Block, lines: Sequence[int]) -> OneRow | None:
     return row if obeys([column.raw for column in block.layout.columns], row.cells) else None
 
 
-def _taken(found: Walk, desk: _Desk, line: int, number: int, row: OneRow, order: str) -> list[RepairedRow]:
+def _taken(
+    found: Walk, progress: _Progress, line: int, number: int, row: OneRow, order: str
+) -> list[RepairedRow]:
     """Class a row's lines; the row itself, unless it is a Minimum or Maximum."""
-    first = desk.pieces[0] if desk.pieces else line
+    first = progress.pieces[0] if progress.pieces else line
     # a name alone on its line holds no values: the row stands where they do
     where = line if len(found.text.words(first)) == 1 else first
-    found.classes[[*desk.pieces, line]] = CLASS["summary" if row.label else "row"]
-    desk.pieces = []
-    if row.label and not _is_average(found, desk, number, row):
+    found.classes[[*progress.pieces, line]] = CLASS["summary" if row.label else "row"]
+    progress.pieces = []
+    if row.label and not _is_average(found, progress, number, row):
         return []
     # the table's own times are the host's, so a row's own is, too, whatever zone it names
     epoch = _clock.moment(row.clock._replace(offset_s=None), order) if row.clock else np.nan
     return [RepairedRow(where, row, epoch)]
 
 
-def _is_average(found: Walk, desk: _Desk, number: int, row: OneRow) -> bool:
+def _is_average(found: Walk, progress: _Progress, number: int, row: OneRow) -> bool:
     """Whether a labelled row is the average: with `sar -x` the third of an item, below two extremes.
 
     The words are translated, so their order tells: under a label that the rows do not repeat (Summary:)
@@ -115,8 +117,8 @@ def _is_average(found: Walk, desk: _Desk, number: int, row: OneRow) -> bool:
     words = found.text.words(block.header)[: block.clock_tokens]
     if label == " ".join(words).rstrip(" :：").casefold():
         return True
-    nth = desk.labelled.get((number, row.key), 0)
-    desk.labelled[number, row.key] = nth + 1
+    nth = progress.labelled.get((number, row.key), 0)
+    progress.labelled[number, row.key] = nth + 1
     return nth == 2
 
 
@@ -134,12 +136,12 @@ def _begins(block: Block, words: list[str]) -> bool:
     return is_item(layout, words[0]) and not is_value(words[0]) and all(map(is_value, words[1:]))
 
 
-def _give_up(found: Walk, desk: _Desk) -> None:
+def _give_up(found: Walk, progress: _Progress) -> None:
     """Class a beginning that never completed: unread when it holds numbers, else left for prose."""
-    for line in desk.pieces:
+    for line in progress.pieces:
         if _looks_like_numbers(found.text.words(line)):
             found.classes[line] = CLASS["unread"]
-    desk.pieces = []
+    progress.pieces = []
 
 
 def _looks_like_numbers(words: list[str]) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.clock import Clock
-from iodiag.formats.text.clean.lines import Ints, Text
-from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.arrays import Floats, Ints
+from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.banners import Banner, Command
 from iodiag.formats.types import ContextBlock, Layout
 from iodiag.model.capture import LINE_CLASSES

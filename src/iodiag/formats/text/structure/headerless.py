@@ -6,7 +6,6 @@ times the requests gives the throughput) and no other layout passes the same pro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from iodiag.errors import ConfigError
 from iodiag.formats import clock as _clock
-from iodiag.formats.tables.iostat_text import is_part
+from iodiag.formats import table_formats
 from iodiag.formats.text.rows.arithmetic import obeys, proves
 from iodiag.formats.text.rows.numbers import is_value
 from iodiag.formats.text.rows.single_row import is_item
@@ -22,40 +21,6 @@ from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.structure.headers import find_header
 from iodiag.formats.types import Layout
 
-_IOSTAT = (
-    "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util",
-    *(
-        f"Device: rrqm/s wrqm/s r/s w/s r{unit}/s w{unit}/s avgrq-sz avgqu-sz await {waits}svctm %util"
-        for unit in ("sec", "kB", "MB")
-        for waits in ("", "r_await w_await ")
-    ),
-    *(
-        f"Device r/s w/s r{unit}/s w{unit}/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz "
-        "rareq-sz wareq-sz svctm %util"
-        for unit in ("kB", "MB")
-    ),
-    *(
-        f"Device r/s r{unit}/s rrqm/s %rrqm r_await rareq-sz w/s w{unit}/s wrqm/s %wrqm w_await wareq-sz "
-        f"d/s d{unit}/s drqm/s %drqm d_await dareq-sz {flush}aqu-sz %util"
-        for unit in ("kB", "MB")
-        for flush in ("", "f/s f_await ")
-    ),
-)
-_SAR = (
-    "DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util",
-    "DEV tps rkB/s wkB/s areq-sz aqu-sz await svctm %util",
-    "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util",
-    "CPU %user %nice %system %iowait %steal %idle",
-    "CPU %user %nice %system %iowait %idle",
-)
-_VMSTAT = (
-    "r b swpd free buff cache si so bi bo in cs us sy id wa st gu",
-    "r b swpd free buff cache si so bi bo in cs us sy id wa st",
-    "r b swpd free buff cache si so bi bo in cs us sy id wa",
-    "r b w swpd free buff cache si so bi bo in cs us sy id",
-)
-_KERNEL = re.compile(r"(\d{1,3})\.(\d{1,4})")
-_FIRST_KERNEL_OF_NEW_SAR = (4, 13)  # sysstat 11.5.7, which turned sectors into kB, is of July 2017
 _MOST_LINES_APART = 3
 _MOST_LINES_LOOKED_AT = 200
 
@@ -150,16 +115,21 @@ def _settled(found: Walk, run: _Run, origin: Origin) -> Layout | None:
     """
     if below := _below(found, run):
         return below
+    kernel = origin.banner.kernel if origin.banner else ""
     passed = []
-    for header in _SAR if run.clock_tokens else (*_IOSTAT, *_VMSTAT):
-        found_header = find_header(header.split())
-        if found_header and _fits(found_header.layout, run) and _is_proven(found_header.layout, run):
-            passed.append((header, found_header.layout))
-    if len(passed) == 1:
-        return passed[0][1]
-    if len(passed) == 2 and "rd_sec/s" in passed[0][0] and "svctm" in passed[1][0]:
-        return passed[0][1] if _is_old_kernel(origin) else None
-    return None
+    for fmt in table_formats():
+        layouts = [header.layout for words in fmt.headers if (header := find_header(words.split()))]
+        # below a clock only what has one in every row
+        fitting = [
+            layout
+            for layout in layouts
+            if (layout.clock == "row") == (run.clock_tokens > 0)
+            and _fits(layout, run)
+            and _is_proven(layout, run)
+        ]
+        chosen = fmt.preferred(fitting, kernel) if fmt.preferred and len(fitting) > 1 else None
+        passed += [chosen] if chosen else fitting
+    return passed[0] if len(passed) == 1 else None
 
 
 def _below(found: Walk, run: _Run) -> Layout | None:
@@ -169,7 +139,7 @@ def _below(found: Walk, run: _Run) -> Layout | None:
         return None
     block = found.blocks[place]
     # above a part of a report stands another part, of as many columns with the same arithmetic
-    if not _fits(block.layout, run) or block.layout.key is None or is_part(block.layout):
+    if not _fits(block.layout, run) or block.layout.key is None or block.layout.is_part:
         return None
     at = block.clock_tokens if block.layout.key_at == "first" else -1
     lines = range(block.first, min(block.last, block.first + _MOST_LINES_LOOKED_AT))
@@ -197,9 +167,3 @@ def _parts(layout: Layout, row: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     if layout.key is None:
         return "", row
     return (row[-1], row[:-1]) if layout.key_at == "last" else (row[0], row[1:])
-
-
-def _is_old_kernel(origin: Origin) -> bool:
-    """Whether the banner's kernel is older than the first sar that printed kB for sectors."""
-    match = _KERNEL.match(origin.banner.kernel) if origin.banner else None
-    return match is not None and (int(match[1]), int(match[2])) < _FIRST_KERNEL_OF_NEW_SAR

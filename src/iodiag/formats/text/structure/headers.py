@@ -12,7 +12,10 @@ from iodiag.formats import table_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.types import Layout
 
-NUMBER = re.compile(r"[-+]?\d[\d.,]{0,30}[kKMGTPBs%]?", re.ASCII)
+NUMBER = re.compile(r"[-+]?\d[\d.,]*[kKMGTPBs%]?", re.ASCII)
+SHARE_OF = 100
+"""Of so many words, the first of a line, the share of numbers is taken."""
+
 _MOST_WORDS = 2000
 
 
@@ -83,5 +86,5 @@ def is_number(word: str) -> bool:
 
 def numeric_share(words: Sequence[str]) -> float:
     """The share of a line's words (of the first hundred) that look like values."""
-    some = words[:100]
+    some = words[:SHARE_OF]
     return sum(map(is_number, some)) / len(some)

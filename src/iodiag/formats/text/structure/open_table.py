@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from iodiag.formats import clock as _clock
+from iodiag.formats import table_formats
 from iodiag.formats.clock import Clock
-from iodiag.formats.tables.sar_text import unknown_section
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.arithmetic import proves
 from iodiag.formats.text.rows.single_row import is_kernel_name, parse_row
@@ -32,7 +32,7 @@ class State:
     """Where the walk stands.
 
     `table` is the header that rows are read under, `is_suspended` that something else came between,
-    so that a row must prove itself; `seen` the layouts of the current report.
+    so that a row must prove itself; `seen` the names of the current report's layouts and their places.
     """
 
     table: Header | None = None
@@ -42,7 +42,7 @@ class State:
     clock: Clock | None = None
     report: int = -1
     is_new_report: bool = True
-    seen: frozenset[str] = frozenset()
+    seen: frozenset[tuple[str, int]] = frozenset()
     part: int = 0
     has_rows: bool = False
     is_resumed: bool = False
@@ -71,31 +71,19 @@ def open_header(found: Walk, state: State, index: int, line: str, words: tuple[s
     close(found, state, index)
     found.has_half |= whole.clock is not None and whole.clock.has_half
     state.table, state.at, state.words = whole, index, header_words
-    if layout.clock != "row" and (state.is_new_report or _begins_again(layout.name, state.seen)):
+    if layout.clock != "row" and (state.is_new_report or _begins_again(layout, state.seen)):
         state.report += 1
         state.seen, state.is_new_report = frozenset(), False
-    state.seen |= {layout.name}
+    state.seen |= {(layout.name, layout.place)}
     state.open_from, state.part, state.has_rows = index + used, 0, False
     state.is_resumed = state.is_suspended = state.is_foreign = False
     found.classes[index : index + used] = CLASS["header"]
     return used
 
 
-def _begins_again(name: str, seen: frozenset[str]) -> bool:
-    """Whether a table begins a report: the one that is open has it, or one that iostat prints below it."""
-    return name in seen or any(_place(other) > _place(name) >= 0 for other in seen)
-
-
-@lru_cache(maxsize=256)
-def _place(name: str) -> int:
-    """Where iostat prints a table in its report; -1 for what it does not print."""
-    if name == "avg-cpu":
-        return 0
-    part = name.partition("iostat -x -h, part ")[2]
-    # r/s, w/s, d/s, f/s and aqu-sz begin them; of a header that lost its first word the next begins alike
-    if part:
-        return 1 + max("rwdfa".find(part[0]), 0)
-    return 1 if name.startswith("iostat") else -1
+def _begins_again(layout: Layout, seen: Collection[tuple[str, int]]) -> bool:
+    """Whether a table begins a report: the one that is open has it, or one that its tool prints below it."""
+    return any(name == layout.name or place > layout.place >= 0 for name, place in seen)
 
 
 def _may_head(words: Sequence[str]) -> bool:
@@ -158,7 +146,10 @@ def _unknown_section(found: Walk, state: State, index: int, words: tuple[str, ..
     if not 0 < taken < len(words) or following < 0:
         return None
     row = found.text.words(following)
-    layout = unknown_section(words[taken:], row[taken:]) if _clock.leading_time(row)[1] == taken else None
+    if _clock.leading_time(row)[1] != taken:
+        return None
+    given = (fmt.unknown_layout for fmt in table_formats() if fmt.unknown_layout)
+    layout = next((known for give in given if (known := give(words[taken:], row[taken:]))), None)
     if layout is None:
         return None
     state.unknown_sections += 1
@@ -224,7 +215,8 @@ def begin_report(state: State) -> None:
     """Count a report more."""
     state.report += 1
     state.is_new_report = False
-    state.seen = frozenset([state.table.layout.name] if state.table else ())
+    layout = state.table.layout if state.table else None
+    state.seen = frozenset([(layout.name, layout.place)] if layout else ())
 
 
 def close(found: Walk, state: State, index: int) -> None:

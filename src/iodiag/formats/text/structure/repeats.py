@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.clean.lines import Bools, Ints, Text
+from iodiag.formats.text.arrays import Bools, Ints
+from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Repeat, Walk
 from iodiag.formats.text.structure.headers import find_header
 from iodiag.formats.text.structure.open_table import State
@@ -31,19 +32,7 @@ _AT_ONCE = 10_000  # lines that are compared together
 _MOST_LIKE = 16  # lines of one length that differ in more than the digits of clocks
 _LINES_BELOW = 3  # what the walk looks at below a line
 _TIME = re.compile(rb"(?<![\d:.])\d\d:\d\d:\d\d(?![\d:.])")
-_OPEN_STATE = (
-    "words",
-    "is_new_report",
-    "seen",
-    "part",
-    "has_rows",
-    "is_resumed",
-    "is_suspended",
-    "is_foreign",
-    "keys",
-    "report_keys",
-    "unknown_sections",
-)
+_ANY_CLOCK = Clock()
 
 
 class _Spot(NamedTuple):
@@ -171,12 +160,14 @@ class _Round(NamedTuple):
         places = self.at + spot.visited + self.size * np.arange(rounds)
         return self.repeats.visited[places] + spot.below
 
-    def _state(self, state: State, back: int) -> Hashable:
-        """What of a state the walk goes by, lines counted from the start of a round."""
+    def _state(self, state: State, back: int) -> tuple[State, _Spot, _Spot]:
+        """A state as it is in any round: lines counted from the round's start, whatever clock and report."""
         table = state.table
-        header = (table.layout, table.lead_tokens, table.is_label, table.clock is None) if table else None
-        places = self._spot(state.at, back), self._spot(state.open_from, back)
-        return header, places, state.clock is None, *(getattr(state, name) for name in _OPEN_STATE)
+        if table is not None and table.clock is not None:
+            table = table._replace(clock=_ANY_CLOCK)
+        clock = None if state.clock is None else _ANY_CLOCK
+        alike = replace(state, table=table, clock=clock, at=0, open_from=0, report=0)
+        return alike, self._spot(state.at, back), self._spot(state.open_from, back)
 
     def _block(self, block: Block, back: int) -> Hashable:
         """What tells a block from others of its round, lines counted from the round's start."""
@@ -185,12 +176,15 @@ class _Round(NamedTuple):
         return spots, id(block.layout), id(block.origin), block.clock is None, shape
 
     def _is_settled(self) -> bool:
-        """Whether each visited line of the round was a header, a clock, or a row that is the same in all."""
+        """Whether each visited line of the round was a header, a clock, or a row that is the same in all.
+
+        A name alone on its line is a row by the share of numbers on the one below, which may differ.
+        """
         lines = self.repeats.visited[self.at - self.size : self.at]
         classes = self.found.classes[lines]
-        rows = lines[classes == UNSEEN].tolist()
+        rows = [_bytes(self.found.text, n) for n in lines[classes == UNSEEN].tolist()]
         is_structure = (classes == CLASS["header"]) | (classes == CLASS["clock"]) | (classes == UNSEEN)
-        return bool(is_structure.all()) and not any(_TIME.search(_bytes(self.found.text, n)) for n in rows)
+        return bool(is_structure.all()) and not any(_TIME.search(row) or len(row.split()) < 2 for row in rows)
 
     def _clock_spot(self, block: Block) -> int:
         """The line that a block's clock stands on: its header, or the last line of a clock above its end."""
@@ -321,7 +315,8 @@ def _matrix(text: Text, lines: Ints) -> npt.NDArray[np.uint8]:
 def _likeness(text: Text, visited: Ints) -> Ints:
     """A number per visited line that those share which the walk cannot tell apart, -1 for all others.
 
-    They have the same bytes, but for the digits of a line with a clock, and lines of the same kinds below.
+    They have the same bytes, but for the digits of a line with a clock, and lines of the same kinds below;
+    rows stand in front of the next visited line, or none do.
     """
     sizes = text.ends[visited] - text.starts[visited]
     result = np.full(len(visited), -1, dtype=np.int64)
@@ -342,7 +337,10 @@ def _likeness(text: Text, visited: Ints) -> Ints:
             number += 1
             group = group[~is_like]
     below = _below(text, visited)
-    result = np.where((result < 0) | (below < 0), -1, result * 3**_LINES_BELOW + below)
+    rows_above = np.append(0, np.cumsum(~text.is_blank))
+    has_rows = np.diff(rows_above[visited], append=rows_above[-1]) > 1
+    kinds = 2 * below + has_rows
+    result = np.where((result < 0) | (below < 0), -1, result * 2 * 3**_LINES_BELOW + kinds)
     return result
 
 

@@ -1,14 +1,16 @@
 """The structure of a text: banners, commands, clocks, headers and context; the rest are rows.
 
-The walk visits only lines that may be structure. In a long regular capture that is a small part: lines
-after a blank one, and lines whose first bytes no row begins with. Every other line is proven to be a row
-later, by its number of tokens. Where no table is open, every line is visited.
+Where a table is open the walk leaves out the lines that can be nothing but rows of it: in a capture that is
+most of them. Which rows are whole is proven later, by their number of tokens. Where no table is open, every
+line is visited.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import overload
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
-from iodiag.formats.text.structure.context_window import Window
 from iodiag.formats.text.structure.foreign_tools import foreign_tool
 from iodiag.formats.text.structure.headers import find_header, numeric_share
 from iodiag.formats.text.structure.open_table import (
@@ -34,6 +35,7 @@ from iodiag.formats.text.structure.open_table import (
     width_of,
 )
 from iodiag.formats.text.structure.repeats import Repeats
+from iodiag.formats.types import Line
 
 __all__ = ["CLASS", "UNSEEN", "walk"]
 
@@ -53,13 +55,18 @@ def walk(text: Text, name: str) -> Walk:
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
     state = State()
     solid = np.flatnonzero(~text.is_blank)
+    solid_above = np.append(0, np.cumsum(~text.is_blank))
     visited = candidates(text)
     repeats = Repeats.of(text, visited)
     index = 0
     while True:
         upcoming = visited if state.is_open else solid
         place = int(np.searchsorted(upcoming, index))
-        place = repeats.pass_by(found, state, place) if state.is_open else place
+        if state.is_open:
+            following = int(upcoming[place]) if place < len(upcoming) else len(text)
+            # between them stand rows alone
+            state.has_rows |= bool(solid_above[following] > solid_above[index])
+            place = repeats.pass_by(found, state, place)
         if place >= len(upcoming):
             break
         index = int(upcoming[place])
@@ -213,3 +220,30 @@ def _context(found: Walk, state: State, index: int, line: str) -> int:
                 found.classes[index + offset] = CLASS["unread"]
         return block.used
     return 0
+
+
+class Window(Sequence[Line]):
+    """The lines `first` to `last` (exclusive) of a text, as a context format gets them; a slice is one, too.
+
+    A format looks at a line or two of most places where it could begin: making thousands of
+    lines for each of them would cost more than all the rest of reading.
+    """
+
+    def __init__(self, line_at: Callable[[int], Line], first: int, last: int) -> None:
+        self._line_at = line_at
+        self._indices = range(first, last)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Line]: ...
+    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
+        if isinstance(at, int):
+            return self._line_at(self._indices[at])
+        indices = self._indices[at]
+        if indices.step != 1:
+            return [self._line_at(index) for index in indices]
+        return Window(self._line_at, indices.start, indices.stop)

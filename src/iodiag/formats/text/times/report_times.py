@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
+from iodiag.formats.text.arrays import Ints
 from iodiag.model.units import KB_PER_SECTOR
-
-Ints = npt.NDArray[np.int64]
 
 _FEWEST_LATER = 3
 _MOST_LATER = 100

@@ -10,10 +10,9 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
-from iodiag.formats.text.clean.lines import Bools, Ints
-from iodiag.formats.text.rows.numbers import Floats
+from iodiag.formats.text.arrays import Bools, Floats, Ints
+from iodiag.formats.text.rows.repeated_values import together
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.rows.runs import together
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times.report_numbers import report_numbers
@@ -319,11 +318,11 @@ class _Part(NamedTuple):
 
 def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> None:
     """Sample lengths, the times that follow from the start, and the since-boot flag, for one segment."""
-    format_id = parts[0].rows.layout.format
-    if format_id == "sar":
+    first_report = parts[0].rows.layout.first_report
+    if first_report == "a sample":
         return
     groups = [part.numbers() for part in parts]
-    if format_id != "mpstat":
+    if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
     stated = _stated(origin, parts)
@@ -381,13 +380,13 @@ def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) ->
 
 def _can_begin_at_boot(found: Walk, origin: Origin, parts: Sequence[_Part]) -> bool:
     """Whether the first report of a segment is one that its tool averages since boot."""
-    format_id = parts[0].rows.layout.format
+    first_report = parts[0].rows.layout.first_report
     is_own_command = _is_of(origin, parts)
     if origin.is_elided or (is_own_command and origin.command and origin.command.has_flag("y")):
         return False
-    if format_id == "mpstat":
+    if first_report == "since boot under its clock":
         # with an interval, the first report is its first interval; without, its clock is the header's
         first = found.blocks[parts[0].rows.block[parts[0].where.start]]
         seconds = parts[0].rows.seconds[parts[0].where.start]
         return origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
-    return format_id == "vmstat" or origin.banner is not None or is_own_command
+    return first_report == "since boot" or origin.banner is not None or is_own_command

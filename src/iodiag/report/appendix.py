@@ -1,0 +1,311 @@
+"""What stands beside the findings: rules without one, devices, what was read, thresholds.
+
+All of it as spans and tables; each renderer only draws them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from iodiag.model.finding import Outcome
+from iodiag.model.report import DeviceSummary, Report, SourceSummary, UnparsedLine
+from iodiag.report import wording
+from iodiag.report.wording import Span, Spans
+
+DEVICE_ROWS = 60
+NAMES_IN_CELL = 12
+LINES_SHOWN = 20
+SOURCES_SHOWN = 200
+
+MAIN_COLUMNS = (
+    "ios_per_s",
+    "reads_per_s",
+    "writes_per_s",
+    "kb_per_s",
+    "read_kb_per_s",
+    "write_kb_per_s",
+    "request_size_kb",
+    "await_ms",
+    "read_await_ms",
+    "write_await_ms",
+    "queue_depth",
+    "util_pct",
+)
+_INSTEAD_OF = {
+    "ios_per_s": ("reads_per_s", "writes_per_s"),
+    "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
+    "await_ms": ("read_await_ms", "write_await_ms"),
+}
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of spans. `numeric` are the indices of its right-aligned columns."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Spans, ...], ...]
+    numeric: frozenset[int] = frozenset()
+    left_out: str = ""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What the readers say of some lines of one input, in one sentence.
+
+    `lines` are quotes, ready for a block in fixed pitch; `extent` says how many lines it is about.
+    """
+
+    source: Span
+    reason: Spans
+    extent: str
+    lines: tuple[str, ...]
+
+
+def select(table: TextTable, wanted: Callable[[int], bool]) -> TextTable:
+    """The table with only the columns whose index is wanted."""
+    kept = [at for at in range(len(table.head)) if wanted(at)]
+    return TextTable(
+        head=tuple(table.head[at] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
+        numeric=frozenset(new for new, old in enumerate(kept) if old in table.numeric),
+        left_out=table.left_out,
+    )
+
+
+def _without_empty(table: TextTable) -> TextTable:
+    return select(table, lambda at: at == 0 or any(row[at] for row in table.rows))
+
+
+def clear(report: Report) -> TextTable:
+    """Rules that looked and found nothing, and at what they looked."""
+    found = [outcome for outcome in report.outcomes if outcome.status == "clear"]
+    return _merged(found, ("Rules", "Devices", "Why"), len(report.hosts) > 1)
+
+
+def ignored(report: Report) -> TextTable:
+    """Findings that the configuration takes out, and why."""
+    rows = tuple(
+        (
+            wording.prose(one.finding.title),
+            (wording.name(one.finding.rule),),
+            wording.names(one.finding.devices, NAMES_IN_CELL) or (Span("the whole host"),),
+            (Span(one.finding.severity),),
+            wording.prose(one.reason),
+        )
+        for one in report.ignored
+    )
+    return TextTable(("Finding", "Rule", "Devices", "Severity", "Why it is ignored"), rows)
+
+
+def unjudged(report: Report) -> list[tuple[str, TextTable]]:
+    """What could not be judged, by kind of reason."""
+    kinds = (
+        ("undetermined", "Too little in the captures to say"),
+        ("not_applicable", "An input is missing"),
+        ("error", "The rule failed"),
+    )
+    tables = []
+    for status, heading in kinds:
+        found = [outcome for outcome in report.outcomes if outcome.status == status]
+        if found:
+            head = ("Rules", "Devices", "Why", "Missing")
+            tables.append((heading, _merged(found, head, len(report.hosts) > 1)))
+    return tables
+
+
+def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool) -> TextTable:
+    """One row for all rules that say the same of the same devices; empty columns are dropped."""
+    groups: dict[tuple[str | None, tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
+    for outcome in outcomes:
+        key = (outcome.host if has_hosts else None, outcome.devices, outcome.reason, outcome.missing)
+        groups.setdefault(key, []).append(outcome.rule)
+    rows = []
+    for (host, devices, reason, missing), rules in groups.items():
+        whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
+        cells: tuple[Spans, ...] = (
+            wording.names(dict.fromkeys(rules)),
+            *whose,
+            wording.names(devices, NAMES_IN_CELL),
+            wording.prose(reason),
+            wording.names(missing, NAMES_IN_CELL),
+        )
+        rows.append(cells)
+    full_head = (head[0], *(("Host",) if has_hosts else ()), *head[1:])
+    return _without_empty(TextTable(full_head, tuple(row[: len(full_head)] for row in rows)))
+
+
+def devices(report: Report) -> TextTable:
+    """What each device did: median, p95 and max of the sample means of its main columns.
+
+    Devices of findings come first. Devices without any work are counted, not listed.
+    """
+    named = {device for finding in report.findings for device in finding.devices}
+    busy = [device for device in report.devices if not _is_idle(device)]
+    busy.sort(key=lambda device: device.name not in named)
+    shown = busy[:DEVICE_ROWS]
+    columns = _columns_of(shown)
+    has_hosts = len(report.hosts) > 1
+    head = ("Device", *(("Host",) if has_hosts else ()), "Kind", "Stands on", "Samples")
+    rows = [_device_row(device, columns, has_hosts) for device in shown]
+    left_out = []
+    if len(busy) > len(shown):
+        left_out.append(f"{wording.plural(len(busy) - len(shown), 'more device')} in the JSON report.")
+    idle = [device.name for device in report.devices if _is_idle(device)]
+    if idle:
+        some = wording.plain(wording.names(idle, NAMES_IN_CELL))
+        left_out.append(f"Without any I/O in the captures: {some}.")
+    first = len(head) - 1
+    table = TextTable(
+        head=(*head, *map(wording.column_label, columns)),
+        rows=tuple(rows),
+        numeric=frozenset(range(first, first + 1 + len(columns))),
+        left_out=" ".join(left_out),
+    )
+    return _without_empty(table)
+
+
+def stacked(table: TextTable) -> TextTable:
+    """The table of devices with the three numbers of a cell below each other, where width is dear."""
+
+    def below(cell: Spans) -> Spans:
+        return tuple(Span(span.text.replace(" / ", "\n"), span.is_code) for span in cell)
+
+    rows = (tuple(below(c) if at in table.numeric else c for at, c in enumerate(row)) for row in table.rows)
+    return replace(table, rows=tuple(rows))
+
+
+def _is_idle(device: DeviceSummary) -> bool:
+    known = [
+        device.summary[column].get("max", math.nan) for column in MAIN_COLUMNS if column in device.summary
+    ]
+    return bool(known) and all(value == 0 for value in known)
+
+
+def _columns_of(shown: Sequence[DeviceSummary]) -> list[str]:
+    """The main columns that some device has; a total only where a device lacks its parts."""
+
+    def is_wanted(column: str) -> bool:
+        parts_of = _INSTEAD_OF.get(column, ())
+        return any(
+            column in device.summary and not (parts_of and set(parts_of) <= set(device.summary))
+            for device in shown
+        )
+
+    return [column for column in MAIN_COLUMNS if is_wanted(column)]
+
+
+def _device_row(device: DeviceSummary, columns: Sequence[str], has_hosts: bool) -> tuple[Spans, ...]:
+    label: tuple[Span, ...] = (wording.name(device.name),)
+    # 253:89 says no more than dev253-89 does
+    aliases = [alias for alias in device.aliases if not re.fullmatch(r"\d+:\d+", alias)]
+    if aliases:
+        label = (*label, Span(" ("), *wording.names(aliases, 2), Span(")"))
+    host: tuple[Spans, ...] = ((wording.name(device.host),) if device.host else (),) if has_hosts else ()
+    kind = " ".join(word for word in (device.kind, device.level) if word)
+    cells = [_triple(device, column) for column in columns]
+    samples = (Span(wording.count(device.samples)),)
+    return (label, *host, wording.prose(kind), wording.names(device.members, 8), samples, *cells)
+
+
+def _triple(device: DeviceSummary, column: str) -> Spans:
+    stats = device.summary.get(column)
+    if not stats:
+        return (Span(wording.UNKNOWN),)
+    shown = [wording.number(stats.get(stat)) for stat in ("median", "p95", "max")]
+    return (Span(" / ".join(shown if len(set(shown)) > 1 else shown[:1])),)
+
+
+def sources(report: Report) -> TextTable:
+    """What was read: a row per capture and per block of context."""
+    rows = []
+    for summary in report.sources[:SOURCES_SHOWN]:
+        section = summary.section
+        where = f"{section.source}:{section.first_line}" if section.first_line > 1 else section.source
+        # context holds no samples: a zero in its row would read as a failure
+        reports = wording.count(section.reports) if section.reports or not section.is_context else ""
+        when = wording.time_span(section.start, section.end, report.timezone)
+        rows.append(
+            (
+                (wording.name(where),),
+                wording.prose(section.format + (" (context)" if section.is_context else "")),
+                (Span(wording.visible(" ".join(section.layout.split()), wording.NAME_LIMIT), is_code=True),)
+                if section.layout.strip()
+                else (),
+                (wording.name(section.host),) if section.host else (),
+                wording.prose(section.kernel or ""),
+                (Span(wording.count(section.cpus)),) if section.cpus else (),
+                (Span(when or ("" if section.is_context else "no date with a time")),),
+                (Span(reports),) if reports else (),
+                (Span(wording.count(section.rows)),),
+            )
+        )
+    head = ("Input", "Format", "Layout", "Host", "Kernel", "CPUs", "Time", "Reports", "Rows")
+    more = len(report.sources) - len(rows)
+    left_out = f"{wording.plural(more, 'more section')} in the JSON report." if more > 0 else ""
+    return _without_empty(TextTable(head, tuple(rows), frozenset({5, 7, 8}), left_out))
+
+
+def ledgers(report: Report) -> list[tuple[Span, str]]:
+    """Of each input, what became of its lines. Sections of one input share its ledger."""
+    found: dict[str, str] = {}
+    for summary in report.sources:
+        counts = {kind: n for kind, n in summary.ledger.items() if n}
+        if counts and summary.section.source not in found:
+            listed = ", ".join(
+                f"{wording.count(n)} {wording.visible(kind, 40)}" for kind, n in counts.items()
+            )
+            found[summary.section.source] = f"{wording.plural(sum(counts.values()), 'line')}: {listed}"
+    return [(wording.name(source), words) for source, words in list(found.items())[:SOURCES_SHOWN]]
+
+
+def unread(report: Report) -> list[Remark]:
+    """The lines that were not understood, by input and reason; at most LINES_SHOWN of each."""
+    return _by_reason(report.sources, lambda summary: summary.unparsed)
+
+
+def notes(report: Report) -> list[Remark]:
+    """What else the readers noted about their inputs."""
+    return _by_reason(report.sources, lambda summary: summary.notes)
+
+
+def _by_reason(
+    summaries: Iterable[SourceSummary], lines_of: Callable[[SourceSummary], Iterable[UnparsedLine]]
+) -> list[Remark]:
+    groups: dict[tuple[str, str], dict[tuple[int, str], None]] = {}
+    for summary in summaries:
+        for line in lines_of(summary):
+            groups.setdefault((summary.section.source, line.reason), {})[line.line, line.text] = None
+    return [_remark(source, reason, list(lines)) for (source, reason), lines in groups.items()]
+
+
+def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Remark:
+    quoted = [f"{at}: {wording.verbatim(text)}" for at, text in lines if text]
+    ranges, more = wording.line_ranges(at for at, _ in lines if at)
+    where = wording.name(source).text + (f":{ranges}" if ranges and not quoted else "")
+    extent = wording.plural(len(lines), "line") if len(lines) > 1 else ""
+    if len(quoted) > LINES_SHOWN:
+        extent += f", the first {LINES_SHOWN} shown"
+    elif more and not quoted:
+        extent += f", {wording.count(more)} of them not listed"
+    return Remark(
+        source=Span(where, is_code=True),
+        reason=wording.prose(reason or "not understood"),
+        extent=extent,
+        lines=tuple(quoted[:LINES_SHOWN]),
+    )
+
+
+def thresholds(report: Report) -> list[tuple[Span, str]]:
+    """Each rule's thresholds as they were in force, in one line per rule."""
+    used = {finding.rule: finding.thresholds for finding in report.findings} | dict(report.thresholds)
+    return [
+        (
+            wording.name(rule),
+            ", ".join(f"{wording.visible(key, 60)} {wording.number(value)}" for key, value in limits.items()),
+        )
+        for rule, limits in sorted(used.items())
+        if limits
+    ]

@@ -1,0 +1,322 @@
+"""The finding's window over time: throughput, latency, queue and utilisation; CPU, tasks and swap."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timezone, tzinfo
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from iodiag.model.finding import Finding
+from iodiag.model.report import Report, Series
+from iodiag.report import wording
+from iodiag.report.charts.chart import (
+    LINES_IN_PANEL,
+    POINTS_PER_LINE,
+    Line,
+    Panel,
+    Timeline,
+    is_drawable,
+    label_of,
+    line,
+    panel,
+)
+
+POINTS_IN_TIMELINE = 6000
+LAST_SECOND = 250_000_000_000
+
+
+def on_host(report: Report, finding: Finding) -> list[Series]:
+    """The series of the finding's host."""
+    return [s for s in report.series if finding.host is None or s.host in (None, finding.host)]
+
+
+@dataclass(frozen=True)
+class _HostPanel:
+    title: str
+    columns: Mapping[str, str]
+    is_stacked: bool = False
+
+
+_CPU = _HostPanel(
+    "CPU, %",
+    {
+        "user_pct": "user",
+        "system_pct": "system",
+        "iowait_pct": "iowait",
+        "steal_pct": "steal",
+        "idle_pct": "idle",
+    },
+)
+_AVAILABLE = _HostPanel(
+    "CPU available (idle + iowait), %", {"idle_pct": "idle", "iowait_pct": "iowait"}, is_stacked=True
+)
+_TASKS = _HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"})
+_SWAPPING = _HostPanel(
+    "Swapping, kB/s", {"swap_in_kb_per_s": "swapped in", "swap_out_kb_per_s": "swapped out"}
+)
+_HOST_PANELS = (_CPU, _TASKS, _SWAPPING)
+_HOST_COLUMNS = tuple(column for one in _HOST_PANELS for column in one.columns)
+
+_DEVICE_PANELS: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("Throughput, kB/s", {"read_kb_per_s": "read", "write_kb_per_s": "write"}, "kb_per_s"),
+    ("Requests per second", {"reads_per_s": "reads", "writes_per_s": "writes"}, "ios_per_s"),
+    ("Latency (await), ms", {"read_await_ms": "read", "write_await_ms": "write"}, "await_ms"),
+    ("Requests in flight", {}, "queue_depth"),
+    ("Utilisation, %", {}, "util_pct"),
+)
+
+
+def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline | None:
+    """Throughput, latency, queue and utilisation over time, or None for less than two samples."""
+    shown = [one for one in series if len(one.position) > 1][:LINES_IN_PANEL]
+    if not shown:
+        return None
+    has_clock = all(map(_has_clock, shown))
+    axes = [_axis(one, has_clock) for one in shown]
+    rest = len(series) - len(shown)
+    more = f" and {wording.plural(rest, 'more device')} not drawn" if rest > 0 else ""
+    return _over_time(
+        report,
+        finding,
+        ", ".join(label_of(one.name) for one in shown) + more,
+        shown,
+        _panels(shown, axes),
+        _window(finding, shown[0], axes[0]),
+    )
+
+
+def host_timeline(report: Report, finding: Finding) -> Timeline | None:
+    """What the processors, the tasks and the swap did over time; None where nothing of it is known."""
+    shown, panels = _host_panels(report, finding, _HOST_PANELS)
+    return _over_time(report, finding, "The host", shown, panels, _clocked_window(finding, shown))
+
+
+def cpu(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline | None:
+    """The CPU that was there to be had, idle and iowait on top of each other, and the tasks."""
+    shown, panels = _host_panels(report, finding, (_AVAILABLE, _TASKS))
+    if not panels or not panels[0].is_stacked:
+        return None
+    window = _clocked_window(finding, shown)
+    if window is None and series and series[0].position == shown[0].position:
+        window = _window(finding, series[0], _axis(shown[0], all(map(_has_clock, shown))))
+    chart = _over_time(report, finding, "CPU available", shown, panels, window)
+    return chart and replace(
+        chart,
+        caption="idle and iowait together are CPU time that nobody used: iowait is idle time in which "
+        "some task waited for a disk." + _shaded(finding, window),
+    )
+
+
+def _host_panels(
+    report: Report, finding: Finding, wanted: Iterable[_HostPanel]
+) -> tuple[list[Series], list[Panel]]:
+    """The panels that the host's series can fill, and those series."""
+    known = [one for one in on_host(report, finding) if len(one.position) > 1]
+    kinds = [(of, next((one for one in known if set(of.columns) & set(one.columns)), None)) for of in wanted]
+    shown = list({id(one): one for _, one in kinds if one is not None}.values())
+    has_clock = bool(shown) and all(map(_has_clock, shown))
+    panels = []
+    for of, one in kinds:
+        if one is None:
+            continue
+        # lines on top of each other need the same samples: those where their sum is extreme
+        every = [one.columns[column] for column in of.columns if column in one.columns]
+        telling = [sum(row) for row in zip(*every, strict=False)] if of.is_stacked else None
+        lines = _lines_of_one(one, _axis(one, has_clock), of.columns, POINTS_PER_LINE, telling)
+        found = panel(of.title, lines)
+        is_whole = len(found.lines) == len(of.columns) and len({each.x for each in found.lines}) == 1
+        if of.is_stacked and is_whole:
+            found = replace(found, top=100.0, is_stacked=True)
+        if found.lines:
+            panels.append(found)
+    return shown, panels
+
+
+def _over_time(
+    report: Report,
+    finding: Finding,
+    subject: str,
+    shown: Sequence[Series],
+    panels: Sequence[Panel],
+    window: tuple[float, float] | None,
+) -> Timeline | None:
+    if not panels:
+        return None
+    has_clock = all(map(_has_clock, shown))
+    zone, stated = _zone(report, finding)
+    return Timeline(
+        caption=f"{subject} over time.{_shaded(finding, window)}",
+        description=_told(finding, shown),
+        panels=tuple(panels),
+        window=window,
+        zone=zone if has_clock else None,
+        x_label=f"time ({stated})" if has_clock else "sample (the first is 1)",
+    )
+
+
+def _shaded(finding: Finding, window: tuple[float, float] | None) -> str:
+    return f" Shaded: {stretch(finding)}." if window else ""
+
+
+def _has_clock(series: Series) -> bool:
+    """Whether every sample has a time and time never runs back (joined captures may)."""
+    times = series.time
+    if len(times) != len(series.position) or not all(0 <= at < LAST_SECOND for at in times):
+        return False
+    return all(earlier <= later for earlier, later in pairwise(times))
+
+
+def _zone(report: Report, finding: Finding) -> tuple[tzinfo, str]:
+    """The zone of the time axis and its name: the one asked for, else the one that the clocks state.
+
+    Clocks that state none were counted as if they were UTC, and are shown so again.
+    """
+    if report.timezone:
+        try:
+            return ZoneInfo(report.timezone), wording.visible(report.timezone, wording.NAME_LIMIT)
+        except (KeyError, ValueError, OSError):
+            pass
+    sections = (s.section for s in report.sources if finding.host in (None, s.section.host))
+    stated = finding.start or next((section.start for section in sections if section.start), None)
+    start = wording.instant(stated)
+    offset = start.utcoffset() if start else None
+    return (UTC if offset is None else timezone(offset)), wording.zone([stated], None)
+
+
+def _axis(series: Series, has_clock: bool) -> tuple[float, ...]:
+    return series.time if has_clock else tuple(at + 1.0 for at in series.position)
+
+
+def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]]) -> list[Panel]:
+    found = []
+    room = min(POINTS_PER_LINE, POINTS_IN_TIMELINE // (4 * len(shown)))
+    for title, directions, total in _DEVICE_PANELS:
+        columns = directions if set(directions) & set(shown[0].columns) else {total: ""}
+        if len(shown) == 1:
+            lines = _lines_of_one(shown[0], axes[0], columns, room)
+        else:
+            totals = [total_of(one, total, directions) for one in shown]
+            lines = [
+                line(label_of(one.name), x, y, at, room)
+                for at, (one, x, y) in enumerate(zip(shown, axes, totals, strict=True))
+                if y
+            ]
+        found.append(panel(title, lines))
+    panels = [panel for panel in found if panel.lines]
+    # requests per second stand in for throughput only where that is unknown
+    has_throughput = any(panel.title.startswith("Throughput") for panel in panels)
+    return [p for p in panels if not (has_throughput and p.title.startswith("Requests per"))]
+
+
+def _lines_of_one(
+    series: Series,
+    x: tuple[float, ...],
+    columns: Mapping[str, str],
+    room: int,
+    telling: Sequence[float] | None = None,
+) -> list[Line]:
+    return [
+        line(label, x, series.columns[column], at, room, telling)
+        for at, (column, label) in enumerate(columns.items())
+        if column in series.columns
+    ]
+
+
+def total_of(series: Series, total: str, directions: Mapping[str, str]) -> tuple[float, ...]:
+    """A device's line among others: its total; latencies have none, so the higher one."""
+    if total in series.columns:
+        return series.columns[total]
+    parts = [series.columns[column] for column in directions if column in series.columns]
+    if not parts:
+        return ()
+    if total == "await_ms":
+        return tuple(max(filter(is_drawable, row), default=math.nan) for row in zip(*parts, strict=False))
+    return tuple(sum(row) for row in zip(*parts, strict=False))
+
+
+def _window(finding: Finding, first: Series, axis: Sequence[float]) -> tuple[float, float] | None:
+    """The finding's samples on the x axis, half a step wider; None where it is the whole of it."""
+    if not finding.samples or not first.position:
+        return None
+    last_index = len(first.position) - 1
+    start = min(bisect_left(first.position, finding.samples[0]), last_index)
+    end = min(bisect_left(first.position, finding.samples[1]), last_index)
+    if end < start or (start == 0 and end == last_index):
+        return None
+    half = (axis[-1] - axis[0]) / max(1, last_index) / 2
+    return axis[start] - half, axis[end] + half
+
+
+def _clocked_window(finding: Finding, shown: Sequence[Series]) -> tuple[float, float] | None:
+    """The finding's time on the axis of other series than its own; None without clocks, or for all of it."""
+    start, end = wording.instant(finding.start), wording.instant(finding.end)
+    if not shown or not all(map(_has_clock, shown)) or start is None or end is None:
+        return None
+    times = shown[0].time
+    first, last = (at.replace(tzinfo=at.tzinfo or UTC).timestamp() for at in (start, end))
+    half = (times[-1] - times[0]) / (len(times) - 1) / 2
+    if last < first or (first <= times[0] and last >= times[-1]):
+        return None
+    return max(first, times[0]) - half, min(last, times[-1]) + half
+
+
+def stretch(finding: Finding) -> str:
+    """The finding's samples in words, counted from 1."""
+    if not finding.samples:
+        return "the whole capture"
+    first, last = finding.samples[0] + 1, finding.samples[1] + 1
+    if first == last:
+        return f"sample {wording.count(first)}"
+    return f"samples {wording.count(first)} to {wording.count(last)}"
+
+
+def is_inside(series: Series, finding: Finding) -> list[bool]:
+    """For each sample of a series, whether the finding is about it."""
+    if not finding.samples:
+        return [True] * len(series.position)
+    return [finding.samples[0] <= at <= finding.samples[1] for at in series.position]
+
+
+def _median(values: Iterable[float]) -> float:
+    known = [value for value in values if is_drawable(value)]
+    return statistics.median(known) if known else math.nan
+
+
+_TOLD = (
+    "ios_per_s",
+    "reads_per_s",
+    "writes_per_s",
+    "read_kb_per_s",
+    "write_kb_per_s",
+    "await_ms",
+    "read_await_ms",
+    "write_await_ms",
+    "queue_depth",
+    "util_pct",
+    *_HOST_COLUMNS,
+)
+
+
+def _told(finding: Finding, shown: Sequence[Series]) -> str:
+    """The chart in words: medians inside the finding's samples, and outside where there are any."""
+    sentences = []
+    for series in shown:
+        within_window = is_inside(series, finding)
+        facts = []
+        for column in (column for column in _TOLD if column in series.columns):
+            pairs = list(zip(series.columns[column], within_window, strict=False))
+            within = _median(value for value, is_in in pairs if is_in)
+            without = _median(value for value, is_in in pairs if not is_in)
+            if is_drawable(within):
+                other = f" (otherwise {wording.number(without)})" if is_drawable(without) else ""
+                facts.append(f"{wording.measured(column, within)}{other}")
+        if facts:
+            sentences.append(f"{label_of(series.name)}: {', '.join(facts)}.")
+    is_thinned = any(one.position and one.position[-1] >= len(one.position) for one in shown)
+    drawn = ", the extremes of each stretch of them" if is_thinned else ""
+    return f"Medians over {stretch(finding)}{drawn}. {' '.join(sentences)}"

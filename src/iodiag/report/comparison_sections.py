@@ -1,0 +1,365 @@
+"""A comparison as spans and tables: what moved, at what load, and what became of each finding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from iodiag.model.comparison import Change, Comparison, FindingChange, MatchedLoad, Subject
+from iodiag.model.report import Report
+from iodiag.report import finding_sections, wording
+from iodiag.report.appendix import TextTable
+from iodiag.report.finding_sections import Part, Point
+from iodiag.report.wording import Span, Spans
+
+SUBJECTS_SHOWN = 6
+LOADS_SHOWN = 8
+OTHERS_SHOWN = 60
+
+_LABELS = {
+    "flushes_per_s": "flushes/s",
+    "discards_per_s": "discards/s",
+    "discard_kb_per_s": "discarded kB/s",
+    "read_request_size_kb": "size of a read, kB",
+    "write_request_size_kb": "size of a write, kB",
+    "request_size_kb": "size of a request, kB",
+    "read_merges_pct": "reads merged, %",
+    "write_merges_pct": "writes merged, %",
+    "discard_await_ms": "discard await ms",
+    "flush_await_ms": "flush await ms",
+    "queue_depth": "requests in flight",
+    "member_kb_per_kb": "member kB per kB asked for",
+    "user_pct": "user CPU %",
+    "nice_pct": "nice CPU %",
+    "system_pct": "system CPU %",
+    "iowait_pct": "iowait CPU %",
+    "steal_pct": "steal CPU %",
+    "idle_pct": "idle CPU %",
+    "available_pct": "available CPU % (idle and iowait)",
+    "pgpgin_kb_per_s": "read by the host, kB/s",
+    "pgpgout_kb_per_s": "written by the host, kB/s",
+    "run_queue": "runnable tasks",
+    "blocked": "tasks blocked on I/O",
+    "transactions_per_s": "transactions/s",
+    "iops": "requests/s",
+    "latency_ms": "latency ms",
+    "response_ms": "response time ms",
+}
+_PARTS = {
+    "ios_per_s": ("reads_per_s", "writes_per_s"),
+    "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
+    "request_size_kb": ("read_request_size_kb", "write_request_size_kb"),
+    "await_ms": ("read_await_ms", "write_await_ms"),
+}
+"""Totals that say nothing beside their parts."""
+
+_SHIFTS = {
+    "faster": "faster",
+    "slower": "slower",
+    "capacity_loss": "lost capacity",
+    "more_load": "more load",
+    "less_load": "less load",
+    "workload": "another kind of requests",
+    "unchanged": "no change",
+    "mixed": "no single story",
+    "unknown": "cannot be told",
+}
+_FATES = {"went": "gone", "came": "new", "stayed": "still there"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One subject, ready to draw; `number` counts from 1."""
+
+    number: int
+    subject: Subject
+    heading: Spans
+    reading: Spans
+    facts: tuple[tuple[str, Spans], ...]
+    points: tuple[Point, ...]
+    changes: TextTable
+    loads: TextTable
+    remarks: tuple[Spans, ...]
+
+
+def sections(report: Report, comparison: Comparison) -> list[Section]:
+    """The subjects that have something to say, in their order; the others are in `others`."""
+    shown = _shown(comparison)
+    return [_section(at, subject, report, comparison) for at, subject in enumerate(shown, 1)]
+
+
+def _shown(comparison: Comparison) -> list[Subject]:
+    devices = [s for s in comparison.subjects if s.kind == "device" and not s.is_part and _has_verdict(s)]
+    kept = devices[:SUBJECTS_SHOWN] or [s for s in comparison.subjects if s.kind == "device"][:1]
+    return [s for s in comparison.subjects if s.kind != "device" or any(s is one for one in kept)]
+
+
+def _has_verdict(subject: Subject) -> bool:
+    return any(change.verdict not in ("unclear", "negligible") for change in subject.changes)
+
+
+def _section(at: int, subject: Subject, report: Report, comparison: Comparison) -> Section:
+    facts = [("Compared as", wording.prose(subject.basis))]
+    if subject.kind == "device":
+        facts.append(("In short", (Span(_SHIFTS[subject.shift]),)))
+    sides = _in_bytes(comparison.before), _in_bytes(report)
+    return Section(
+        number=at,
+        subject=subject,
+        heading=_heading(subject, comparison),
+        reading=wording.prose(subject.reading.text) if subject.reading else (),
+        facts=tuple(facts),
+        points=tuple(
+            finding_sections.point(item, item.source in in_bytes)
+            for item, in_bytes in zip(subject.evidence, sides, strict=False)
+        ),
+        changes=changes(subject),
+        loads=loads(subject.matched),
+        remarks=tuple(map(wording.prose, subject.remarks)),
+    )
+
+
+def _in_bytes(report: Report) -> set[str]:
+    return {summary.section.source for summary in report.sources if summary.section.format == "sa"}
+
+
+def _heading(subject: Subject, comparison: Comparison) -> Spans:
+    host: Spans = ()
+    if len({s.host_after for s in comparison.subjects}) > 1 and subject.host_after:
+        host = (Span(" on "), wording.name(subject.host_after))
+    if subject.kind in ("cpu", "host"):
+        return (Span("Processors" if subject.kind == "cpu" else "Tasks and paging"), *host)
+    kind = "Device " if subject.kind == "device" else "Application: "
+    if subject.before == subject.after:
+        return (Span(kind), wording.name(subject.after), *host)
+    return (Span(kind), wording.name(subject.before), Span(", now "), wording.name(subject.after), *host)
+
+
+def label(quantity: str) -> str:
+    """A quantity in words, with its unit."""
+    return _LABELS.get(quantity) or wording.column_label(quantity)
+
+
+def drawn(subject: Subject) -> list[Change]:
+    """The changes worth a row: no totals beside their parts, and nothing negligible."""
+    stated = {change.quantity for change in subject.changes if change.verdict != "negligible"}
+    return [
+        change
+        for change in subject.changes
+        if change.quantity in stated and not stated.intersection(_PARTS.get(change.quantity, ()))
+    ]
+
+
+def changes(subject: Subject) -> TextTable:
+    """Before, after, by how much, and how sure, a row per quantity; matched load last."""
+    rows = [_row(label(change.quantity), change) for change in drawn(subject)]
+    rows += [_row(f"{label(change.quantity)}, at matched load", change) for change in subject.at_matched_load]
+    slight = [label(c.quantity) for c in subject.changes if c.verdict == "negligible"]
+    left_out = f"Next to nothing on both sides: {', '.join(slight)}." if slight else ""
+    head = ("Quantity", "Before", "After", "Change", "95 % interval", "Verdict", "Confidence")
+    return TextTable(head, tuple(rows), frozenset({1, 2, 3, 4}), left_out)
+
+
+def _row(name: str, change: Change) -> tuple[Spans, ...]:
+    cells = (
+        name,
+        wording.number(change.before),
+        wording.number(change.after),
+        by(change.ratio),
+        interval(change),
+        verdict(change),
+        change.confidence,
+    )
+    return tuple((Span(cell),) if cell else () for cell in cells)
+
+
+def by(ratio: float) -> str:
+    """A ratio as people say it: ×24.9 from twice on, else +95 % or −50 %."""
+    if math.isnan(ratio):
+        return wording.UNKNOWN
+    if ratio >= 2:
+        return times(ratio)
+    percent = 100 * (ratio - 1)
+    if abs(percent) < 0.05:
+        return "±0 %"
+    sign = "+" if percent > 0 else "−"
+    return f"{sign}{wording.number(round(abs(percent), 1))} %"
+
+
+def times(ratio: float) -> str:
+    """A ratio with three digits: ×24.9."""
+    return f"×{wording.number(float(f'{ratio:.3g}'))}"
+
+
+def interval(change: Change) -> str:
+    """The interval in the terms of the change itself."""
+    if math.isnan(change.low):
+        return wording.UNKNOWN
+    if change.ratio >= 2:
+        return f"{times(change.low)} to {times(change.high)}"
+    return f"{by(change.low)} to {by(change.high)}"
+
+
+def verdict(change: Change) -> str:
+    """What is said of a change, in words."""
+    if change.verdict == "bunched":
+        over = " and ".join(map(wording.number, change.overall or ()))
+        return "the same in other portions" + (f": {over} over the whole time" if over else "")
+    if change.verdict == "unchanged":
+        if change.detectable_pct > 100:
+            return f"not told: only {times(1 + change.detectable_pct / 100)} would show"
+        return f"no detectable change; {wording.number(math.ceil(change.detectable_pct))} % would show"
+    before, after = (wording.count(number) for number in change.samples)
+    few = "one sample each" if change.samples == (1, 1) else f"{before} and {after} samples"
+    words = {
+        "changed": "changed",
+        "minor": "too small to count",
+        "indicated": f"differs, without an interval ({few})",
+        "unclear": f"not told apart ({few})",
+        "negligible": "next to nothing",
+        "appeared": "none before",
+        "ceased": "none after",
+    }
+    text = words.get(change.verdict, change.verdict)
+    if change.overall is not None:
+        text += f"; {' and '.join(map(wording.number, change.overall))} with idle samples"
+    return text
+
+
+def loads(matched: Iterable[MatchedLoad]) -> TextTable:
+    """Latency and rate where both sides show like requests at a like depth."""
+    every = list(matched)
+    rows = [
+        (
+            (Span(load.direction),),
+            (Span(_both(load.size_kb)),),
+            (Span(_both(load.queue_depth)),),
+            (Span(_both((load.latency.before, load.latency.after))),),
+            (Span(by(load.latency.ratio)),),
+            (Span(interval(load.latency)),),
+            (Span(_both((load.rate.before, load.rate.after))),),
+            (Span(by(load.rate.ratio)),),
+        )
+        for load in every[:LOADS_SHOWN]
+    ]
+    more = len(every) - len(rows)
+    left_out = f"{wording.plural(more, 'more load')} in the JSON report." if more > 0 else ""
+    head = ("Requests", "Size kB", "In flight", "Latency ms", "Change", "95 % interval", "Rate/s", "Change")
+    return TextTable(head, tuple(rows), frozenset(range(1, 8)), left_out)
+
+
+def _both(values: tuple[float, float]) -> str:
+    shown = [wording.number(value) for value in values]
+    return shown[0] if shown[0] == shown[1] else " → ".join(shown)
+
+
+def others(comparison: Comparison) -> TextTable:
+    """The devices without a section of their own: members of arrays, and those with little work."""
+    shown = _shown(comparison)
+    rest = [s for s in comparison.subjects if s.kind == "device" and not any(s is one for one in shown)]
+    columns = ("ios_per_s", "kb_per_s", "request_size_kb", "queue_depth")
+    rows = []
+    for subject in rest[:OTHERS_SHOWN]:
+        name: Spans = (wording.name(subject.before),)
+        if subject.after != subject.before:
+            name = (*name, Span(", now "), wording.name(subject.after))
+        cells = [_brief(subject.change(column)) for column in columns]
+        rows.append((name, *cells, _waits(subject), (Span(_SHIFTS[subject.shift]),)))
+    more = len(rest) - len(rows)
+    left_out = f"{wording.plural(more, 'more device')} in the JSON report." if more > 0 else ""
+    head = ("Device", "Requests/s", "kB/s", "Size kB", "In flight", "Latency ms", "In short")
+    return TextTable(head, tuple(rows), frozenset(range(1, 6)), left_out)
+
+
+def _brief(change: Change | None) -> Spans:
+    return (Span(_both((change.before, change.after))),) if change else (Span(wording.UNKNOWN),)
+
+
+def _waits(subject: Subject) -> Spans:
+    found = [
+        f"{direction} {_both((change.before, change.after))}".strip()
+        for direction in ("read", "write")
+        if (change := subject.change(f"{direction}_await_ms"))
+    ]
+    return (Span("; ".join(found)),) if found else _brief(subject.change("await_ms"))
+
+
+def fates(report: Report, comparison: Comparison) -> TextTable:
+    """What became of each finding: gone, new, still there; one row for all devices that share it."""
+    groups: dict[FindingChange, list[str]] = {}
+    for one in comparison.findings:
+        groups.setdefault(replace(one, devices=()), []).extend(one.devices)
+    has_hosts = len(report.hosts) > 1
+    rows = []
+    for one, devices in groups.items():
+        host = ((wording.name(one.host),) if one.host else (),) if has_hosts else ()
+        rows.append(
+            (
+                (Span(_fate(one)),),
+                wording.prose(one.title),
+                (wording.name(one.rule),),
+                *host,
+                wording.names(dict.fromkeys(devices), 6) or (Span("whole host"),),
+                (Span(_graded(one.severity_before, one.confidence_before)),),
+                (Span(_graded(one.severity_after, one.confidence_after)),),
+                wording.prose(one.reason),
+            )
+        )
+    hosts = ("Host",) if has_hosts else ()
+    head = ("Fate", "Finding", "Rule", *hosts, "Devices", "Before", "After", "What the rule said without it")
+    return TextTable(head, tuple(rows))
+
+
+def _fate(one: FindingChange) -> str:
+    if one.is_judged:
+        return _FATES[one.fate]
+    return "not judged after" if one.fate == "went" else "not judged before"
+
+
+def _graded(severity: str | None, confidence: str | None) -> str:
+    return f"{severity}, {confidence}" if severity else wording.UNKNOWN
+
+
+def gone(comparison: Comparison) -> list[Part]:
+    """The findings of before that are no longer there, with their evidence; advice is left out."""
+    wanted = {(one.rule, one.devices) for one in comparison.findings if one.fate == "went"}
+    parts = [
+        part
+        for part in finding_sections.parts(comparison.before)
+        if (part.finding.rule, part.finding.devices) in wanted and part.severity != "info"
+    ]
+    return [replace(part, remedy=(), confirm=(), references=(), remarks=()) for part in parts]
+
+
+def settings(report: Report, comparison: Comparison) -> list[Point]:
+    """The settings that the two sides state differently."""
+    in_bytes = _in_bytes(report)
+    return [finding_sections.point(item, item.source in in_bytes) for item in comparison.settings]
+
+
+def uncompared(comparison: Comparison) -> list[Spans]:
+    """What stands on one side alone, in sentences."""
+    return [wording.prose(text[:1].upper() + text[1:]) for text in comparison.uncompared]
+
+
+def method(comparison: Comparison) -> Iterator[Spans]:
+    """How the sides were compared, with the numbers that decided."""
+    if not comparison.limits:
+        return
+    names = ("interval_pct", "draws", "least_samples", "least_change_pct", "least_points", "least_requests")
+    limits = {name: wording.number(comparison.limits.get(name)) for name in names}
+    for text in (
+        "Idle samples and averages since boot are left out: the values are means over the samples with load, "
+        "rates weighted by time, latencies by requests.",
+        "The intervals cover {interval_pct} % and come from {draws} draws of blocks of neighbouring samples "
+        "(moving-block bootstrap); a side with fewer than {least_samples} samples has none.",
+        "A change counts when its interval leaves out “no change” and it is at least {least_change_pct} % "
+        "(of shares of time also {least_points} points). “Would show” is the smallest change that such "
+        "samples would reveal in four cases of five.",
+        "Matched load means: like requests (by size, in powers of two), at a like depth (in half powers), "
+        "at least {least_requests} requests on each side.",
+        "The intervals know the scatter within these captures, not how one day differs from another: "
+        "a second capture of each side would tell.",
+    ):
+        yield wording.prose(text.format_map(limits))
