@@ -113,7 +113,7 @@ def _confidence(
     """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
     if stall.release is None:
         is_frozen = _holds(stall) and len(stall.rows) >= 2 and answers(series)
-        sure: Confidence = "high" if is_frozen else "medium" if _holds(stall) or waiters else "low"
+        sure: Confidence = "high" if is_frozen else "medium" if waiters or (_holds(stall) and answers(series)) else "low"
     else:
         points = 2 + len(waiters) + (stall.seconds > LONGEST_FLUSH_S)
         points += 1 if _is_timed(stall.rows) else -1

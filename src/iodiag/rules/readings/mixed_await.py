@@ -96,7 +96,7 @@ def _is_apart(series: DeviceSeries, limits: Limits) -> bool:
     """Whether reads and writes of some sample differ, though the mean over all samples does not show it."""
     reads, writes = (series.loaded.floats(f"{name}_await_ms") for name in ("read", "write"))
     low, high = np.fmin(reads, writes), np.fmax(reads, writes)
-    return bool(((low > 0) & (high >= limits.latency_apart * low)).any())
+    return bool(((low > 0) & (high >= SLOW_MS) & (high >= limits.latency_apart * low)).any())
 
 
 def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:

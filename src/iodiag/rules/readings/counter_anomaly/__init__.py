@@ -64,9 +64,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "busy without a completion: requests are stuck, or a counter is; see hung-io"
         yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
     if clear or not (view.devices or left_out):
-        reason = (
-            "rates, sizes, latencies and depth agree with each other where more than one of them is there"
-        )
+        reason = "its rates, sizes, latencies and requests in flight agree with each other"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 
@@ -127,9 +125,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             "all": len(samples),
             "most": float(over["util_pct"].max()),
         }
-        text = (
-            "{device}: %util exceeds 100 % in {count} of {all} samples (maximum {most} %); counted as 100 %"
-        )
+        text = "{device}: %util exceeds 100 % in {count} of {all} samples (at most {most} %); taken as 100 %"
         latest = weighted.values(over, "latency_ms")
         excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
         if (latest >= 1000 * excess).all() and latest.max() >= limits.late:

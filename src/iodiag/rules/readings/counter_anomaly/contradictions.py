@@ -10,7 +10,7 @@ import numpy as np
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.request_columns import HALF_DIGIT
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
 
@@ -42,10 +42,11 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
 
 
 def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
-    """Bytes without requests: the driver does not count completions, so depth, latency and util mean nothing."""
+    """Bytes without requests: where the driver counts no completions, depth, latency and util are void."""
     samples = series.samples
     moved = samples.floats("kb_per_s")
-    is_uncounted = (moved > 0) & (samples.floats("ios_per_s") == 0)
+    # a rate of a few kB over a long time has less than half a hundredth of a request per second
+    is_uncounted = (moved >= IDLE_KB_PER_S) & (samples.floats("ios_per_s") == 0)
     if is_uncounted.any():
         rows = samples[is_uncounted]
         values: dict[str, float | str] = {
@@ -55,8 +56,8 @@ def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
             "moved": weighted.mean(rows, "kb_per_s"),
         }
         text = (
-            "{device}: {count} of {all} samples move {moved} kB/s with no request completed: this driver does "
-            "not count requests, and its queue, latency and %util mean nothing"
+            "{device}: {count} of {all} samples move {moved} kB/s with no request completed: its driver "
+            "counts no requests, so queue, latency and %util mean nothing"
         )
         yield cite(rows, text, values, worst="kb_per_s")
 
@@ -76,8 +77,8 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
             "util": weighted.mean(rows, "util_pct"),
         }
         text = (
-            "{device}: {depth:.2f} in flight and {util:.2f} % busy are printed, where rate times latency makes "
-            "{held:.2f} in flight"
+            "{device}: {depth:.2f} in flight and {util:.2f} % busy are printed, where rate times latency "
+            "makes {held:.2f} in flight"
         )
         yield cite(rows, text, values, worst="await_ms")
 
