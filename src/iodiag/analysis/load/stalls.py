@@ -149,16 +149,13 @@ def answers(series: DeviceSeries) -> bool:
     return bool((weighted.values(series.samples, "ios_per_s") > 0).any())
 
 
-def late_answer_ms(series: DeviceSeries, late: float, few: float) -> float | None:
-    """The longest latency of a device in ms, where one is late with few in flight while busy; else None."""
+def late_answer_ms(series: DeviceSeries, late: float) -> float | None:
+    """The longest latency of a device in ms, where one is late; else None."""
     rows = series.samples
     latency = np.zeros(len(rows))
     for column in ("latency_ms", "read_await_ms", "write_await_ms"):
         np.fmax(latency, weighted.values(rows, column), out=latency)
-    if not (latency >= late).any():
-        return None
-    found = latency[(latency >= late) & (weighted.values(rows, "busy_depth") < few)]
-    return float(found.max()) if len(found) else None
+    return float(latency.max()) if (latency >= late).any() else None
 
 
 def _median(rows: Table, column: str) -> float:

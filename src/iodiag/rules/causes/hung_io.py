@@ -50,10 +50,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
-        elif latest := late_answer_ms(series, limits.late, limits.few):
+        elif latest := late_answer_ms(series, limits.late):
             reason = (
-                f"a request took {latest / 1000:.1f} s with few in flight, yet no longer silence is seen: "
-                "the kernel's log of that moment, or a longer capture, would tell"
+                f"requests took {latest / 1000:.1f} s, yet no longer silence is seen: the kernel's log of "
+                "that moment, or a longer capture, would tell"
             )
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
@@ -112,8 +112,9 @@ def _confidence(
 ) -> Confidence:
     """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
     if stall.release is None:
-        is_frozen = _holds(stall) and len(stall.rows) >= 2 and answers(series)
-        sure: Confidence = "high" if is_frozen else "medium" if waiters or (_holds(stall) and answers(series)) else "low"
+        is_held = _holds(stall) and answers(series)
+        is_frozen = is_held and len(stall.rows) >= 2
+        sure: Confidence = "high" if is_frozen else "medium" if waiters or is_held else "low"
     else:
         points = 2 + len(waiters) + (stall.seconds > LONGEST_FLUSH_S)
         points += 1 if _is_timed(stall.rows) else -1
@@ -240,7 +241,6 @@ RULE = Rule(
             3, "samples", "samples that show it, unless one alone lasts as long", "judgement"
         ),
         "late": Threshold(1000, "ms", "answer that leaves it open", "disks take 5 to 50 ms for a request"),
-        "few": Threshold(8, "requests", "in flight with it: more would be a queue", "judgement"),
     },
     confirm=(
         "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
@@ -248,6 +248,6 @@ RULE = Rule(
         "smartctl -l error /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
-    to_clear=ToClear(samples=1, requests=1),
+    to_clear=ToClear(requests=20),
     detect=detect,
 )

@@ -41,7 +41,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         dropped = left_out.get(series.name)
         evidence = tuple(_of_device(view, series, dropped, limits))
         if not evidence:
-            (silent if stalled(series.samples).any() else clear).append(series.name)
+            is_odd = stalled(series.samples).any() or contradictions.is_untimed(series.samples)
+            (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100:
             yield _finding([(series, evidence)], "notice", limits)
         else:
@@ -61,9 +62,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             evidence=sums,
         )
     if silent:
-        reason = "busy without a completion: requests are stuck, or a counter is; see hung-io"
+        reason = "requests are in flight and none, or none with a latency, completes: see hung-io"
         yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
-    if clear or not (view.devices or left_out):
+    if clear or not (view.devices or left_out or sums):
         reason = "its rates, sizes, latencies and requests in flight agree with each other"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
@@ -145,7 +146,7 @@ RULE = Rule(
     title="Some numbers of the capture cannot be true",
     why="Conclusions from them would be about the counters, not about the storage.",
     remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
-    to_clear=ToClear(samples=1, requests=20),
+    to_clear=ToClear(requests=20),
     needs=Needs(
         one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
         or_unsound=True,

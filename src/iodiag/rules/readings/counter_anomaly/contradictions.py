@@ -13,6 +13,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
+from iodiag.table.table import Table
 
 _SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
 
@@ -81,6 +82,11 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
             "makes {held:.2f} in flight"
         )
         yield cite(rows, text, values, worst="await_ms")
+
+
+def is_untimed(samples: Table) -> bool:
+    """Whether requests complete without a latency while several are in flight."""
+    return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
 
 
 _LEAST_HELD = 0.2
