@@ -9,9 +9,9 @@ CACHED = {
     "w/s": 100.0,
     "rkB/s": 1600.0,
     "wkB/s": 1600.0,
-    "r_await": 8.0,
+    "r_await": 32.0,
     "w_await": 0.2,
-    "aqu-sz": 0.82,
+    "aqu-sz": 3.22,
     "%util": 80.0,
 }
 
@@ -20,19 +20,26 @@ def test_fast_writes_hide_slow_reads(report_of):
     (finding,) = report_of(iostat([{"sda": CACHED}] * 5), rules=[RULE]).findings
     assert (finding.severity, finding.confidence) == ("info", "high")
     numbers = finding.evidence[0].values
-    assert round(numbers["mean"], 1) == 4.1
-    assert round(numbers["apart"]) == 40
+    assert round(numbers["mean"], 1) == 16.1
+    assert round(numbers["apart"]) == 160
 
 
 def test_sizes_that_differ_alone_are_told_as_sizes(report_of):
-    row = {**CACHED, "rkB/s": 10000.0, "w_await": 7.5, "aqu-sz": 1.55}
+    row = {**CACHED, "rkB/s": 10000.0, "r_await": 22.0, "w_await": 17.5, "aqu-sz": 3.95}
     (finding,) = report_of(iostat([{"sda": row}] * 5), rules=[RULE]).findings
     assert "mean request of sda (58 kB) has neither its reads' size (100 kB)" in finding.summary
-    assert finding.evidence[0].text.endswith("at 7.50 ms (sizes 6.2x apart): their mean is 58.0 kB")
+    assert finding.evidence[0].text.endswith("at 17.50 ms (sizes 6.2x apart): their mean is 58.0 kB")
+
+
+def test_a_mean_that_hides_no_slow_direction_is_not_told(report_of):
+    row = {**CACHED, "r_await": 8.0, "aqu-sz": 0.82}
+    report = report_of(iostat([{"sda": row}] * 5), rules=[RULE])
+    assert not report.findings
+    assert [o.status for o in report.outcomes] == ["undetermined"]
 
 
 def test_both_alike_or_one_alone_is_clear(report_of):
-    for row in (load(200, 5, reads=0.5), load(200, 5), {**CACHED, "w/s": 5.0, "wkB/s": 80.0}):
+    for row in (load(200, 5, reads=0.5), load(200, 5), {**CACHED, "r_await": 8.0, "w/s": 5.0, "wkB/s": 80.0}):
         report = report_of(iostat([{"sda": row}] * 5), rules=[RULE])
         assert [o.status for o in report.outcomes] == ["clear"]
 

@@ -43,9 +43,12 @@ _RATES = (
 
 
 def stalled(rows: Table) -> Mask:
-    """Samples of one device in which it was busy throughout and completed no request."""
-    completed = weighted.values(rows, "ios_per_s")
-    return np.asarray((completed == 0) & (weighted.values(rows, "util") >= ALWAYS_BUSY))
+    """Samples of one device in which it was busy throughout and completed no request.
+
+    A driver that does not count its requests moves kB without any: that is an answer.
+    """
+    completed, moved = weighted.values(rows, "ios_per_s"), weighted.values(rows, "kb_per_s")
+    return np.asarray((completed == 0) & ~(moved > 0) & (weighted.values(rows, "util") >= ALWAYS_BUSY))
 
 
 def bridged(samples: Table) -> Table:
@@ -109,13 +112,14 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     done, util = weighted.values(samples, "ios_per_s"), weighted.values(samples, "util")
     busy = util >= ALWAYS_BUSY
     outlived = util > 1.1 * (weighted.values(samples, "depth") + HALF_DIGIT)
-    may_be_silent = (done == 0) | (busy & outlived)
+    is_silent = (done == 0) & ~(weighted.values(samples, "kb_per_s") > 0)
+    may_be_silent = is_silent | (busy & outlived & (done > 0))
     # a stall is busy throughout, or its end is busy for longer than it lasts
     if not (may_be_silent & (busy | (util > 1).any())).any():
         return
     streams, lengths = samples["stream"], weighted.lengths(samples)
     typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")
-    nothing = may_be_silent & ((done == 0) | (done <= 0.25 * usual))
+    nothing = may_be_silent & (is_silent | (done <= 0.25 * usual))
     missing = lengths * (1 - done / max(usual, 1e-9)).clip(0, 1)
     edges = np.flatnonzero((nothing[1:] != nothing[:-1]) | (streams[1:] != streams[:-1])) + 1
     begins = np.concatenate([np.zeros(1, dtype=np.int64), edges])
@@ -145,16 +149,13 @@ def answers(series: DeviceSeries) -> bool:
     return bool((weighted.values(series.samples, "ios_per_s") > 0).any())
 
 
-def late_answer_ms(series: DeviceSeries, late: float, few: float) -> float | None:
-    """The longest latency of a device in ms, where one is late with few in flight while busy; else None."""
+def late_answer_ms(series: DeviceSeries, late: float) -> float | None:
+    """The longest latency of a device in ms, where one is late; else None."""
     rows = series.samples
     latency = np.zeros(len(rows))
     for column in ("latency_ms", "read_await_ms", "write_await_ms"):
         np.fmax(latency, weighted.values(rows, column), out=latency)
-    if not (latency >= late).any():
-        return None
-    found = latency[(latency >= late) & (weighted.values(rows, "busy_depth") < few)]
-    return float(found.max()) if len(found) else None
+    return float(latency.max()) if (latency >= late).any() else None
 
 
 def _median(rows: Table, column: str) -> float:

@@ -24,8 +24,16 @@ ANOMALIES = (
     "",
     "a value beyond any device: a counter ran backwards",
     "a latency without a request",
+    "more requests in flight than any device holds: a counter below zero",
 )
 """Why a sample's numbers cannot all be true, by the number that `anomalies` gives."""
+
+MOST_IN_FLIGHT = 1e6
+"""A 32-bit counter just below zero, in the hundredths that sysstat divides by, is 42,949,672; queues of
+device-mapper, which have no limit, were seen to hold some thousands."""
+
+LONGEST_ROUNDED_S = 100.0
+"""Up to this length a sample with a request has a rate that is not rounded to 0.00."""
 
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
@@ -249,4 +257,7 @@ def anomalies(samples: Table) -> npt.NDArray[np.int8]:
         if not (np.fmin.reduce(column) >= 0 and np.fmax.reduce(column) <= _ABSURD):
             is_absurd |= (column > _ABSURD) | (column < 0)
     is_idle = (samples.floats("ios_per_s") == 0) & (samples.floats("await_ms") > 0)
-    return np.where(is_absurd, 1, np.where(is_idle, 2, 0)).astype(np.int8)
+    # less than half a hundredth of a request per second is printed as none: one in a long sample
+    is_idle &= samples.floats("interval_s") <= LONGEST_ROUNDED_S
+    is_below_zero = samples.floats("queue_depth") > MOST_IN_FLIGHT
+    return np.where(is_absurd, 1, np.where(is_below_zero, 3, np.where(is_idle, 2, 0))).astype(np.int8)

@@ -23,20 +23,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, pressure
-from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalls_of
+from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that answered nothing for a while."""
     for series in view.devices:
-        found = [stall for stall in stalls_of(series) if _is_hang(stall, limits)]
+        found = [stall for stall in stalls_of(series) if _is_hang(view, series, stall, limits)]
         flushes = [stall for stall in found if stall.is_flush]
         others = [stall for stall in found if not stall.is_flush]
         if len(flushes) >= 2:
@@ -50,51 +50,80 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
-        elif latest := late_answer_ms(series, limits.late, limits.few):
+        elif latest := late_answer_ms(series, limits.late):
             reason = (
-                f"a request took {latest / 1000:.1f} s with few in flight, yet no longer silence is seen: "
-                "the kernel's log of that moment, or a longer capture, would tell"
+                f"requests took {latest / 1000:.1f} s, yet no longer silence is seen: the kernel's log of "
+                "that moment, or a longer capture, would tell"
             )
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
 
 
-def _is_hang(stall: Stall, limits: Limits) -> bool:
-    """Long enough, and where it ends, ended by requests that had waited for it."""
-    holds = float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
+def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> bool:
+    """Long enough, and where it ends, ended by requests that had waited for it.
+
+    Where it does not end, what is in flight shows it. Kernels that count at completion show nothing in
+    flight: then a device that never answered, or tasks that wait meanwhile, do.
+    """
     count, shortest = len(stall.rows), limits.least_seconds
     long_enough = stall.seconds >= shortest
     is_dense = count >= limits.least_samples or stall.seconds >= shortest * count
     if stall.release is None:
-        return holds or (long_enough and is_dense)
+        never = not answers(series) and not _is_timed(stall.rows)
+        return _holds(stall) or (long_enough and is_dense) or never or bool(_waiters(view, series, stall))
     return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
+
+
+def _holds(stall: Stall) -> bool:
+    return float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
 
 
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
     worst = max(stalls, key=lambda stall: stall.seconds)
-    evidence = (*_evidence(series, worst), *_witnesses(view, worst), *_against(series, worst))
-    points = sum(item.weighs == "for" for item in evidence)
-    points += worst.release is not None and not _may_be_flush(series, worst)
-    points += worst.seconds > LONGEST_FLUSH_S  # nor does a command wait as long before it is aborted
-    is_long = worst.seconds >= limits.least_seconds and _is_timed(worst.rows)
-    is_sure = is_long and not _may_be_flush(series, worst) and answers(series)
-    sure = confidence(points + 1, at_most="high" if is_sure else "low")
-    severity: Severity = "notice" if sure == "low" else "critical" if worst.release is None else "warning"
+    waiters = _waiters(view, series, worst)
+    evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
+    sure = _confidence(series, worst, waiters, limits)
+    is_standing = worst.release is None and answers(series)
+    severity: Severity = "notice" if sure == "low" else "critical" if is_standing else "warning"
     values = _values(series, worst) | {"count": len(stalls)}
     more = " {count} times; the longest" if len(stalls) > 1 else ""
-    ends = " and still did when the capture ended" if worst.release is None else ""
+    ends = ", and the capture ends so" if worst.release is None else ""
+    how_long = "for {seconds:.0f} s" if _is_timed(worst.rows) else "in {samples} of {all} samples"
     return RULE.finding(
         limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),
         **when(worst.rows),
-        summary=say("{device} answered nothing" + more + " for {seconds:.0f} s" + ends + ".", values),
+        summary=say(
+            "{device} completed no request" + more + " " + how_long + ", {util:.0f} % busy with {depth} in "
+            "flight" + ends + ".",
+            values,
+        ),
         evidence=evidence,
         refutes=("a virtual machine that was paused: then all devices stop at once",),
         cannot_know=("what held the request: the kernel's log names timeouts, resets and lost paths",),
     )
+
+
+def _confidence(
+    series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...], limits: Limits
+) -> Confidence:
+    """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
+    if stall.release is None:
+        is_held = _holds(stall) and answers(series)
+        is_frozen = is_held and len(stall.rows) >= 2
+        sure: Confidence = "high" if is_frozen else "medium" if waiters or is_held else "low"
+    else:
+        points = 2 + len(waiters) + (stall.seconds > LONGEST_FLUSH_S)
+        points += 1 if _is_timed(stall.rows) else -1
+        sure = confidence(points + (not _may_be_flush(series, stall)))
+    return "low" if _may_be_flush(series, stall) and stall.release is not None else sure
+
+
+def _waiters(view: View, series: DeviceSeries, stall: Stall) -> tuple[Evidence, ...]:
+    return tuple(_witnesses(view, series, stall))
 
 
 def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
@@ -102,6 +131,7 @@ def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
         "device": series.name,
         "seconds": stall.seconds,
         "samples": len(stall.rows),
+        "all": len(series.samples),
         "depth": float(np.nanmax(weighted.values(stall.rows, "depth"))),
         "util": float(np.nanmean(weighted.values(stall.rows, "util_pct"))),
     }
@@ -110,8 +140,8 @@ def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
 def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     values = _values(series, stall)
     text = (
-        "for {seconds:.0f} s hardly a request completed (samples: {samples}): {util:.1f} % util, "
-        "{depth} in flight"
+        "no or hardly any request completed in {samples} of {all} samples: {util:.1f} % busy, {depth} in "
+        "flight"
     )
     yield cite(stall.rows, text, values)
     if stall.release is None:
@@ -129,13 +159,24 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     yield cite(stall.release, text, said)
 
 
-def _witnesses(view: View, stall: Stall) -> Iterator[Evidence]:
+def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    """Tasks that wait meanwhile, and other devices that are stuck at the same time."""
+    cpu = view.cpu_at(stall.rows)
+    if cpu is not None and str(cpu["source"][0]) == str(stall.rows["source"][0]):
+        share = weighted.mean(cpu, "iowait_pct", "cpu")
+        if share >= LEAST_IOWAIT:
+            yield cite(cpu, "iowait was {share:.0f} % meanwhile", {"share": share})
+    others = [other for other in view.devices if other is not series and _is_stuck_too(other, stall)]
+    if others:
+        names = ", ".join(other.name for other in others[:3])
+        text = "{others} is busy without a completion in the same samples: two counters do not stick at once"
+        yield cite(stall.rows, text, {"others": names})
     waiting = blocked(view, stall.rows)
     if waiting is not None and waiting[1] >= 1 and waiting[0]["source"][0] == stall.rows["source"][0]:
         yield cite(waiting[0], "{blocked:.1f} tasks were blocked meanwhile", {"blocked": waiting[1]})
     full = pressure(view, stall.rows, "full")
     if full is not None and full[1] >= 80:
-        yield cite(full[0], "no task got on for I/O {full:.0f} % of the time", {"full": full[1]})
+        yield cite(full[0], "for {full:.0f} % of the time I/O stalled every task", {"full": full[1]})
 
 
 def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
@@ -143,7 +184,7 @@ def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
     if not answers(series):
-        text = "it completes nothing in the whole capture: its counter may be stuck"
+        text = "it completes nothing in the whole capture: its counter of time in use may have leaked"
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")
@@ -157,6 +198,16 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
     reads, writes = (np.nansum(weighted.values(samples, f"{way}_kb_per_s")) for way in ("read", "write"))
     counts_flushes = not np.isnan(weighted.values(samples, "flush_await_ms")).all()
     return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
+
+
+LEAST_IOWAIT = 20.0
+"""Share of CPU time in per cent that no idle host spends waiting for I/O."""
+
+
+def _is_stuck_too(other: DeviceSeries, stall: Stall) -> bool:
+    samples = other.samples
+    same = same_reports(samples, stall.rows)
+    return bool(same.any() and stalled(samples)[same].all())
 
 
 def _is_timed(rows: Table) -> bool:
@@ -190,7 +241,6 @@ RULE = Rule(
             3, "samples", "samples that show it, unless one alone lasts as long", "judgement"
         ),
         "late": Threshold(1000, "ms", "answer that leaves it open", "disks take 5 to 50 ms for a request"),
-        "few": Threshold(8, "requests", "in flight with it: more would be a queue", "judgement"),
     },
     confirm=(
         "dmesg -T | grep -iE 'timeout|reset|abort|I/O error'",
@@ -198,5 +248,6 @@ RULE = Rule(
         "smartctl -l error /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    to_clear=ToClear(requests=20),
     detect=detect,
 )

@@ -39,6 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the devices with hidden bursts, one for those judged by long samples alone."""
     clear: list[str] = []
     long: list[DeviceSeries] = []
+    few: list[str] = []
     bursts: dict[str, Table] = {}
     for series in view.devices:
         rows = _bursts(series, limits)
@@ -46,17 +47,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             bursts[series.name] = rows
         elif _is_long(series, limits):
             long.append(series)
+        elif _bursts(series, limits, least=1) is not None:
+            few.append(series.name)
         else:
             clear.append(series.name)
     if bursts:
         yield _finding(view, bursts, limits)
     if long:
         yield _averaged(long, limits)
+    if few:
+        reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
+        yield Outcome(RULE.id, "undetermined", tuple(few), reason)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "no sign of bursts within a sample")
 
 
-def _bursts(series: DeviceSeries, limits: Limits) -> Table | None:
+def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:
     """The samples that hold a burst, worst kind of request first."""
     frame = prepared(series)
     at_once, length = weighted.values(frame, "at_once"), weighted.values(frame, "interval_s")
@@ -68,7 +74,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Table | None:
     mask &= (at_once >= limits.flood) | (_inflation(series, frame, mask) >= limits.inflation)
     # in short samples a load that begins or ends within one looks alike: that is no pattern
     is_long = ~(length < limits.longest)
-    enough = np.count_nonzero(mask) >= limits.least_samples or bool((mask & is_long).any())
+    enough = np.count_nonzero(mask) >= (least or limits.least_samples) or bool((mask & is_long).any())
     return frame[mask] if enough and mask.any() else None
 
 

@@ -23,7 +23,10 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+
+SLOW_MS = 20.0
+"""Latency from which a direction is slow on any disk but a queue's: a mean above it warns by itself."""
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -42,6 +45,11 @@ class _Mix(NamedTuple):
     write_kb: float
 
     @property
+    def is_misleading(self) -> bool:
+        """Whether the mean is of one mind with a healthy device, and one direction is not."""
+        return self.await_ms < SLOW_MS <= max(self.read_ms, self.write_ms)
+
+    @property
     def apart(self) -> float:
         """How many times longer the slower direction takes."""
         low, high = sorted((self.read_ms, self.write_ms))
@@ -57,23 +65,38 @@ class _Mix(NamedTuple):
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices whose mean latency misleads; bounds where only the mean is known."""
     found: list[_Mix] = []
+    apart: list[str] = []
     clear: list[str] = []
     for series in view.devices:
-        reads, writes = (weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write"))
-        if not min(reads, writes) >= limits.minority / 100 * (reads + writes):
-            clear.append(series.name)
-            continue
-        mix = _mix(series, reads, writes)
-        if np.isnan(mix.read_ms) or np.isnan(mix.write_ms):
-            yield _bounded(mix)
-        elif mix.apart >= limits.latency_apart or mix.sizes_apart >= limits.size_apart:
+        mix = _mix(series, *(weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write")))
+        is_mixed = 0 < limits.minority / 100 * (mix.reads + mix.writes) <= min(mix.reads, mix.writes)
+        if is_mixed and (np.isnan(mix.read_ms) or np.isnan(mix.write_ms)):
+            if mix.await_ms > 0:  # else md does not account for it
+                yield _bounded(mix)
+        elif is_mixed and mix.is_misleading and _differs(mix, limits):
             found.append(mix)
+        elif (is_mixed and _differs(mix, limits)) or _is_apart(series, limits):
+            apart.append(series.name)
         else:
             clear.append(series.name)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
+    if apart:
+        reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
+        yield Outcome(RULE.id, "undetermined", tuple(apart), reason)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "one direction, or both alike")
+
+
+def _differs(mix: _Mix, limits: Limits) -> bool:
+    return mix.apart >= limits.latency_apart or mix.sizes_apart >= limits.size_apart
+
+
+def _is_apart(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether reads and writes of some sample differ, though the mean over all samples does not show it."""
+    reads, writes = (series.loaded.floats(f"{name}_await_ms") for name in ("read", "write"))
+    low, high = np.fmin(reads, writes), np.fmax(reads, writes)
+    return bool(((low > 0) & (high >= SLOW_MS) & (high >= limits.latency_apart * low)).any())
 
 
 def _mix(series: DeviceSeries, reads: float, writes: float) -> _Mix:
@@ -178,5 +201,6 @@ RULE = Rule(
     },
     confirm=("iostat -x 1 (r_await, w_await, rareq-sz, wareq-sz)",),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
+    to_clear=ToClear(samples=1, columns=("read_await_ms", "write_await_ms")),
     detect=detect,
 )

@@ -22,7 +22,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
 
 MOST_TOLD = 5
@@ -164,5 +164,6 @@ RULE = Rule(
     },
     confirm=("biolatency -D 1",),
     references=("https://github.com/sysstat/sysstat/blob/master/CHANGES",),
+    to_clear=ToClear(samples=1, requests=20),
     detect=detect,
 )

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table
 
 MOST_TOLD = 5
@@ -132,5 +132,6 @@ RULE = Rule(
     },
     confirm=("uname -r",),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    to_clear=ToClear(samples=1, requests=20),
     detect=detect,
 )

@@ -1,7 +1,8 @@
 """The page cache is written back in floods, or faster than the device takes it.
 
-What it detects: three and more bursts in which a device gets several times its usual writes and
-queue, while reads there take twice as long or writes ten times as long as between the bursts. A
+What it detects: bursts in which a device gets several times its usual writes and queue, while reads
+there take twice as long or writes ten times as long as between the bursts. One burst is enough where
+reads take four times as long, or are served four times less often. A
 variant needs no bursts: so much memory is dirty that the kernel makes every writer wait.
 
 Why it matters: a flood fills the device's queue, and reads and log writes wait behind it. A
@@ -17,13 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import Weighs, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.causes.writeback_burst.floods import Blocked, Floods, Throttle, blocked_by, floods, throttle
 
 
@@ -37,14 +40,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     few: list[str] = []
     for series in view.devices:
         found = None if series.is_stacked else floods(series, limits.times_rate, limits.times_depth)
-        if found is None or not _harms(found, limits):
-            clear.append(series.name)
-        elif found.count < limits.bursts:
+        if found is not None and _harms(found, limits):
+            yield _flooded(view, found, limits)
+        elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
             few.append(series.name)
         else:
-            yield _flooded(view, found, limits)
+            clear.append(series.name)
     if few:
-        yield Outcome(RULE.id, "undetermined", tuple(few), "too few bursts; a longer capture would settle it")
+        reason = "floods of writes, with too few other requests beside them to tell who waits"
+        yield Outcome(RULE.id, "undetermined", tuple(few), reason)
     if clear or (not is_throttled and not few):
         yield Outcome(RULE.id, "clear", tuple(clear), "no floods of writes that make others wait")
 
@@ -56,7 +60,9 @@ def _harms(found: Floods, limits: Limits) -> bool:
 def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     reads_wait, tasks = found.read_harm >= limits.read_harm, blocked_by(view, found)
     tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * weighted.or_zero(tasks.outside)
-    points = 1 + reads_wait + (found.period_s > 0) + 2 * tasks_wait
+    is_clear = found.read_harm >= limits.clear_harm or found.count >= limits.bursts
+    points = 1 + 2 * (reads_wait and is_clear) + (found.count >= limits.bursts) + 2 * tasks_wait
+    points += (found.period_s > 0) + (found.starved >= limits.clear_harm)
     sure = confidence(points)
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
     if reads_wait and sure != "low":
@@ -69,14 +75,23 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
         "await": weighted.mean(found.inside, "write_await_ms"),
     }
     victims = "reads wait {harm:.1f} times as long" if reads_wait else "writes wait {harm:.1f} times as long"
-    values["harm"] = found.read_harm if reads_wait else found.write_harm
+    values |= {"harm": found.read_harm if reads_wait else found.write_harm, "starved": found.starved}
+    values |= {"inside": len(found.inside), "all": len(found.series.samples)}
+    fewer = ", and {starved:.0f} times fewer are served" if found.starved >= limits.clear_harm else ""
+    often = "{count} floods" if found.count > 1 else "one flood"
     return RULE.finding(
         limits,
         severity=severity,
         confidence=sure,
         devices=(found.series.name,),
         **when(found.inside),
-        summary=say("{device} gets {count} floods of writes; meanwhile " + victims + ".", values),
+        summary=say(
+            "{device} gets "
+            + often
+            + " of writes (in {inside} of {all} samples: {rate:.0f} kB/s, {depth:.0f} "
+            "in flight); meanwhile " + victims + fewer + ".",
+            values,
+        ),
         evidence=tuple(_of_floods(found, tasks, values, victims)),
         refutes=("the same latencies without the bursts",),
         cannot_know=("whether page cache, a checkpoint or a backup writes: the device sees writes only",),
@@ -86,7 +101,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
 def _of_floods(
     found: Floods, blocked: Blocked, values: dict[str, float | str], victims: str
 ) -> Iterator[Evidence]:
-    text = "{count} bursts of {rate} kB/s with {depth} requests in flight"
+    text = "{count} bursts ({inside} samples) of {rate} kB/s with {depth} requests in flight"
     yield cite(found.inside, text, values, worst="write_kb_per_s")
     yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
     if found.period_s > 0:
@@ -152,6 +167,9 @@ RULE = Rule(
         "times_rate": Threshold(3, "x", "write rate of a burst over the median", "judgement"),
         "times_depth": Threshold(4, "x", "depth of a burst over the median", "judgement"),
         "read_harm": Threshold(2, "x", "latency of reads in bursts", "judgement: a doubling is felt"),
+        "clear_harm": Threshold(
+            4, "x", "latency of reads, or loss of them, that one flood shows", "judgement: twice read_harm"
+        ),
         "write_harm": Threshold(10, "x", "latency of writes in bursts", "judgement: writes are buffered"),
         "dirty_share": Threshold(
             15,
@@ -165,5 +183,6 @@ RULE = Rule(
     },
     confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/sysctl/vm.html",),
+    to_clear=ToClear(samples=8, requests=200),
     detect=detect,
 )

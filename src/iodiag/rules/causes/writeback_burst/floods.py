@@ -12,6 +12,7 @@ from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import Mask, longest
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.states.service import counted
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.table import Table
 
@@ -20,8 +21,8 @@ Floats = npt.NDArray[np.float64]
 LEAST_DEPTH = 4.0
 """Requests in flight below which a burst of writes is no flood."""
 
-LEAST_PER_SIDE = 5
-"""Samples with reads that a comparison needs, inside bursts and outside."""
+LEAST_REQUESTS = 20.0
+"""Requests that a mean latency needs on either side: it is known to a quarter then."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Floods:
     """The write bursts of one device: which samples are of one, and where each begins.
 
     `read_harm` and `write_harm` are latencies inside over outside, weighted by requests; NaN where
-    either side has too few.
+    either side has too few. `starved` is the rate of reads outside over that inside.
     """
 
     series: DeviceSeries = field(repr=False)
@@ -37,6 +38,7 @@ class Floods:
     starts: npt.NDArray[np.intp] = field(repr=False)
     read_harm: float
     write_harm: float
+    starved: float
 
     @property
     def count(self) -> int:
@@ -69,32 +71,40 @@ class Blocked:
 
 
 def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
-    """The bursts that exceed the median rate and depth so many times; None without any."""
+    """The samples with so many times the calm ones' writes and requests in flight; None without any.
+
+    Calm is the median, or where floods fill half of the samples and more, the calmest quarter.
+    """
     samples = series.samples
     rate, depth = weighted.values(samples, "write_kb_per_s"), weighted.values(samples, "depth")
     mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
     if not mask.any():
         return None
-    # as the summary of the device has them; depth is queue_depth
-    mask &= rate >= times_rate * _median(samples, "write_kb_per_s")
-    mask &= depth >= times_depth * _median(samples, "queue_depth")
+    mask &= (rate >= times_rate * _calm(samples, "write_kb_per_s", mask)) & (
+        depth >= times_depth * _calm(samples, "queue_depth", mask)
+    )
     starts = np.flatnonzero(mask & ~np.concatenate([[False], mask[:-1]]))
     # a burst cut by one calmer sample is one burst
     starts = starts[np.concatenate([[True], np.diff(starts) > 2])] if len(starts) else starts
-    if not len(starts):
+    if not len(starts) or mask.all():
         return None
     return Floods(
         series=series,
         is_inside=mask,
         starts=starts,
-        read_harm=_harm(samples, mask, "read", LEAST_PER_SIDE),
-        write_harm=_harm(samples, mask, "write", 1),
+        read_harm=_harm(samples, mask, "read"),
+        write_harm=_harm(samples, mask, "write"),
+        starved=_starved(samples, mask),
     )
 
 
-def _median(samples: Table, column: str) -> float:
-    found = weighted.extent(samples, column)
-    return found["median"] if found else float("nan")
+def _calm(samples: Table, column: str, may_be_flood: Mask) -> float:
+    """What a column is between floods: its median, or its lower quartile where most samples may be floods."""
+    known = samples.floats(column)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return float("nan")
+    return float(np.percentile(known, 25)) if may_be_flood.mean() >= 0.5 else median(known)
 
 
 def blocked_by(view: View, found: Floods) -> Blocked:
@@ -115,14 +125,22 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
     return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
 
 
-def _harm(samples: Table, mask: Mask, direction: str, least: int) -> float:
-    serves = weighted.values(samples, f"{direction}s_per_s") > 0
-    within = serves & mask
-    if min(count := np.count_nonzero(within), np.count_nonzero(serves) - count) < least:
+def _harm(samples: Table, mask: Mask, direction: str) -> float:
+    """Latency inside over outside, known by the requests counted on either side."""
+    wait, rate = f"{direction}_await_ms", f"{direction}s_per_s"
+    serves = samples.floats(rate) > 0
+    requests = counted(samples, rate)
+    within, without = serves & mask, serves & ~mask
+    if min(requests[within].sum(), requests[without].sum()) < LEAST_REQUESTS:
         return float("nan")
-    wait = f"{direction}_await_ms"
-    without = weighted.mean(samples[serves & ~mask], wait)
-    return weighted.mean(samples[within], wait) / without if without > 0 else float("nan")
+    calm = weighted.mean(samples[without], wait)
+    return weighted.mean(samples[within], wait) / calm if calm > 0 else float("nan")
+
+
+def _starved(samples: Table, mask: Mask) -> float:
+    """How many times fewer reads are served inside of floods than outside; NaN where nothing reads."""
+    inside, outside = (weighted.mean(samples[where], "reads_per_s") for where in (mask, ~mask))
+    return outside / inside if inside > 0 else float("nan")
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.readings.counter_anomaly import contradictions
 from iodiag.table.table import Table, by_text
 
@@ -33,13 +34,15 @@ from iodiag.table.table import Table, by_text
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with impossible samples, one for each spoilt device, one for the CPU."""
     clear: list[str] = []
+    silent: list[str] = []
     slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
     left_out = _left_out(view)
     for series in view.devices:
         dropped = left_out.get(series.name)
         evidence = tuple(_of_device(view, series, dropped, limits))
         if not evidence:
-            clear.append(series.name)
+            is_odd = stalled(series.samples).any() or contradictions.is_untimed(series.samples)
+            (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100:
             yield _finding([(series, evidence)], "notice", limits)
         else:
@@ -58,8 +61,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             summary="The CPU's shares of time do not add up to 100 %: some column is missing or misread.",
             evidence=sums,
         )
-    if clear or not (view.devices or left_out):
-        yield Outcome(RULE.id, "clear", tuple(clear), "the numbers agree with each other")
+    if silent:
+        reason = "requests are in flight and none, or none with a latency, completes: see hung-io"
+        yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
+    if clear or not (view.devices or left_out or sums):
+        reason = "its rates, sizes, latencies and requests in flight agree with each other"
+        yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 
 def _left_out(view: View) -> dict[str, Table]:
@@ -119,13 +126,15 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             "all": len(samples),
             "most": float(over["util_pct"].max()),
         }
-        text = "{device}: util beyond 100 % in {count} of {all} samples, up to {most} %: kept, as full"
+        text = "{device}: %util exceeds 100 % in {count} of {all} samples (at most {most} %); taken as 100 %"
         latest = weighted.values(over, "latency_ms")
         excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
         if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
             values["latency"] = float(latest.max())
             text += "; requests that end after {latency} ms do that, as their time is counted then"
         yield cite(over, text, values, worst="util_pct")
+    yield from contradictions.of_uncounted(series)
+    yield from contradictions.of_nothing_in_flight(series)
     yield from contradictions.of_depth(view, series, limits)
     yield from contradictions.of_sizes(series, limits)
     yield from contradictions.of_waits(series, limits)
@@ -137,6 +146,7 @@ RULE = Rule(
     title="Some numbers of the capture cannot be true",
     why="Conclusions from them would be about the counters, not about the storage.",
     remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
+    to_clear=ToClear(requests=20),
     needs=Needs(
         one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
         or_unsound=True,

@@ -10,9 +10,10 @@ import numpy as np
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.request_columns import HALF_DIGIT
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
+from iodiag.table.table import Table
 
 _SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
 
@@ -39,6 +40,57 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
         }
         text = "{device}: {count} samples show {depth} in flight where rate times latency makes {booked}"
         yield cite(rows, text, values, worst="await_ms")
+
+
+def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
+    """Bytes without requests: where the driver counts no completions, depth, latency and util are void."""
+    samples = series.samples
+    moved = samples.floats("kb_per_s")
+    # a rate of a few kB over a long time has less than half a hundredth of a request per second
+    is_uncounted = (moved >= IDLE_KB_PER_S) & (samples.floats("ios_per_s") == 0)
+    if is_uncounted.any():
+        rows = samples[is_uncounted]
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "count": len(rows),
+            "all": len(samples),
+            "moved": weighted.mean(rows, "kb_per_s"),
+        }
+        text = (
+            "{device}: {count} of {all} samples move {moved} kB/s with no request completed: its driver "
+            "counts no requests, so queue, latency and %util mean nothing"
+        )
+        yield cite(rows, text, values, worst="kb_per_s")
+
+
+def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
+    """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
+    samples = series.samples
+    held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
+    is_wrong = (held >= _LEAST_HELD) & (samples.floats("depth") < 0.1 * held)
+    is_wrong &= ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
+    if is_wrong.any() and not series.is_stacked:
+        rows = samples[is_wrong]
+        values: dict[str, float | str] = {
+            "device": series.name,
+            "held": float(held[is_wrong].max()),
+            "depth": weighted.mean(rows, "depth"),
+            "util": weighted.mean(rows, "util_pct"),
+        }
+        text = (
+            "{device}: {depth:.2f} in flight and {util:.2f} % busy are printed, where rate times latency "
+            "makes {held:.2f} in flight"
+        )
+        yield cite(rows, text, values, worst="await_ms")
+
+
+def is_untimed(samples: Table) -> bool:
+    """Whether requests complete without a latency while several are in flight."""
+    return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
+
+
+_LEAST_HELD = 0.2
+"""Requests in flight by rate and latency that no rounding of the depth hides."""
 
 
 def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
