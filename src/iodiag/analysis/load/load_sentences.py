@@ -118,6 +118,9 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             "device ({class}) at the most"
         )
         yield cite(rows, text, values | {"class": class_named(series)}, worst="await_ms")
+    elif load.basis == "queue":
+        text = "{depth} in flight is more than a disk or its controller takes at once"
+        yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "throughput" and load.lighter is not None:
         text = (
             "{lighter_mb:.1f} MB/s at {lighter_depth} in flight, {mb:.1f} MB/s at {depth}: a longer queue "

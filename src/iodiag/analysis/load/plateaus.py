@@ -73,12 +73,6 @@ class Plateau:
         """How far the other of IOPS and throughput ranged meanwhile."""
         return spread(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
 
-    @property
-    def varied(self) -> float:
-        """How far what was asked ranged meanwhile: requests of other sizes, or a longer queue."""
-        ranges = [most(self.rows, name) for name in ("ios_per_s", "kb_per_s", "at_once")]
-        return max((one for one in ranges if one > 0), default=1.0)
-
 
 def plateau(
     samples: Table,

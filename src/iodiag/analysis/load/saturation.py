@@ -39,7 +39,7 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import longest
-from iodiag.analysis.states.service import slowest_ms, usual_ms
+from iodiag.analysis.states.service import SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.rule import Limits, Threshold
@@ -53,8 +53,9 @@ Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "i
 request alone; there was never a second request; its latency is that of an unloaded device of its
 class; more disks than requests; util was counted in ticks."""
 
-Basis = Literal["measured", "least seen", "spindles", "class", "throughput", "none"]
-"""What an inflation is taken against; or that a deeper queue moved no more kB, whatever their size."""
+Basis = Literal["measured", "least seen", "spindles", "class", "queue", "throughput", "none"]
+"""What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
+that a deeper one moved no more kB, whatever their size."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -104,6 +105,12 @@ THRESHOLDS = {
     "inflation": Threshold(3, "x", "inflation of latency that says overload", _PERCONA),
     "hard_inflation": Threshold(
         10, "x", "inflation that needs no second load level", _MODEL + ": I = 10 → 11 %"
+    ),
+    "long_queue": Threshold(
+        128,
+        "requests",
+        "depth that no disk nor controller takes at once",
+        "nr_requests; SATA takes 32 at once, SAS 64",
     ),
     "hard_depth": Threshold(
         8,
@@ -203,7 +210,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
             facts = (_facts(view, series, level, steady, alone) for level in alarming)
             others = [level for levels in parts[1] if levels is not alarming for level in levels]
             told = (load._replace(lighter=_lighter(load.level, others, limits)) for load in facts)
-            found += [_judged(series, load, limits) for load in told]
+            found += [_judged(view, series, load, limits) for load in told]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
 
@@ -299,7 +306,7 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, 
     return tuple(found)
 
 
-def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load:
     """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
     level, unloaded = load.level, load.unloaded
     is_queued = unloaded is not None and (
@@ -321,18 +328,51 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
-    inflation = level.latency_ms / usual_ms(series, level.size_kb, level.busy_rate)
+    inflation = level.latency_ms / _usual_ms(series, level)
     is_deep = level.busy_depth >= (limits.hard_depth if is_full else limits.burst_depth)
-    if is_deep and inflation > limits.inflation:
-        return load._replace(basis="class", inflation=inflation, verdict="saturated")
+    is_long = is_full and level.busy_depth >= limits.long_queue and class_of(series) in ("solid", "unknown")
+    if ((is_deep and inflation > limits.inflation) or is_long) and _reaches_disks(
+        view, series, level, limits
+    ):
+        return load._replace(
+            basis="class" if inflation > 1 else "queue", inflation=inflation, verdict="saturated"
+        )
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
 
 
+def _usual_ms(series: DeviceSeries, level: Level) -> float:
+    """What a healthy device takes at most; one of unknown class that does not spin may be on a network."""
+    usual = usual_ms(series, level.size_kb, level.busy_rate)
+    if class_of(series) != "unknown" or usual >= SERVICE["network"].usual_ms:
+        return usual
+    return SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms
+
+
+def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits) -> bool:
+    """Whether one of the disks below, where any is seen, is full and waits as well."""
+    reports = report_keys(level.rows)
+    seen = False
+    for leaf in series.leaves:
+        own = view.series(leaf.name)
+        if own is None or own.name == series.name:
+            continue
+        rows = prepared(own)
+        rows = rows[np.isin(report_keys(rows), reports)]
+        if len(rows):
+            seen = True
+            there = level_of(rows)
+            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there)
+            if is_slow and there.util >= limits.busy_util / 100:
+                return True
+    return not seen
+
+
 def _is_sick(series: DeviceSeries, level: Level) -> bool:
-    """Whether each request keeps the device busy for longer than any healthy one takes for it."""
-    return bool(1000 / level.busy_rate > slowest_ms(series, level.size_kb))
+    """Whether at its best each request keeps the device busy for longer than any healthy one takes."""
+    fastest = float((level.rows.floats("ios_per_s") / level.rows.floats("busy")).max())
+    return bool(1000 / fastest > slowest_ms(series, level.size_kb))
 
 
 _SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"

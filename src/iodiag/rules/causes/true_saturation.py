@@ -48,6 +48,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -56,8 +57,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         loads = classify(view, series, limits)
         saturated = [load for load in loads if load.verdict == "saturated"]
+        passing = bool(saturated) and _is_passing(series, in_order(saturated), limits)
         is_open = [load for load in loads if load.verdict == "indeterminate"]
-        if saturated:
+        if passing:
+            yield Outcome(RULE.id, "undetermined", (series.name,), _PASSING)
+        elif saturated:
             found[series.name] = saturated
         elif is_open:
             yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason)
@@ -67,6 +71,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(view, top, found[name], below, limits)
+
+
+def _is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether it was full in so few samples among many with I/O that they are no state of it."""
+    return len(rows) < limits.lasting and len(rows) < limits.share / 100 * len(series.loaded)
+
+
+_PASSING = "it was full in a sample or two among many: a flood that passed; a longer capture would tell"
 
 
 def _finding(
@@ -104,11 +116,13 @@ def _finding(
     )
 
 
-_RANK = ("none", "throughput", "class", "least seen", "spindles", "measured")
+_RANK = ("none", "queue", "throughput", "class", "least seen", "spindles", "measured")
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:
-    points: float = 1 + {"measured": 1, "spindles": 2, "class": 2, "throughput": 2}.get(load.basis, 0)
+    points: float = 1 + {"measured": 1, "spindles": 2, "class": 2, "queue": 2, "throughput": 2}.get(
+        load.basis, 0
+    )
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
     points += 2 * any(True for _ in felt(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
@@ -149,7 +163,7 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = {"class": ",{often}", "throughput": ",{often}"}
+_SEEN = dict.fromkeys(("class", "queue", "throughput"), ",{often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
@@ -158,6 +172,8 @@ _SUMMARY = {
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} spinning disk{plural}, {latency} "
     "ms each",
     "class": "{device} is full: {direction} of {size:.0f} kB wait {latency} ms with {depth} in flight and "
+    "{util:.0f} % busy",
+    "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight wait {latency} ms each, "
     "{util:.0f} % busy",
     "throughput": "{device} is saturated: {lighter_mb:.1f} MB/s with {lighter_depth} in flight, {mb:.1f} "
     "MB/s with {depth}, {latency} ms each",
@@ -186,6 +202,10 @@ RULE = Rule(
             "ms",
             "latency below which waiting is an inefficiency only",
             "judgement: flash under a benchmark",
+        ),
+        "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
+        "share": Threshold(
+            20, "%", "share of the samples with I/O that fewer must be to be told", "judgement: one in five"
         ),
         "standstill": Threshold(
             40,

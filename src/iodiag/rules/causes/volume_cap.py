@@ -23,7 +23,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.stacks import topmost
-from iodiag.analysis.load.caps import DIRECTED, EXACT, QUANTITIES
+from iodiag.analysis.load.caps import DIRECTED, EXACT, QUANTITIES, Directed
 from iodiag.analysis.load.device_class import cloud_model, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import Level, levels, prepared, unloaded
@@ -32,11 +32,13 @@ from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.states.service import FASTER_THAN_SEEKS, RANDOM_KB, class_of, usual_ms
+from iodiag.analysis.states.service import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table
+
+SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
 
 LEAVE = 0.8
 """What single samples may have of the depth that all of them together must have."""
@@ -83,15 +85,16 @@ def _tops(samples: Table, demand: Mask, limits: Limits) -> Iterator[Plateau]:
     least = int(min(limits.least_flat, max(limits.few, math.ceil(DENSE * count))))
     if count < limits.few:
         rows = samples[demand]
-        for quantity in QUANTITIES:
-            rates = rows.floats(quantity)
-            yield of_rate(rows, quantity, float(rates.mean()), float(rates.std() / rates.mean()))
+        for either in QUANTITIES:
+            rates = rows.floats(either)
+            yield of_rate(rows, either, float(rates.mean()), float(rates.std() / rates.mean()))
         return
     width = limits.flat / 100
-    for quantity in (*QUANTITIES, *DIRECTED):
+    every: tuple[Directed, ...] = (*QUANTITIES, *DIRECTED)
+    for quantity in every:
         for while_busy in (False, True):
             top = plateau(samples, quantity, demand, width=width, least=least, while_busy=while_busy)
-            # of two directions that are both there
+            # one of two directions that are both there
             if top is not None and (quantity in QUANTITIES or _is_part(top)):
                 yield top
 
@@ -107,40 +110,47 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
     level, count = top.level, int(np.count_nonzero(demand))
     if level.busy_depth < limits.least_depth:
         return False
-    is_deep = level.busy_depth >= limits.steady_depth
-    is_deep &= level.latency_ms >= limits.waits * usual_ms(series, level.size_kb, level.rate)
-    if is_deep and _is_solid(series, level) and top.variation <= EXACT and top.is_exact:
-        return True
+    times = level.latency_ms / usual_ms(series, level.size_kb, level.rate)
     is_long = count >= limits.least_samples or (
         count >= limits.least_flat and float(weighted.lengths(top.rows).sum()) >= limits.long_enough
     )
     if is_long and top.quantity in QUANTITIES:
-        is_named = is_deep and _is_solid(series, level) and bool(top.cap or top.round_rate)
+        is_deep = level.busy_depth >= limits.steady_depth and times >= limits.waits
+        is_named = is_deep and class_of(series) in SOLID and bool(top.cap or top.round_rate)
         if is_named or queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
             return True
+    is_queued = level.busy_depth >= limits.few_depth and times > 1 and _is_solid(series, level)
+    if is_queued and top.variation <= EXACT and top.is_exact:
+        return True
     is_most = len(top.rows) >= max(limits.few, DENSE * count)
-    return is_most and _is_stiff(series, top, limits)
+    return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
+
+
+def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
+    """How far what was asked ranged: the sizes; and a real queue, where the rate is a number of limits."""
+    is_named = bool(top.cap or top.round_rate)
+    if not is_named and not _is_solid(series, top.level):
+        return 1.0
+    is_deep = is_named and top.level.busy_depth >= limits.few_depth
+    return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
 
 
 def _is_stiff(series: DeviceSeries, top: Plateau, limits: Limits) -> bool:
     """Whether the rate kept its value, while what was asked ranged at least ten times as far."""
-    is_named = bool(top.cap or top.round_rate)
-    if not is_named and not _is_solid(series, top.level):
-        return False
-    asked = top.varied if is_named else top.other_range
     held = most(top.rows, top.quantity)
-    return asked >= limits.asked and math.log(held) <= limits.stiff * math.log(asked)
+    return math.log(held) <= limits.stiff * math.log(_asked(series, top, limits))
 
 
 def _is_solid(series: DeviceSeries, level: Level) -> bool:
     """Whether it is no spinning disk, by its class or because none serves that many small requests."""
     is_fast = level.busy_rate >= FASTER_THAN_SEEKS and level.size_kb < RANDOM_KB
-    return class_of(series) in ("nvme", "solid", "network") or is_fast
+    return class_of(series) in SOLID or is_fast
 
 
 def _likelihood(top: Plateau, limits: Limits) -> tuple[bool | float, ...]:
     is_named = bool(top.cap), bool(top.round_rate)
-    return (_fits(top, limits), top.is_exact, *is_named, len(top.rows), -top.variation)
+    is_meter = top.variation <= limits.meter / 100
+    return (_fits(top, limits), top.is_exact, is_meter, *is_named, len(top.rows), -top.variation)
 
 
 def _fits(top: Plateau, limits: Limits) -> bool:
@@ -156,8 +166,8 @@ _OPEN = (
 
 
 _FEW = (
-    "{count} sample{plural} with a queue; {samples:.0f} would tell whether a limit holds it, as would another "
-    "size of request"
+    "{count} sample{plural} with a queue; {samples:.0f} would tell whether a limit holds it, as would "
+    "requests of another size"
 )
 
 
@@ -213,10 +223,10 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
     if depths >= limits.queue_grows:
         text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
         yield cite(top.rows, text, {"depths": depths})
-    elif len(top.rows) >= limits.few and top.varied >= limits.asked:
+    elif len(top.rows) >= limits.few and (asked := _asked(series, top, limits)) >= limits.asked:
         text = "the rate kept to {held:.1f} %, while what was asked ranged over {asked:.1f} %"
-        held, asked = (100 * (one - 1) for one in (most(top.rows, top.quantity), top.varied))
-        yield cite(top.rows, text, {"held": held, "asked": asked})
+        held = most(top.rows, top.quantity)
+        yield cite(top.rows, text, {"held": 100 * (held - 1), "asked": 100 * (asked - 1)})
     yield from likeness(top)
     if top.other_range >= limits.varies:
         text = "the other of IOPS and throughput ranged over {others:.1f}x meanwhile: only one is held"
@@ -252,8 +262,11 @@ RULE = Rule(
             70, "%", "util that goes with it", "judgement: below it see micro-burst-throttle"
         ),
         "steady_depth": Threshold(8, "requests", "depth under which a steady queue is demand", "judgement"),
+        "few_depth": Threshold(
+            32, "requests", "depth under which one sample shows demand", "the depth of a SATA queue"
+        ),
         "waits": Threshold(
-            1, "x", "latency over the longest that a healthy device of its class takes", "a real queue"
+            2, "x", "latency over the longest that a healthy device of its class takes", "a real queue"
         ),
         "large": Threshold(
             64, "kB", "size from which throughput is the likelier limit", "half the default readahead"
