@@ -14,6 +14,8 @@ from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure.evidence import cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service import class_of
+from iodiag.analysis.states.states import states
+from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
@@ -83,6 +85,14 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
         numbers(series, load),
         worst="util_pct",
     )
+
+
+def otherwise(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+    """What else a device did, where what most samples agree on is not all: its longest other state."""
+    for other in states(series):
+        if other.kind != "idle" and not np.isin(other.rows["sample"], rows["sample"]).any():
+            yield cite(other.rows, "else: " + text_of(other, len(series.samples)), {}, weighs="context")
+            return
 
 
 def both(one: Table, other: Table) -> Table:

@@ -330,24 +330,22 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
             return _by_latency(series, load, limits)
     inflation = level.latency_ms / _usual_ms(series, level)
     is_deep = level.busy_depth >= (limits.hard_depth if is_full else limits.burst_depth)
-    is_long = is_full and level.busy_depth >= limits.long_queue and class_of(series) in ("solid", "unknown")
-    if ((is_deep and inflation > limits.inflation) or is_long) and _reaches_disks(
-        view, series, level, limits
-    ):
-        return load._replace(
-            basis="class" if inflation > 1 else "queue", inflation=inflation, verdict="saturated"
-        )
+    is_over = is_deep and inflation > limits.inflation
+    is_over |= is_full and _is_beyond(series, level, limits)
+    if is_over and _reaches_disks(view, series, level, limits):
+        basis: Basis = "class" if inflation > limits.inflation else "queue"
+        return load._replace(basis=basis, inflation=inflation, verdict="saturated")
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
 
 
 def _usual_ms(series: DeviceSeries, level: Level) -> float:
-    """What a healthy device takes at most; one of unknown class that does not spin may be on a network."""
+    """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network."""
     usual = usual_ms(series, level.size_kb, level.busy_rate)
-    if class_of(series) != "unknown" or usual >= SERVICE["network"].usual_ms:
+    if class_of(series) == "nvme":
         return usual
-    return SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms
+    return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
 
 
 def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits) -> bool:
@@ -367,6 +365,11 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
             if is_slow and there.util >= limits.busy_util / 100:
                 return True
     return not seen
+
+
+def _is_beyond(series: DeviceSeries, level: Level, limits: Limits) -> bool:
+    """Whether more is in flight than a device of its class, with its controller, takes at once."""
+    return level.busy_depth >= limits.long_queue and class_of(series) in ("solid", "unknown")
 
 
 def _is_sick(series: DeviceSeries, level: Level) -> bool:

@@ -25,7 +25,7 @@ from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule
+from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -92,5 +92,6 @@ RULE = Rule(
     confirm=("iostat -xy -t 1", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),
     detect=detect,
 )

@@ -39,12 +39,14 @@ from iodiag.analysis.load.load_sentences import (
     state,
     waiters,
 )
+from iodiag.analysis.load.queueing import prepared
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -57,10 +59,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         loads = classify(view, series, limits)
         saturated = [load for load in loads if load.verdict == "saturated"]
-        passing = bool(saturated) and _is_passing(series, in_order(saturated), limits)
+        is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
         is_open = [load for load in loads if load.verdict == "indeterminate"]
-        if passing:
-            yield Outcome(RULE.id, "undetermined", (series.name,), _PASSING)
+        if is_odd:
+            yield Outcome(RULE.id, "undetermined", (series.name,), _ODD)
         elif saturated:
             found[series.name] = saturated
         elif is_open:
@@ -75,10 +77,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     """Whether it was full in so few samples among many with I/O that they are no state of it."""
-    return len(rows) < limits.lasting and len(rows) < limits.share / 100 * len(series.loaded)
+    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
+    return bool(len(rows) < limits.lasting and share < limits.share / 100)
 
 
-_PASSING = "it was full in a sample or two among many: a flood that passed; a longer capture would tell"
+def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether a passing flood is the odd one among samples that are as busy: these decide."""
+    usual = median(series.loaded.floats("util"))
+    return _is_passing(series, rows, limits) and usual >= limits.busy_util / 100
+
+
+_ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
 
 
 def _finding(
@@ -94,7 +103,7 @@ def _finding(
     often = " in the only sample." if len(series.samples) == 1 else " in {count} of {samples} samples."
     return RULE.finding(
         limits,
-        severity=_severity(view, lead, sure, limits),
+        severity="notice" if _is_passing(series, rows, limits) else _severity(view, lead, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
@@ -205,7 +214,10 @@ RULE = Rule(
         ),
         "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
         "share": Threshold(
-            20, "%", "share of the samples with I/O that fewer must be to be told", "judgement: one in five"
+            20,
+            "%",
+            "share of the time with I/O that fewer samples must last to be told",
+            "judgement: one in five",
         ),
         "standstill": Threshold(
             40,

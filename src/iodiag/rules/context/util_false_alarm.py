@@ -38,7 +38,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule
+from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 MOST_TOLD = 4
 """Levels whose numbers are told; the others are of the same kind."""
@@ -194,5 +194,6 @@ RULE = Rule(
     ),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct")),
     detect=detect,
 )
