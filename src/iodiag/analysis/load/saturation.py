@@ -42,6 +42,7 @@ from iodiag.analysis.measure.episodes import longest
 from iodiag.analysis.states.service import SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
 from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
@@ -215,11 +216,12 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
     return [*found, ticks] if ticks is not None else found
 
 
-def unbusy(series: DeviceSeries, limits: Limits) -> str:
-    """Why a device has no busy load level."""
+def unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
+    """What a rule says of a device without a busy load level."""
     if (series.samples.floats("util") >= limits.busy_util / 100).any():
-        return "busy at times, but with too few requests to tell of its limit"
-    return "never busy enough"
+        reason = "busy at times, but nothing that completed then tells of its limit"
+        return Outcome(rule, "undetermined", (series.name,), reason)
+    return Outcome(rule, "clear", (series.name,), "never busy enough")
 
 
 def together(series: DeviceSeries, rows: Table) -> Table:

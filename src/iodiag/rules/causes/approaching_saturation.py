@@ -41,9 +41,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif any(load.verdict == "indeterminate" for load in loads):
             reason = next(load.reason for load in loads if load.verdict == "indeterminate")
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif loads:
+            yield Outcome(RULE.id, "clear", (series.name,), "busy, but far from its limit")
         else:
-            reason = "busy, but far from its limit" if loads else unbusy(series, limits)
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield unbusy(RULE.id, series, limits)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)

@@ -29,7 +29,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.states.states import states
+from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -45,13 +45,18 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, Level] = {}
     for series in view.devices:
         level = _alone(series, limits)
-        if level is None:
+        if level is None and any(map(contradicts, states(series))):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
             found[series.name] = level
     for name, below in topmost(view, found).items():
         if (series_of := view.series(name)) is not None:
             yield _finding(view, series_of, found[name], below, limits)
+
+
+_CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
 
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
@@ -109,13 +114,7 @@ def _finding(
         remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
         confirm=_confirm(series.name, level.direction),
         evidence=(
-            cite(
-                level.rows,
-                "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % "
-                "util: {at_once} in flight while busy",
-                values,
-                worst="await_ms",
-            ),
+            cite(level.rows, _STATE, values, worst="await_ms"),
             cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
             *otherwise(series, level.rows),
             *witnesses,
@@ -131,14 +130,19 @@ def _finding(
     )
 
 
+_STATE = (
+    "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % util: {at_once} "
+    "in flight while busy"
+)
+
+
 def _is_slow_writer(series: DeviceSeries, level: Level, limits: Limits) -> bool:
     """Whether the latency of each write is the limit of the work, most of the time."""
-    in_all = len(series.loaded)
     return (
         level.direction == "writes"
         and level.util >= limits.full_util / 100
         and level.latency_ms >= limits.slow_write + level.size_kb / TRANSFER_KB_PER_MS
-        and 2 * len(level.rows) >= in_all
+        and 2 * len(level.rows) >= len(series.loaded)
     )
 
 
@@ -211,6 +215,6 @@ RULE = Rule(
     confirm=("pidstat -d 1", "biosnoop"),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, busy_pct=60, columns=("queue_depth", "util_pct")),
+    to_clear=ToClear(samples=1, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

@@ -67,9 +67,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = saturated
         elif is_open:
             yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason)
+        elif loads:
+            yield Outcome(RULE.id, "clear", (series.name,), "busy, but short of its limit")
         else:
-            reason = "busy, but short of its limit" if loads else unbusy(series, limits)
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield unbusy(RULE.id, series, limits)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(view, top, found[name], below, limits)

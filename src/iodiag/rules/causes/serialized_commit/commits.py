@@ -119,6 +119,7 @@ class Chain:
     write_await_ms: float
     is_signature: bool = False
     util: float = float("nan")
+    at_once: float = float("nan")
 
     def bounds_work(self, limits: Limits) -> bool:
         """Whether it is full with slow writes that come one after the other: somebody waits for each."""
@@ -126,6 +127,7 @@ class Chain:
             self.is_signature
             and self.util >= limits.full_util / 100
             and limits.serial <= self.occupancy <= 1 / limits.serial
+            and limits.serial <= self.at_once <= 1 / limits.serial
             and self.write_await_ms >= limits.slow_write + self.write_kb / TRANSFER_KB_PER_MS
             and not has_parity(self.series)
         )
@@ -317,7 +319,9 @@ def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
     for state in states(series):
         rows = told[state.places[mask[state.places]]]
         if len(rows) and len(rows) >= DENSE * state.samples and _lasts(rows, samples):
-            return replace(_measured(series, rows, True), is_signature=True, util=state.util)
+            return replace(
+                _measured(series, rows, True), is_signature=True, util=state.util, at_once=state.at_once
+            )
     return None
 
 
