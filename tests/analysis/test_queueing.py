@@ -244,13 +244,13 @@ def test_a_fan_out_needs_twice_the_depth_and_less_than_twice_the_rate():
         ((iostat([{"sda": load(240, 3.9)}] * 20), lsblk(("sda", False))), ["false alarm"]),
         ((iostat([{"sda": load(520, 3.7)}] * 20), lsblk(("sda", False))), ["false alarm"]),
         ((iostat([{"sda": load(3000, 4)}] * 20), lsblk(("sda", False))), ["indeterminate"]),
-        # a disk that calls itself rotational but hides what is behind it
-        ((iostat([{"vda": load(120, 90)}] * 20), lsblk(("vda", True))), ["indeterminate"]),
+        # a disk that calls itself rotational but hides what is behind it: none takes that long unloaded
+        ((iostat([{"vda": load(120, 90)}] * 20), lsblk(("vda", True))), ["saturated"]),
         (
             (iostat([{"sda": load(120, 90)}] * 20), lsblk(("sda", True), model="PERC H730P Mini")),
-            ["indeterminate"],
+            ["saturated"],
         ),
-        # a guess at the class: no unloaded disk takes two seconds
+        # of unknown class: no unloaded disk takes two seconds
         ((iostat([{"sda": load(70, 2000)}] * 20),), ["saturated"]),
     ],
 )
@@ -318,8 +318,15 @@ def test_mixed_latency_of_sar_is_compared_at_the_same_mix():
     deep = [{"sda": row(250, 100, 0.5)}] * 10
     light = [{"sda": row(125, 8, 0.5)}] * 10
     other = [{"sda": row(125, 8, 1.0)}] * 10
-    assert "saturated" in verdicts(sar_d(light + deep))
-    assert "saturated" not in verdicts(sar_d(other + deep))
+
+    def bases(text):
+        view = view_of(text)
+        return [
+            found.basis for found in classify(view, view.devices[0], LIMITS) if found.verdict == "saturated"
+        ]
+
+    assert bases(sar_d(light + deep)) == ["measured"]
+    assert bases(sar_d(other + deep)) == ["class"]
 
 
 def test_util_above_what_is_in_flight_is_a_matter_of_ticks():

@@ -19,7 +19,7 @@ def found(report):
 
 def test_one_reader(run):
     (finding,) = found(run(iostat([{"sda": load(120, 8, util=95)}] * 20)))
-    assert (finding.severity, finding.confidence) == ("notice", "low")
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
     numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
     assert numbers["ceiling"] == pytest.approx(125)
 
@@ -27,9 +27,9 @@ def test_one_reader(run):
 def test_somebody_who_waits_makes_it_surer(run):
     text = iostat([{"sda": load(120, 8, util=95)}] * 20)
     (finding,) = found(run(text, vmstat([{"b": 1, "wa": 45}] * 20)))
-    assert finding.confidence == "medium"
+    assert finding.confidence == "high"
     (finding,) = found(run(iostat([{"sda": load(120, 8, util=95)}] * 20, {"%iowait": 48.0, "%idle": 50.0})))
-    assert finding.confidence == "medium"
+    assert finding.confidence == "high"
 
 
 @pytest.mark.parametrize(

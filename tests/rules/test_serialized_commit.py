@@ -126,21 +126,24 @@ def test_sessions_outweigh_iowait_and_earlier_reads(report_of):
     assert (finding.confidence, finding.severity) == ("high", "warning")
 
 
-def test_old_kernels_without_flushes_need_a_sign_of_fsync(report_of):
+def test_slow_writes_one_at_a_time_need_no_flushes_to_be_told(report_of):
     header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
     cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 8.0 0.0 4.0 9.0 0.0 79.0\n"
 
-    def capture(kb):
+    def capture(kb, wait=9.0, rate=110.0):
         reports = [
-            f"{cpu}\n{header}\nsda 0.0 1.0 0.0 110.0 0.0 {kb + n / 10} 6.0 0.99 9.00 8.90 97.9\n\n"
+            f"{cpu}\n{header}\nsda 0.0 1.0 0.0 {rate} 0.0 {kb + n / 10} 6.0 0.99 {wait} 8.90 97.9\n\n"
             for n in range(21)
         ]
         return "Linux 2.6.32-431.el6.x86_64 (box) \t01/13/2016 \t_x86_64_\t(4 CPU)\n\n" + "".join(reports)
 
-    assert only(report_of(capture(330.0), rules=[RULE], interval=1.0)).confidence == "low"
-    unsigned = report_of(capture(880.0), rules=[RULE], interval=1.0)
-    assert only(unsigned) is None
-    assert outcome(unsigned).status == "undetermined"
+    for kb in (330.0, 880.0):
+        finding = only(report_of(capture(kb), rules=[RULE], interval=1.0))
+        assert (finding.confidence, finding.severity) == ("medium", "warning")
+        assert any("other synchronous writes" in text for text in finding.cannot_know)
+    quick = report_of(capture(8000.0, wait=1.0, rate=990.0), rules=[RULE], interval=1.0)
+    assert only(quick) is None
+    assert outcome(quick).status == "undetermined"
     assert only(report_of(capture(880.0), WAITING, DURABLE, rules=[RULE], interval=1.0)).confidence == "high"
 
 

@@ -39,10 +39,10 @@ def test_a_flat_rate_under_a_growing_queue(run):
     assert "3000 IOPS is the limit of Amazon EBS gp3" in " ".join(e.text for e in finding.evidence)
 
 
-def test_a_known_rate_under_a_steady_queue_is_a_hint(run):
+def test_a_known_rate_under_a_steady_queue_is_likely(run):
     rows = [held(3000, 32, jitter=jitter(n)) for n in range(20)]
     (finding,) = found(run(iostat([{"sda": r} for r in rows]), FLASH))
-    assert (finding.severity, finding.confidence) == ("notice", "low")
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
 
 
 def test_throughput_is_held_whatever_the_size(run):
@@ -56,10 +56,10 @@ def test_throughput_is_held_whatever_the_size(run):
     ("row", "context", "expected"),
     [
         (held(3137, 32), FLASH, "undetermined"),  # neither published nor round
-        (held(3000, 32), "", "undetermined"),  # of unknown class
+        (held(300, 32), "", "undetermined"),  # of unknown class, and no faster than a disk that seeks
         (held(140, 64), lsblk(("sda", True)), "clear"),  # a spinning disk
         (load(3000, 0.4), FLASH, "clear"),  # a steady client
-        (load(3000, 4, util=50), FLASH, "clear"),  # no demand
+        (load(3000, 4, util=50), FLASH, "undetermined"),  # no demand
     ],
 )
 def test_near_misses(run, row, context, expected):
@@ -74,8 +74,65 @@ def test_a_rate_that_moves_is_no_cap(run):
     assert status(report) == {"clear"}
 
 
-def test_a_few_samples_prove_nothing(run):
-    assert not found(run(iostat([{"sda": held(3000, 32)}] * 5), FLASH))
+@pytest.mark.parametrize("samples", [1, 2, 3, 5])
+def test_few_samples_tell_an_exact_number_under_a_queue(run, samples):
+    (finding,) = found(run(iostat([{"sda": held(6004, 39)}] * samples), FLASH))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [held(6040, 39), held(6137, 39), held(6004, 8), held(200, 39), held(5500, 39)],
+    ids=["near a round number", "no round number", "a short queue", "may be a spindle", "two digits"],
+)
+@pytest.mark.parametrize("samples", [1, 2])
+def test_few_samples_of_anything_else_stay_open(run, row, samples):
+    report = run(iostat([{"sda": row}] * samples))
+    assert not found(report)
+    assert status(report) == {"undetermined"}
+
+
+WRITES = ((984, 47.93, 4.41), (913, 48.0, 3.69), (805, 47.9, 4.35), (1015, 48.01, 3.3), (916, 48.07, 3.54))
+
+
+def mixed(writes, mb, wait, reads=200.0):
+    depth = (writes * wait + reads * 2) / 1000
+    row = {"r/s": reads, "rkB/s": reads * (30 + writes / 40), "r_await": 2.0, "w/s": writes, "w_await": wait}
+    return row | {"wkB/s": mb * 1024, "aqu-sz": depth + 0.3, "%util": 96.0}
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_writes_alone_may_be_held_whatever_their_size(run, count):
+    (finding,) = found(run(iostat([{"sda": mixed(*row)} for row in WRITES[:count]])))
+    assert "MiB/s of writes" in finding.summary
+    assert finding.confidence == "medium"
+    assert not found(run(iostat([{"sda": mixed(*row)} for row in WRITES[:2]])))
+
+
+def test_reads_and_writes_may_be_held_together(run):
+    rows = []
+    for n in range(5):
+        reads = 464 + 9 * n
+        rest = 960 - reads
+        row = {
+            "r/s": reads,
+            "rkB/s": reads * 64,
+            "w/s": rest,
+            "wkB/s": rest * 64,
+            "r_await": 12,
+            "w_await": 12,
+        }
+        rows.append({"sda": row | {"aqu-sz": 11.5, "%util": 100.0}})
+    (finding,) = found(run(iostat(rows * 2), FLASH))
+    assert "60 MiB/s" in finding.summary or "960 IOPS" in finding.summary
+
+
+def test_a_stream_that_is_flat_by_nature_stays_open(run):
+    rows = [
+        held(rate, 20, kb / rate) for rate, kb in ((240, 121100), (265, 122800), (250, 120400), (281, 123900))
+    ]
+    report = run(iostat([{"sda": row} for row in rows], None))
+    assert not any(f.severity == "warning" for f in found(report))
 
 
 def test_sar_is_enough(run):

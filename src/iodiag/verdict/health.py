@@ -8,7 +8,7 @@ from typing import Literal
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service import class_of, usual_ms
-from iodiag.analysis.states.states import State, states
+from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import DeviceSeries, View
 
 Shown = Literal["healthy", "waiting", "not shown", "idle"]
@@ -49,7 +49,7 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
-    if not latency > 0 or _contradicts(state):
+    if not latency > 0 or contradicts(state):
         return "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
     is_full = state.util >= FULL and state.at_once >= QUEUE
@@ -59,12 +59,6 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
         return "waiting" if state.at_once >= LONG_QUEUE else "not shown"
     # without a class to hold it against, a full device with a queue is not known to be well
     return "not shown" if is_full and class_of(series) in ("unknown", "network", "spinning") else "healthy"
-
-
-def _contradicts(state: State) -> bool:
-    """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
-    held = state.rate * state.latency_ms / 1000
-    return state.depth < 0.5 * held - 0.05
 
 
 def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:

@@ -14,12 +14,19 @@ from iodiag.model.units import KB_PER_MB
 
 Quantity = Literal["ios_per_s", "kb_per_s"]
 QUANTITIES: tuple[Quantity, ...] = ("ios_per_s", "kb_per_s")
+Directed = Quantity | Literal["reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s"]
+DIRECTED: tuple[Directed, ...] = ("reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s")
+"""The same of one direction alone: some limits meter reads and writes apart."""
 
 NEAR = 0.025
 """A plateau within 2.5 % of a published limit is near it: sampling edges blur an exact limiter."""
 
 ROUND = 0.01
 """A plateau within 1 % of a round number is near it: one in eight is by chance."""
+
+EXACT = 0.0015
+"""A meter is exact: as near as this to one of the round numbers is one rate in fifty by chance, to a number
+of two digits one in eight."""
 
 _ROUND_STARTS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0)
 
@@ -31,6 +38,11 @@ class Cap(NamedTuple):
     quantity: Quantity
     value: float
     is_link: bool = False
+
+
+def quantity_of(directed: Directed) -> Quantity:
+    """What a quantity of one direction counts."""
+    return "kb_per_s" if directed.endswith("kb_per_s") else "ios_per_s"
 
 
 @cache
@@ -66,13 +78,34 @@ def _of(quantity: Quantity) -> tuple[tuple[Cap, ...], npt.NDArray[np.float64]]:
     return caps, np.log([cap.value for cap in caps])
 
 
+def is_exact(value: float, quantity: Quantity) -> bool:
+    """Whether a rate is a published limit or a round number, as exactly as a meter keeps to it."""
+    published_one = near(value, quantity)
+    named = [_nearest_round(value, quantity)] + ([published_one.value] if published_one else [])
+    return any(abs(value / number - 1) <= EXACT for number in named)
+
+
 def round_number(value: float, quantity: Quantity) -> float | None:
-    """The round number (1, 1.2, 1.5, 2, 2.5 … times a power of ten, of IOPS or MiB/s) within ROUND of a "
-    "rate."""
+    """The round number (1, 1.2, 1.5, 2, 2.5 … times a power of ten, of IOPS or MiB/s) within ROUND of a rate.
+
+    Or the one of two digits within EXACT of it.
+    """
     if value <= 0:
         return None
+    nearest = _nearest_round(value, quantity)
+    if abs(value / nearest - 1) <= ROUND:
+        return nearest
+    digit = _power(value, quantity) / 10
+    of_two_digits = round(value / digit) * digit
+    return of_two_digits if abs(value / of_two_digits - 1) <= EXACT else None
+
+
+def _nearest_round(value: float, quantity: Quantity) -> float:
+    power = _power(value, quantity)
+    return min((start * power for start in (*_ROUND_STARTS, 10.0)), key=lambda one: abs(value - one))
+
+
+def _power(value: float, quantity: Quantity) -> float:
+    """The power of ten, of IOPS or MiB/s, below a positive rate."""
     unit = KB_PER_MB if quantity == "kb_per_s" else 1.0
-    power = 10.0 ** math.floor(math.log10(value / unit))
-    candidates = [start * power * unit for start in (*_ROUND_STARTS, 10.0)]
-    nearest = min(candidates, key=lambda candidate: abs(value - candidate))
-    return nearest if abs(value / nearest - 1) <= ROUND else None
+    return float(10.0 ** math.floor(math.log10(value / unit)) * unit)

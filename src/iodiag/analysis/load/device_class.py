@@ -15,9 +15,6 @@ SPREADING = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 SPINDLE_MS, SOLID_MS = 15.0, 1.5
 """The longest unloaded latency of a class: a 7200 rpm disk seeking at random, a network block device."""
 
-SLOW_SPINDLE_KB_PER_MS, SLOW_SOLID_KB_PER_MS = 50.0, 200.0
-"""Transfer rates (kB per ms are MB/s) that the slowest devices of a class reach."""
-
 PLAUSIBLE = 3.0
 """Up to three times its class's unloaded latency a device does not look overloaded."""
 
@@ -75,13 +72,6 @@ def _copies(series: DeviceSeries, disks: float) -> float:
         if device.level == "raid10":
             return float(device.copies or 2)
     return 1.0
-
-
-def longest_unloaded(series: DeviceSeries, size_kb: float) -> float:
-    """Latency in ms of one request alone on the slowest device that it may be, transfer included."""
-    if is_spinning(series) is False:
-        return SOLID_MS + size_kb / SLOW_SOLID_KB_PER_MS
-    return SPINDLE_MS + size_kb / SLOW_SPINDLE_KB_PER_MS
 
 
 @remembered

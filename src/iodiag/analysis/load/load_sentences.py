@@ -13,9 +13,13 @@ from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure.evidence import cite, cite_fact
 from iodiag.analysis.measure.facts import number
+from iodiag.analysis.states.service import class_of
+from iodiag.analysis.states.states import states
+from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
+from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
@@ -30,6 +34,10 @@ def numbers(series: DeviceSeries, load: Load) -> Values:
     values = _of_level(level, "") | {"device": series.name, "direction": level.direction}
     values["util"] = 100 * level.util
     values["size"] = level.size_kb
+    values["mb"] = level.rate * level.size_kb / KB_PER_MB
+    if load.lighter is not None:
+        values |= _of_level(load.lighter, "lighter_")
+        values["lighter_mb"] = load.lighter.rate * load.lighter.size_kb / KB_PER_MB
     for name, other in (("lower", load.lower), ("higher", load.higher)):
         if other is not None:
             values |= _of_level(other, f"{name}_")
@@ -57,6 +65,12 @@ def _of_level(level: Level, prefix: str) -> Values:
     }
 
 
+def class_named(series: DeviceSeries) -> str:
+    """The class that a device is held against, for sentences."""
+    name = class_of(series)
+    return "of unknown class" if name == "unknown" else name
+
+
 def _larger(one: float, other: float) -> float:
     low, high = sorted((one, other))
     return high / low if low > 0 else float("nan")
@@ -71,6 +85,14 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
         numbers(series, load),
         worst="util_pct",
     )
+
+
+def otherwise(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+    """What else a device did, where what most samples agree on is not all: its longest other state."""
+    for other in states(series):
+        if other.kind != "idle" and not np.isin(other.rows["sample"], rows["sample"]).any():
+            yield cite(other.rows, "else: " + text_of(other, len(series.samples)), {}, weighs="context")
+            return
 
 
 def both(one: Table, other: Table) -> Table:
@@ -102,10 +124,19 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(rows, text, values | {"plural": plural}, worst="queue_depth")
     elif load.basis == "class":
         text = (
-            "{latency} ms at {depth} in flight is {inflation:.1f}x the longest that an unloaded device of "
-            "its class takes"
+            "{latency} ms at {depth} in flight is {inflation:.1f}x what one request alone takes a healthy "
+            "device ({class}) at the most"
         )
-        yield cite(rows, text, values, worst="await_ms")
+        yield cite(rows, text, values | {"class": class_named(series)}, worst="await_ms")
+    elif load.basis == "queue":
+        text = "{depth} in flight is more than a disk or its controller takes at once"
+        yield cite(rows, text, values, worst="queue_depth")
+    elif load.basis == "throughput" and load.lighter is not None:
+        text = (
+            "{lighter_mb:.1f} MB/s at {lighter_depth} in flight, {mb:.1f} MB/s at {depth}: a longer queue "
+            "moved no more"
+        )
+        yield cite(both(load.lighter.rows, rows), text, values, worst="queue_depth")
     if load.lower is not None and load.basis == "measured":
         yield cite(
             both(load.lower.rows, rows),

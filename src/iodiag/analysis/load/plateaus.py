@@ -36,11 +36,21 @@ class Plateau:
     """
 
     rows: Table = field(repr=False)
-    quantity: caps.Quantity
+    quantity: caps.Directed
     rate: float
     variation: float
     cap: caps.Cap | None
     round_rate: float | None
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether throughput is held, not IOPS."""
+        return caps.quantity_of(self.quantity) == "kb_per_s"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its rate is a number that limits have, as exactly as a meter keeps to it."""
+        return caps.is_exact(self.rate, caps.quantity_of(self.quantity))
 
     @cached_property
     def level(self) -> Level:
@@ -49,22 +59,24 @@ class Plateau:
 
     @property
     def unit(self) -> str:
-        """IOPS or MiB/s."""
-        return "IOPS" if self.quantity == "ios_per_s" else "MiB/s"
+        """IOPS or MiB/s, of one direction where only that is held."""
+        unit = "MiB/s" if self.is_bytes else "IOPS"
+        way = self.quantity.split("_")[0].rstrip("s")
+        return f"{unit} of {way}s" if way in ("read", "write") else unit
 
     def shown(self, rate: float) -> float:
         """A rate of this quantity in its unit."""
-        return rate if self.quantity == "ios_per_s" else rate / KB_PER_MB
+        return rate / KB_PER_MB if self.is_bytes else rate
 
     @property
     def other_range(self) -> float:
         """How far the other of IOPS and throughput ranged meanwhile."""
-        return spread(self.rows, "kb_per_s" if self.quantity == "ios_per_s" else "ios_per_s")
+        return spread(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
 
 
 def plateau(
     samples: Table,
-    quantity: caps.Quantity,
+    quantity: caps.Directed,
     demand: Mask,
     *,
     width: float,
@@ -95,10 +107,15 @@ def plateau(
         middle = float(within.mean())
         variation = float(np.square(within - middle).mean()) ** 0.5 / middle
         if variation <= width:
-            rate = median(within)
-            cap, round_rate = caps.near(rate, quantity), caps.round_number(rate, quantity)
-            return Plateau(samples[window], quantity, rate, variation, cap, round_rate)
+            return of_rate(samples[window], quantity, median(within), variation)
     return None
+
+
+def of_rate(rows: Table, quantity: caps.Directed, rate: float, variation: float) -> Plateau:
+    """A plateau with the limits that its rate is near."""
+    counted = caps.quantity_of(quantity)
+    cap, round_rate = caps.near(rate, counted), caps.round_number(rate, counted)
+    return Plateau(rows, quantity, rate, variation, cap, round_rate)
 
 
 def likeness(found: Plateau) -> Iterator[Evidence]:
@@ -120,7 +137,7 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     for kind in levels(series):
         if kind[0].kind in kinds:
             for level in kind:
-                rate = level.busy_rate * (1.0 if top.quantity == "ios_per_s" else level.size_kb)
+                rate = level.busy_rate * (level.size_kb if top.is_bytes else 1.0)
                 if abs(rate / top.rate - 1) <= width and level.util >= MOSTLY_BUSY:
                     depths.append(level.busy_depth)
     return max(depths) / min(depths)
@@ -142,6 +159,13 @@ def spread(rows: Table, column: str) -> float:
         return float("nan")
     low, high = percentiles(data, 10, 90)
     return high / low
+
+
+def most(rows: Table, column: str) -> float:
+    """The largest value of a column over its least; NaN where that is unknown."""
+    data = weighted.values(rows, column)
+    data = data[np.isfinite(data) & (data > 0)]
+    return float(data.max() / data.min()) if len(data) else float("nan")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ they exclude each other by construction. Their thresholds are THRESHOLDS, declar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -18,7 +19,6 @@ from iodiag.analysis.load.device_class import (
     has_parity,
     is_spinning,
     is_spread,
-    longest_unloaded,
     spindles,
 )
 from iodiag.analysis.load.queueing import (
@@ -39,8 +39,10 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import longest
+from iodiag.analysis.states.service import SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
 from iodiag.table.remembered import remembered
 from iodiag.table.table import Table
@@ -52,8 +54,9 @@ Leg = Literal["scaled", "flat latency", "one at a time", "plausible latency", "i
 request alone; there was never a second request; its latency is that of an unloaded device of its
 class; more disks than requests; util was counted in ticks."""
 
-Basis = Literal["measured", "least seen", "spindles", "class", "none"]
-"""What an inflation is taken against."""
+Basis = Literal["measured", "least seen", "spindles", "class", "queue", "throughput", "none"]
+"""What an inflation is taken against; or that the queue is longer than any of its class takes at once; or
+that a deeper one moved no more kB, whatever their size."""
 
 STEADY = 0.5
 """Busy share from which a sample can stand for a load: its rate and depth are of one mind."""
@@ -85,8 +88,14 @@ THRESHOLDS = {
     "full_util": Threshold(
         90,
         "%",
-        "util that known spindles or a guess at the class need",
+        "util that known spindles or a class need",
         "judgement: no idle time to speak of",
+    ),
+    "burst_depth": Threshold(
+        32,
+        "requests",
+        "depth while busy at which a device was full whenever it was busy",
+        "the depth of a SATA queue",
     ),
     "calm_inflation": Threshold(
         2,
@@ -98,8 +107,17 @@ THRESHOLDS = {
     "hard_inflation": Threshold(
         10, "x", "inflation that needs no second load level", _MODEL + ": I = 10 → 11 %"
     ),
+    "long_queue": Threshold(
+        128,
+        "requests",
+        "depth that no disk nor controller takes at once",
+        "nr_requests; SATA takes 32 at once, SAS 64",
+    ),
     "hard_depth": Threshold(
-        8, "requests", "depth that goes with it", "judgement: a real queue, not a slow seek"
+        8,
+        "requests",
+        "depth that goes with it, or with an inflation over the class's own latency",
+        "judgement: a real queue, not a slow seek",
     ),
     "flat_elasticity": Threshold(
         0.3,
@@ -118,6 +136,12 @@ THRESHOLDS = {
         "requests",
         "depth while busy up to which util shows the client's rhythm",
         "judgement: 1.0 to 1.05 measured",
+    ),
+    "stream": Threshold(
+        64,
+        "kB",
+        "size from which kB/s tell what is moved, whatever the size of the requests",
+        "half the default readahead",
     ),
     "parallel_depth": Threshold(
         4,
@@ -141,8 +165,9 @@ class Load(NamedTuple):
 
     `inflation` is I: against `unloaded`, from the spindles' model (`basis` says which) or against
     what a device of the class takes at the longest. `lower` and `higher` are the comparable levels
-    below and above, `elasticity` is against `lower`, `servers` the fan-out estimate between the
-    lightest comparable level and the next. `parallel` says what shows that several requests are
+    below and above, `lighter` the one of the same direction, full, and of another size that moved large
+    requests with the shortest queue, `elasticity` is against `lower`, `servers` the fan-out estimate
+    between the lightest comparable level and the next. `parallel` says what shows that several requests are
     served at once, with `at_best` of them at the least where rates tell. `below` are the disks
     under a spread device. `reason` says of an indeterminate level what would settle it.
     """
@@ -153,6 +178,7 @@ class Load(NamedTuple):
     inflation: float = float("nan")
     basis: Basis = "none"
     lower: Level | None = None
+    lighter: Level | None = None
     higher: Level | None = None
     elasticity: float = float("nan")
     servers: float = float("nan")
@@ -183,16 +209,19 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
             alone = unloaded(series, kind)
             steady = [level for level in calm if level.requests >= LEAST_REQUESTS]
             facts = (_facts(view, series, level, steady, alone) for level in alarming)
-            found += [_judged(series, load, limits) for load in facts]
+            others = [level for levels in parts[1] if levels is not alarming for level in levels]
+            told = (load._replace(lighter=_lighter(load.level, others, limits)) for load in facts)
+            found += [_judged(view, series, load, limits) for load in told]
     ticks = _ticks(series, limits)
     return [*found, ticks] if ticks is not None else found
 
 
-def unbusy(series: DeviceSeries, limits: Limits) -> str:
-    """Why a device has no busy load level."""
+def unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
+    """What a rule says of a device without a busy load level."""
     if (series.samples.floats("util") >= limits.busy_util / 100).any():
-        return "busy at times, but with too few requests to tell of its limit"
-    return "never busy enough"
+        reason = "busy at times, but nothing that completed then tells of its limit"
+        return Outcome(rule, "undetermined", (series.name,), reason)
+    return Outcome(rule, "clear", (series.name,), "never busy enough")
 
 
 def together(series: DeviceSeries, rows: Table) -> Table:
@@ -279,7 +308,7 @@ def _disks_below(view: View, series: DeviceSeries, level: Level) -> tuple[Disk, 
     return tuple(found)
 
 
-def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
+def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Load:
     """The verdict: by measured inflation, else by known spindles, else by what the class would take."""
     level, unloaded = load.level, load.unloaded
     is_queued = unloaded is not None and (
@@ -287,6 +316,8 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     )
     if unloaded is not None and unloaded.is_measured and is_queued:
         return _by_latency(series, load, limits)
+    if _is_sick(series, level):
+        return load._replace(reason=_SICK)
     is_full = level.util >= limits.full_util / 100
     if load.spindles is not None and is_full:
         load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
@@ -299,11 +330,81 @@ def _judged(series: DeviceSeries, load: Load, limits: Limits) -> Load:
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
-    inflation = level.latency_ms / longest_unloaded(series, level.size_kb)
-    is_deep = level.busy_depth >= limits.hard_depth
-    if is_full and is_deep and inflation > limits.hard_inflation:
-        return load._replace(basis="class", inflation=inflation, verdict="saturated")
+    inflation = level.latency_ms / _usual_ms(series, level)
+    is_deep = level.busy_depth >= (limits.hard_depth if is_full else limits.burst_depth)
+    is_over = is_deep and inflation > limits.inflation
+    is_over |= is_full and _is_beyond(series, level, limits)
+    if is_over and _reaches_disks(view, series, level, limits):
+        basis: Basis = "class" if inflation > limits.inflation else "queue"
+        return load._replace(basis=basis, inflation=inflation, verdict="saturated")
+    if is_full and _moves_no_more(load, limits):
+        return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
+
+
+def _usual_ms(series: DeviceSeries, level: Level) -> float:
+    """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network."""
+    usual = usual_ms(series, level.size_kb, level.busy_rate)
+    if class_of(series) == "nvme":
+        return usual
+    return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
+
+
+def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits) -> bool:
+    """Whether one of the disks below, where any is seen, is full and waits as well."""
+    reports = report_keys(level.rows)
+    seen = False
+    for leaf in series.leaves:
+        own = view.series(leaf.name)
+        if own is None or own.name == series.name:
+            continue
+        rows = prepared(own)
+        rows = rows[np.isin(report_keys(rows), reports)]
+        if len(rows):
+            seen = True
+            there = level_of(rows)
+            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there)
+            if is_slow and there.util >= limits.busy_util / 100:
+                return True
+    return not seen
+
+
+def _is_beyond(series: DeviceSeries, level: Level, limits: Limits) -> bool:
+    """Whether more is in flight than a device of its class, with its controller, takes at once."""
+    return level.busy_depth >= limits.long_queue and class_of(series) in ("solid", "unknown")
+
+
+def _is_sick(series: DeviceSeries, level: Level) -> bool:
+    """Whether at its best each request keeps the device busy for longer than any healthy one takes."""
+    fastest = float((level.rows.floats("ios_per_s") / level.rows.floats("busy")).max())
+    return bool(1000 / fastest > slowest_ms(series, level.size_kb))
+
+
+_SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"
+
+
+def _moves_no_more(load: Load, limits: Limits) -> bool:
+    """Whether large requests of another size moved as many kB with half of the queue or less."""
+    other = load.lighter
+    if other is None or other.busy_depth * 2 > load.level.busy_depth:
+        return False
+    return _growth(other, load.level) <= limits.flat_elasticity and load.level.size_kb >= limits.stream
+
+
+def _lighter(level: Level, others: Sequence[Level], limits: Limits) -> Level | None:
+    streams = [
+        other
+        for other in others
+        if other.kind % 100 == level.kind % 100 and other.size_kb >= limits.stream
+        if other.util >= limits.full_util / 100
+    ]
+    return min(streams, key=lambda other: other.busy_depth, default=None)
+
+
+def _growth(lighter: Level, heavier: Level) -> float:
+    """Growth of kB/s per growth of depth, both ln."""
+    moved = heavier.busy_rate * heavier.size_kb / (lighter.busy_rate * lighter.size_kb)
+    return math.log(moved) / math.log(heavier.busy_depth / lighter.busy_depth)
 
 
 def _by_latency(series: DeviceSeries, load: Load, limits: Limits) -> Load:

@@ -116,6 +116,11 @@ class State:
         return float(np.abs(data - middle).max()) / middle if len(data) > 1 and middle > 0 else math.nan
 
 
+def contradicts(state: State) -> bool:
+    """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
+    return state.depth < 0.5 * state.rate * state.latency_ms / 1000 - 0.05
+
+
 def _by_requests(rows: Table, column: str, rate: str) -> float:
     data, weights = rows.floats(column), rows.floats(rate) * weighted.lengths(rows)
     known = ~np.isnan(data) & (weights > 0)

@@ -25,7 +25,7 @@ from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule
+from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -41,9 +41,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif any(load.verdict == "indeterminate" for load in loads):
             reason = next(load.reason for load in loads if load.verdict == "indeterminate")
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif loads:
+            yield Outcome(RULE.id, "clear", (series.name,), "busy, but far from its limit")
         else:
-            reason = "busy, but far from its limit" if loads else unbusy(series, limits)
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield unbusy(RULE.id, series, limits)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)
@@ -92,5 +93,6 @@ RULE = Rule(
     confirm=("iostat -xy -t 1", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),
     detect=detect,
 )

@@ -29,7 +29,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
 
@@ -203,5 +203,6 @@ RULE = Rule(
         "nvme smart-log /dev/DEVICE (temperature)",
     ),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",),
+    to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

@@ -1,15 +1,16 @@
 """Throughput is held down by asking for one thing at a time.
 
 What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it
-is, so that its rate is exactly 1000/latency times the busy share.
+is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
+sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
 
 When it is wrong: several devices that are used in lock-step (a distributed program with one request in
-all) look the same on each of them. A caller that is limited in rate is busy less than 60 %. Where the
-requests are a log's writes or a scan's reads, serialized-commit or fragmentation-sized-reads say more
-and replace this finding.
+all) look the same on each of them. That slow writes are commits is likely, not shown. A caller that is
+limited in rate is busy less than 60 %. Where the requests are a log's writes or a scan's reads,
+serialized-commit or fragmentation-sized-reads say more and replace this finding.
 
 References: Little's law (N = X·R); iostat(1) on aqu-sz.
 """
@@ -22,16 +23,21 @@ import numpy as np
 
 from iodiag.analysis.array.stacks import topmost
 from iodiag.analysis.host.waiting import blocked
+from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
+from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table
+
+TRANSFER_KB_PER_MS = 50.0
+"""What the slowest disk transfers; a write of its size takes that long by itself."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -39,7 +45,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, Level] = {}
     for series in view.devices:
         level = _alone(series, limits)
-        if level is None:
+        if level is None and any(map(contradicts, states(series))):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
             found[series.name] = level
@@ -48,25 +56,35 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _finding(view, series_of, found[name], below, limits)
 
 
+_CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
+
+
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
-    """The longest window with exactly one request in flight while busy."""
+    """The longest state with exactly one request in flight while busy."""
     samples = prepared(series)
     at_once = weighted.values(samples, "at_once")
     is_busy = weighted.values(samples, "util") >= limits.least_util / 100
-    rows = longest(samples, (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy)
-    if rows is None:
+    holds = (at_once >= limits.least_depth) & (at_once <= ALONE) & is_busy
+    if not holds.any():
         return None
-    level = level_of(rows)
-    slack = HALF_DIGIT / max(level.depth, HALF_DIGIT)
-    return level if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack else None
+    for one in states(series):
+        rows = samples[holds & np.isin(samples["sample"], one.rows["sample"])]
+        if len(rows) and len(rows) >= DENSE * one.samples:
+            level = level_of(rows)
+            slack = HALF_DIGIT / max(level.depth, HALF_DIGIT)
+            if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack:
+                return level
+    return None
 
 
 def _finding(
     view: View, series: DeviceSeries, level: Level, below: tuple[str, ...], limits: Limits
 ) -> Finding:
     witnesses = tuple(_witnesses(view, level))
+    is_counted = level.requests >= limits.least_requests
     is_steady = len(level.rows) >= limits.least_samples
-    points = 1 + is_steady + sum(item.weighs == "for" for item in witnesses)
+    points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
+    sure = confidence(points)
     values: dict[str, float | str] = {
         "device": series.name,
         "rate": level.rate,
@@ -78,32 +96,59 @@ def _finding(
         "ceiling": 1000 / level.latency_ms,
         "at_once": level.busy_depth,
         "mb": level.rate * level.size_kb / 1024,
+        "count": len(level.rows),
+        "samples": len(series.samples),
     }
+    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
         limits,
-        severity="notice",
-        confidence=confidence(points, at_most="high" if is_sustained(level.rows) else "low"),
+        severity="warning" if sure != "low" and _is_slow_writer(series, level, limits) else "notice",
+        confidence=sure,
         devices=(series.name, *below),
         **when(level.rows),
         summary=say(
-            "{device} serves one request at a time: at {latency} ms each no more than {ceiling:.0f} "
-            "{direction}/s can be had, {mb:.1f} MB/s now.",
+            "{device} serves one request at a time " + often + ": at {latency} ms each no more than "
+            "{ceiling:.0f} {direction}/s of {size:.1f} kB can be had, {mb:.1f} MB/s now.",
             values,
         ),
+        remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
+        confirm=_confirm(series.name, level.direction),
         evidence=(
-            cite(
-                level.rows,
-                "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % "
-                "util: {at_once} in flight while busy",
-                values,
-                worst="await_ms",
-            ),
+            cite(level.rows, _STATE, values, worst="await_ms"),
             cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
+            *otherwise(series, level.rows),
             *witnesses,
         ),
         refutes=("two requests in flight at the same time in a trace (blktrace, biosnoop)",),
-        cannot_know=("which program asks: pidstat -d, biosnoop or iotop show it",),
+        cannot_know=(
+            "which program asks: pidstat -d, biosnoop or iotop show it",
+            *(
+                ("whether the writes are commits or other synchronous writes",)
+                * (level.direction == "writes")
+            ),
+        ),
     )
+
+
+_STATE = (
+    "{rate} requests/s ({direction} of {size:.1f} kB) at {depth} in flight and {util:.1f} % util: {at_once} "
+    "in flight while busy"
+)
+
+
+def _is_slow_writer(series: DeviceSeries, level: Level, limits: Limits) -> bool:
+    """Whether the latency of each write is the limit of the work, most of the time."""
+    return (
+        level.direction == "writes"
+        and level.util >= limits.full_util / 100
+        and level.latency_ms >= limits.slow_write + level.size_kb / TRANSFER_KB_PER_MS
+        and 2 * len(level.rows) >= len(series.loaded)
+    )
+
+
+def _confirm(device: str, direction: str) -> tuple[str, ...]:
+    last = f"blockdev --getra /dev/{device}" if direction == "reads" else f"cat /sys/block/{device}/queue/fua"
+    return ("pidstat -d 1", "biosnoop", last)
 
 
 def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
@@ -124,6 +169,14 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
 def _is_same_time(cpu: Table, rows: Table) -> bool:
     return bool(cpu["source"][0] == rows["source"][0])
 
+
+_OF_WRITES = (
+    "Batch the writes: several records per transaction or fsync; let commits share a flush (commit_delay, "
+    "binlog_group_commit_sync_delay).",
+    "Cut the latency of one write: a power-protected SSD, a controller's write cache with a battery.",
+    "Only if losing about a second of commits at a crash is acceptable: innodb_flush_log_at_trx_commit=2, "
+    "synchronous_commit=off, appendfsync everysec.",
+)
 
 RULE = Rule(
     id="low-concurrency-bound",
@@ -147,10 +200,21 @@ RULE = Rule(
             "how far the depth while busy may be from one",
             "captures of one thread measured 1.00 to 1.05",
         ),
+        "full_util": Threshold(90, "%", "util of a device that is never left idle", "judgement"),
+        "slow_write": Threshold(
+            4,
+            "ms",
+            "latency of a write, without its transfer, that bounds the work",
+            "half a turn at 7,200 rpm; a write cache answers in less",
+        ),
+        "least_requests": Threshold(
+            50, "requests", "counted for medium confidence", "a mean of 50 is known to 14 %"
+        ),
         "least_samples": Threshold(8, "samples", "a steady window", "judgement: a rhythm, not a coincidence"),
     },
-    confirm=("pidstat -d 1", "biosnoop", "blockdev --getra /dev/DEVICE"),
+    confirm=("pidstat -d 1", "biosnoop"),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=1, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table
 
 
@@ -120,5 +120,6 @@ RULE = Rule(
     },
     confirm=("iostat -xy -t 1", "VolumeIOPSExceededCheck and its like at the vendor"),
     references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
+    to_clear=ToClear(samples=8, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

@@ -27,7 +27,7 @@ from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 
 COMMON = (31, 32, 62, 63, 64, 128, 254, 255, 256, 1023, 1024)
 """Sizes that queues of drivers and adapters have: NCQ, virtio, SAS and FC per LUN, nr_requests."""
@@ -150,5 +150,6 @@ RULE = Rule(
     confirm=("cat /sys/block/DEVICE/queue/nr_requests /sys/block/DEVICE/device/queue_depth",),
     references=("https://docs.kernel.org/block/stat.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=5, busy_pct=70, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

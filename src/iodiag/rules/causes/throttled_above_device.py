@@ -31,7 +31,7 @@ from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 
 _LIMITED = ("reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s")
 
@@ -198,5 +198,6 @@ RULE = Rule(
         "cat /proc/pressure/io",
     ),
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
+    to_clear=ToClear(samples=8, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

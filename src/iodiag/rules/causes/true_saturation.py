@@ -2,14 +2,17 @@
 
 What it detects: requests that take more than three times as long as one alone, while throughput no
 longer grows with the queue; or ten times as long in a real queue; or three and more requests for
-every disk of an array of spinning disks that is never idle.
+every disk of an array of spinning disks that is never idle; or a queue of eight and more on a device that
+is never idle, with three times the latency that a healthy one of its class takes at the most; or large
+requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
 When it is wrong: larger requests rightly take longer, so that only requests of like size and
-direction are compared. Writeback and asynchronous work queue deeply while nobody waits. A rate limit, a
-slow member or a rebuild below are causes of their own and are named by their rules. Without a sample at
-low load and without known disks the verdict stays open, or is a guess of low confidence.
+direction are compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks
+are counted and there are none, it is a notice. A rate limit, a slow member or a rebuild below are causes of
+their own and are named by their rules. A device that is busy for longer with each request than a healthy one
+takes is slow, not full: extreme-latency tells it. A card or a stick of unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -26,6 +29,7 @@ from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     NOBODY,
+    class_named,
     disks_below,
     felt,
     in_order,
@@ -35,15 +39,18 @@ from iodiag.analysis.load.load_sentences import (
     state,
     waiters,
 )
+from iodiag.analysis.load.queueing import prepared
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -52,17 +59,36 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         loads = classify(view, series, limits)
         saturated = [load for load in loads if load.verdict == "saturated"]
-        is_open = [load for load in loads if load.verdict == "indeterminate" or load.basis == "class"]
-        if saturated:
+        is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
+        is_open = [load for load in loads if load.verdict == "indeterminate"]
+        if is_odd:
+            yield Outcome(RULE.id, "undetermined", (series.name,), _ODD)
+        elif saturated:
             found[series.name] = saturated
-        if is_open and (not saturated or saturated[0].basis == "class"):
-            yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason or _GUESSED)
-        elif not saturated:
-            reason = "busy, but short of its limit" if loads else unbusy(series, limits)
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+        elif is_open:
+            yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason)
+        elif loads:
+            yield Outcome(RULE.id, "clear", (series.name,), "busy, but short of its limit")
+        else:
+            yield unbusy(RULE.id, series, limits)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(view, top, found[name], below, limits)
+
+
+def _is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether it was full in so few samples among many with I/O that they are no state of it."""
+    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
+    return bool(len(rows) < limits.lasting and share < limits.share / 100)
+
+
+def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether a passing flood is the odd one among samples that are as busy: these decide."""
+    usual = median(series.loaded.floats("util"))
+    return _is_passing(series, rows, limits) and usual >= limits.busy_util / 100
+
+
+_ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
 
 
 def _finding(
@@ -71,17 +97,20 @@ def _finding(
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
     rows = in_order(loads)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    lasts = is_sustained(together(series, rows))
-    longest: Confidence = "high" if lasts else "medium" if is_compared else "low"
-    sure = confidence(_points(view, lead, limits), at_most="low" if lead.basis == "class" else longest)
-    values = numbers(series, lead) | {"plural": "" if lead.spindles == 1 else "s"}
+    longest: Confidence = "high" if is_sustained(together(series, rows)) or is_compared else "medium"
+    sure = confidence(_points(view, lead, limits), at_most=longest)
+    shown = {"count": len(rows), "samples": len(series.samples), "plural": "" if lead.spindles == 1 else "s"}
+    values = numbers(series, lead) | shown | {"class": class_named(series)}
+    often = " in the only sample." if len(series.samples) == 1 else " in {count} of {samples} samples."
     return RULE.finding(
         limits,
-        severity=_severity(view, lead, sure, limits),
+        severity="notice" if _is_passing(series, rows, limits) else _severity(view, lead, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY[lead.basis], values),
+        summary=say(_SUMMARY[lead.basis] + _SEEN.get(lead.basis, ".").format(often=often), values),
+        remedy=(*_OF_WRITES, *RULE.remedy) if lead.level.direction == "writes" else RULE.remedy,
+        confirm=(f"iostat -xyt 1 30 {series.name}", *RULE.confirm),
         evidence=(
             state(series, lead),
             *inflation(series, lead),
@@ -97,11 +126,13 @@ def _finding(
     )
 
 
-_RANK = ("none", "class", "least seen", "spindles", "measured")
+_RANK = ("none", "queue", "throughput", "class", "least seen", "spindles", "measured")
 
 
 def _points(view: View, load: Load, limits: Limits) -> float:
-    points: float = 1 + {"measured": 1, "spindles": 2}.get(load.basis, 0)
+    points: float = 1 + {"measured": 1, "spindles": 2, "class": 2, "queue": 2, "throughput": 2}.get(
+        load.basis, 0
+    )
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
     points += 2 * any(True for _ in felt(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
@@ -111,17 +142,19 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     cpu = view.cpu_at(load.level.rows)
     if cpu is not None and weighted.mean(cpu, "steal_pct", "cpu") >= limits.most_steal:
         points -= 2
+    if load.level.util >= limits.full_util / 100:
+        return points
+    # with idle time in it a mean may be of a burst
     is_long = bool(np.nanmax(weighted.lengths(load.level.rows)) > limits.long_sample)
     return points - is_long
 
 
 def _severity(view: View, load: Load, sure: Confidence, limits: Limits) -> Severity:
-    """By harm: short waits and writeback that nobody waits for are inefficiencies."""
+    """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
     waiting = blocked(view, load.level.rows)
-    is_flood = load.level.busy_depth >= limits.flood or load.level.size_kb >= limits.stream
-    is_patient = is_flood if waiting is None else waiting[1] < NOBODY
+    is_patient = waiting is not None and waiting[1] < NOBODY
     if load.level.direction == "writes" and is_patient:
         return "notice"
     full = pressure(view, load.level.rows, "full")
@@ -132,25 +165,34 @@ def _severity(view: View, load: Load, sure: Confidence, limits: Limits) -> Sever
 
 def _against(load: Load) -> Iterator[Evidence]:
     if load.basis == "class":
-        yield cite(load.level.rows, "nothing in the capture tells what it takes unloaded", weighs="against")
+        text = "nothing in the capture tells what this device takes unloaded"
+        yield cite(load.level.rows, text, weighs="against")
     elif load.basis == "measured" and load.lower is None:
         yield cite(
             load.level.rows, "a single load level: that throughput is flat is inferred", weighs="against"
         )
 
 
-_GUESSED = "its class is unknown: lsblk -o NAME,ROTA,TYPE,MODEL, or a capture at low load, would settle it"
+_SEEN = dict.fromkeys(("class", "queue", "throughput"), ",{often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
-    "request; at most {gain:.0f} % more throughput is left.",
-    "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least "
-    "seen.",
+    "request; at most {gain:.0f} % more throughput is left",
+    "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least seen",
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} spinning disk{plural}, {latency} "
-    "ms each.",
-    "class": "{device} looks saturated: {latency} ms at {depth} in flight, longer than any unloaded "
-    "device takes.",
+    "ms each",
+    "class": "{device} is full: {direction} of {size:.0f} kB wait {latency} ms with {depth} in flight and "
+    "{util:.0f} % busy",
+    "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight wait {latency} ms each, "
+    "{util:.0f} % busy",
+    "throughput": "{device} is saturated: {lighter_mb:.1f} MB/s with {lighter_depth} in flight, {mb:.1f} "
+    "MB/s with {depth}, {latency} ms each",
 }
+
+_OF_WRITES = (
+    "Where these are buffered writes: lower vm.dirty_background_bytes and vm.dirty_bytes, so that they "
+    "start earlier and queue less; give bulk writers less weight (ionice -c 3, io.weight).",
+)
 
 RULE = Rule(
     id="true-saturation",
@@ -171,17 +213,12 @@ RULE = Rule(
             "latency below which waiting is an inefficiency only",
             "judgement: flash under a benchmark",
         ),
-        "flood": Threshold(
-            32,
-            "requests",
-            "writes in flight that may be writeback with no one waiting",
-            "the depth of a SATA queue",
-        ),
-        "stream": Threshold(
-            128,
-            "kB",
-            "size from which writes are a stream: it waits for its end, not for each of them",
-            "the default readahead; no log is written in such pieces",
+        "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
+        "share": Threshold(
+            20,
+            "%",
+            "share of the time with I/O that fewer samples must last to be told",
+            "judgement: one in five",
         ),
         "standstill": Threshold(
             40,
@@ -194,8 +231,9 @@ RULE = Rule(
         ),
         "long_sample": Threshold(60, "s", "sample length from which means hide bursts", "judgement"),
     },
-    confirm=("iostat -xy -t 1", "biolatency -D 1", "cat /proc/pressure/io"),
+    confirm=("biolatency -D 1", "cat /proc/pressure/io"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),
     detect=detect,
 )

@@ -17,23 +17,31 @@ performance; see caps.toml.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from iodiag.analysis.array.stacks import topmost
-from iodiag.analysis.load.caps import QUANTITIES
-from iodiag.analysis.load.device_class import cloud_model, is_spinning, longest_unloaded
-from iodiag.analysis.load.plateaus import Plateau, likeness, plateau, queue_range
-from iodiag.analysis.load.queueing import levels, prepared, unloaded
+from iodiag.analysis.load.caps import DIRECTED, EXACT, QUANTITIES, Directed
+from iodiag.analysis.load.device_class import cloud_model, is_spinning
+from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
+from iodiag.analysis.load.queueing import Level, levels, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
+from iodiag.analysis.states.service import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table
+
+SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
+
+LEAVE = 0.8
+"""What single samples may have of the depth that all of them together must have."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -54,38 +62,101 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series):
         return Outcome(RULE.id, "clear", (series.name,), "spinning disks have flat tops of their own")
     samples = prepared(series)
-    demand = weighted.values(samples, "at_once") >= limits.least_depth
+    demand = weighted.values(samples, "at_once") >= LEAVE * limits.least_depth
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
-    count, lengths = np.count_nonzero(demand), weighted.lengths(samples)
-    is_few = count < limits.least_samples
-    if is_few and (count < limits.least_flat or lengths[demand].sum() < limits.long_enough):
-        return Outcome(RULE.id, "clear", (series.name,), "never a queue for long enough to show a limit")
-    width, least = limits.flat / 100, int(limits.least_flat)
-    tops = (
-        plateau(samples, quantity, demand, width=width, least=least, while_busy=while_busy)
-        for quantity in QUANTITIES
-        for while_busy in (False, True)
-    )
-    found = [top for top in tops if top is not None]
-    if not found:
+    count = int(np.count_nonzero(demand))
+    if not count:
+        return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")
+    found = [top for top in _tops(samples, demand, limits) if _holds(series, top, demand, limits)]
+    if found:
+        return max(found, key=lambda top: _likelihood(top, limits))
+    is_long = count >= limits.least_samples
+    if is_long and not any(True for _ in _tops(samples, demand, limits)):
         return Outcome(RULE.id, "clear", (series.name,), "its rate is not flat while it has a queue")
-    best = max(
-        found, key=lambda top: (_fits(top, limits), bool(top.cap), bool(top.round_rate), len(top.rows))
+    few = {"count": count, "samples": limits.least_samples, "plural": "" if count == 1 else "s"}
+    reason = _OPEN if is_long else say(_FEW, few)
+    return Outcome(RULE.id, "undetermined", (series.name,), reason)
+
+
+def _tops(samples: Table, demand: Mask, limits: Limits) -> Iterator[Plateau]:
+    """The flat tops of every quantity, and samples too few for a top at the rate that they have."""
+    count = int(np.count_nonzero(demand))
+    least = int(min(limits.least_flat, max(limits.few, math.ceil(DENSE * count))))
+    if count < limits.few:
+        rows = samples[demand]
+        for either in QUANTITIES:
+            rates = rows.floats(either)
+            yield of_rate(rows, either, float(rates.mean()), float(rates.std() / rates.mean()))
+        return
+    width = limits.flat / 100
+    every: tuple[Directed, ...] = (*QUANTITIES, *DIRECTED)
+    for quantity in every:
+        for while_busy in (False, True):
+            top = plateau(samples, quantity, demand, width=width, least=least, while_busy=while_busy)
+            # one of two directions that are both there
+            if top is not None and (quantity in QUANTITIES or _is_part(top)):
+                yield top
+
+
+def _is_part(top: Plateau) -> bool:
+    """Whether the direction that is held is most of what is moved, and not as good as all."""
+    whole = weighted.mean(top.rows, "kb_per_s" if top.is_bytes else "ios_per_s")
+    return bool(0.5 * whole <= top.rate <= 0.95 * whole)
+
+
+def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> bool:
+    """Whether a flat top is a limit's: what was asked ranged, or its number is one that limits have."""
+    level, count = top.level, int(np.count_nonzero(demand))
+    if level.busy_depth < limits.least_depth:
+        return False
+    times = level.latency_ms / usual_ms(series, level.size_kb, level.rate)
+    is_long = count >= limits.least_samples or (
+        count >= limits.least_flat and float(weighted.lengths(top.rows).sum()) >= limits.long_enough
     )
-    is_deep = weighted.mean(best.rows, "at_once") >= limits.steady_depth
-    level = best.level
-    is_deep &= level.latency_ms >= limits.waits * longest_unloaded(series, level.size_kb)
-    is_known = is_spinning(series) is False and bool(best.cap or best.round_rate)
-    if queue_range(series, best, limits.flat / 100) >= limits.queue_grows or (is_deep and is_known):
-        return best
-    return Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
+    if is_long and top.quantity in QUANTITIES:
+        is_deep = level.busy_depth >= limits.steady_depth and times >= limits.waits
+        is_named = is_deep and class_of(series) in SOLID and bool(top.cap or top.round_rate)
+        if is_named or queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
+            return True
+    is_queued = level.busy_depth >= limits.few_depth and times > 1 and _is_solid(series, level)
+    if is_queued and top.variation <= EXACT and top.is_exact:
+        return True
+    is_most = len(top.rows) >= max(limits.few, DENSE * count)
+    return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
+
+
+def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
+    """How far what was asked ranged: the sizes; and a real queue, where the rate is a number of limits."""
+    is_named = bool(top.cap or top.round_rate)
+    if not is_named and not _is_solid(series, top.level):
+        return 1.0
+    is_deep = is_named and top.level.busy_depth >= limits.few_depth
+    return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
+
+
+def _is_stiff(series: DeviceSeries, top: Plateau, limits: Limits) -> bool:
+    """Whether the rate kept its value, while what was asked ranged at least ten times as far."""
+    held = most(top.rows, top.quantity)
+    return math.log(held) <= limits.stiff * math.log(_asked(series, top, limits))
+
+
+def _is_solid(series: DeviceSeries, level: Level) -> bool:
+    """Whether it is no spinning disk, by its class or because none serves that many small requests."""
+    is_fast = level.busy_rate >= FASTER_THAN_SEEKS and level.size_kb < RANDOM_KB
+    return class_of(series) in SOLID or is_fast
+
+
+def _likelihood(top: Plateau, limits: Limits) -> tuple[bool | float, ...]:
+    is_named = bool(top.cap), bool(top.round_rate)
+    is_meter = top.variation <= limits.meter / 100
+    return (_fits(top, limits), top.is_exact, is_meter, *is_named, len(top.rows), -top.variation)
 
 
 def _fits(top: Plateau, limits: Limits) -> bool:
     """Whether a limit of its quantity is the likelier one: of throughput for large requests of one size."""
     is_large = top.level.size_kb >= limits.large
-    return top.other_range >= limits.varies or (top.quantity == "kb_per_s") == is_large
+    return top.other_range >= limits.varies or top.is_bytes == is_large
 
 
 _OPEN = (
@@ -94,11 +165,19 @@ _OPEN = (
 )
 
 
+_FEW = (
+    "{count} sample{plural} with a queue; {samples:.0f} would tell whether a limit holds it, as would "
+    "requests of another size"
+)
+
+
 def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits: Limits) -> Finding:
     witnesses = tuple(_witnesses(series, top, limits))
-    points = 1 + sum(item.weighs == "for" for item in witnesses) - (is_spinning(series) is None)
-    sure = confidence(points, at_most="medium" if is_sustained(top.rows) else "low")
     level = top.level
+    points = 1 + sum(item.weighs == "for" for item in witnesses) - (not _is_solid(series, level))
+    # a meter is exact where a medium varies by a per cent and more
+    is_meter = len(top.rows) >= limits.few and top.variation <= limits.meter / 100
+    sure = confidence(points + is_meter + top.is_exact, at_most="medium")
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
     severity = "info" if sure == "low" and top.cap is None else severity
     low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
@@ -114,7 +193,12 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "latency": level.latency_ms,
     }
     by = "the ceiling of its link" if top.cap is not None and top.cap.is_link else "a rate limit"
-    text = "{rate} {unit} in {count} samples, give or take {variation:.1f} %, with {low} to {high} in flight"
+    values["plural"] = "" if len(top.rows) == 1 else "s"
+    values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
+    text = (
+        "{rate} {unit} in {count}{of} sample{plural}, give or take {variation:.1f} %, with {low} to {high} "
+        "in flight"
+    )
     return RULE.finding(
         limits,
         severity=severity,
@@ -122,7 +206,8 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         devices=(series.name, *below),
         **when(top.rows),
         summary=say(
-            "{device} seems to be held by " + by + ": {rate} {unit} whatever the queue, {latency} ms each.",
+            "{device} seems to be held by " + by + ": {rate} {unit} in {count}{of} sample{plural}, {latency} "
+            "ms each with {high} in flight.",
             values,
         ),
         evidence=(
@@ -138,6 +223,10 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
     if depths >= limits.queue_grows:
         text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
         yield cite(top.rows, text, {"depths": depths})
+    elif len(top.rows) >= limits.few and (asked := _asked(series, top, limits)) >= limits.asked:
+        text = "the rate kept to {held:.1f} %, while what was asked ranged over {asked:.1f} %"
+        held = most(top.rows, top.quantity)
+        yield cite(top.rows, text, {"held": 100 * (held - 1), "asked": 100 * (asked - 1)})
     yield from likeness(top)
     if top.other_range >= limits.varies:
         text = "the other of IOPS and throughput ranged over {others:.1f}x meanwhile: only one is held"
@@ -173,10 +262,21 @@ RULE = Rule(
             70, "%", "util that goes with it", "judgement: below it see micro-burst-throttle"
         ),
         "steady_depth": Threshold(8, "requests", "depth under which a steady queue is demand", "judgement"),
-        "waits": Threshold(2, "x", "latency over an unloaded device's, under a steady queue", "a real queue"),
+        "few_depth": Threshold(
+            32, "requests", "depth under which one sample shows demand", "the depth of a SATA queue"
+        ),
+        "waits": Threshold(
+            2, "x", "latency over the longest that a healthy device of its class takes", "a real queue"
+        ),
         "large": Threshold(
             64, "kB", "size from which throughput is the likelier limit", "half the default readahead"
         ),
+        "few": Threshold(3, "samples", "samples that show a flat top by their spread", "two are no level"),
+        "asked": Threshold(1.1, "x", "range of the queue or of the sizes that is a change", "judgement"),
+        "stiff": Threshold(
+            0.1, "", "growth of the rate per growth of what was asked (both ln)", "a meter's is 0"
+        ),
+        "meter": Threshold(0.5, "%", "variation that only a meter keeps to", "disks vary by 1 % and more"),
         "least_samples": Threshold(8, "samples", "samples with demand", "capacity rules need eight"),
         "long_enough": Threshold(30, "s", "demand that needs fewer samples", "five samples of sar at 6 s"),
         "least_flat": Threshold(5, "samples", "consecutive samples on the flat top", "judgement"),
@@ -197,5 +297,6 @@ RULE = Rule(
         "https://learn.microsoft.com/azure/virtual-machines/disks-types",
     ),
     pictures=("ladder",),
+    to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

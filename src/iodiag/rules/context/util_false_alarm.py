@@ -38,7 +38,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule
+from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 MOST_TOLD = 4
 """Levels whose numbers are told; the others are of the same kind."""
@@ -55,9 +55,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif any(load.verdict == "indeterminate" for load in loads):
             reason = next(load.reason for load in loads if load.verdict == "indeterminate")
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif loads:
+            yield Outcome(RULE.id, "clear", (series.name,), "busy, and near its limit")
         else:
-            reason = "busy, and near its limit" if loads else unbusy(series, limits)
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            yield unbusy(RULE.id, series, limits)
     for name, below in topmost(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)
@@ -194,5 +195,6 @@ RULE = Rule(
     ),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
+    to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct")),
     detect=detect,
 )

@@ -2,16 +2,19 @@
 
 What it detects: a device whose cache flushes follow one another without a gap (flushes per second
 times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
-flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on. A
-process list full of COMMIT, settings that make each commit durable, and runnable tasks that come
-in crowds are further witnesses; without any device they carry the finding alone.
+flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on. Small writes one
+at a time that keep a device busy without a pause, each of them slow, are told as commits or other
+synchronous writes, from one sample on. A process list full of COMMIT, settings that make each commit
+durable, and runnable tasks that come in crowds are further witnesses; without any device they carry the
+finding alone.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
 
 When it is wrong: a background log writer flushes just the same while nobody waits for it (then the
 CPU is busy). Lock contention, think time and replication acknowledgements also leave the CPU idle.
-A single client that syncs each write fills the chain by itself; group commit does not help it.
+A single client that syncs each write fills the chain by itself; group commit does not help it. One that
+writes past the cache one at a time without ever syncing looks the same; larger or parallel writes help it.
 
 References: MySQL manual, innodb_flush_log_at_trx_commit and binlog_group_commit_sync_delay;
 PostgreSQL manual, synchronous_commit and pg_test_fsync(1); block/blk-flush.c.
@@ -22,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import when
@@ -29,7 +33,14 @@ from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule
-from iodiag.rules.causes.serialized_commit.commits import THRESHOLDS, Chain, Judgement, is_durable, judge
+from iodiag.rules.causes.serialized_commit.commits import (
+    THRESHOLDS,
+    Chain,
+    Judgement,
+    is_durable,
+    is_told,
+    judge,
+)
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -38,11 +49,29 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     names = {chain.series.name for chain in judgement.chains}
     others = tuple(series.name for series in view.devices if series.name not in names)
     if judgement.confidence is None:
-        yield Outcome(RULE.id, judgement.status, others, judgement.reason)
+        yield from _not_found(view, judgement)
         return
     yield _finding(view, judgement, limits)
     if others:
         yield Outcome(RULE.id, "clear", others, "its flush chain is not busy, or not told")
+
+
+def _not_found(view: View, judgement: Judgement) -> Iterator[Outcome]:
+    """Clear only where flushes are counted, or tasks are: else nothing could have been seen of commits."""
+    names = tuple(series.name for series in view.devices)
+    untold = tuple(name for name in names if not is_told(view, name))
+    if judgement.status != "clear" or (not names and view.samples("queue") is not None):
+        yield Outcome(RULE.id, judgement.status, names, judgement.reason)
+        return
+    if not names or untold:
+        yield Outcome(RULE.id, "undetermined", untold, _UNTOLD)
+    if told := tuple(name for name in names if name not in untold):
+        yield Outcome(RULE.id, "clear", told, judgement.reason)
+
+
+_UNTOLD = (
+    "the capture counts no flushes: iostat -x of a recent sysstat, or a list of sessions, would settle it"
+)
 
 
 def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
@@ -53,6 +82,8 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
         values |= judgement.chains[0].numbers()
         rows = judgement.chains[0].rows
     room = " while {available:.1f} % of the CPU is free." if cpu else "."
+    is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
+    unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
     return RULE.finding(
         limits,
         severity="notice" if judgement.confidence == "low" else "warning",
@@ -69,7 +100,10 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
             "sessions that wait for locks, the network or a replica instead of the log",
             "a device whose flushes the application does not wait for",
         ),
-        cannot_know=("who waits for the flushes, and for how long: only the application's side shows that",),
+        cannot_know=(
+            *unsure,
+            "who waits for the flushes, and for how long: only the application's side shows that",
+        ),
     )
 
 
@@ -79,7 +113,11 @@ def _said(judgement: Judgement) -> str:
         return f"Commits {sure} in line for the log"
     first = judgement.chains[0]
     if first.is_signature:
-        return f"Commits {sure} in line: {{device}} takes small writes one at a time, {{write_await}} ms each"
+        often = "in {count} of {samples} samples" if len(first.series.samples) > 1 else "in the only sample"
+        return (
+            f"Commits or other synchronous writes {sure} in line: {{device}} takes {{writes}} writes/s of "
+            f"{{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
+        )
     if first.is_inferred:
         return f"Commits {sure} in line: {{device}} always has a flush in flight ({{occupancy}} on average)"
     return f"Commits {sure} in line: {{device}} flushes without a pause, {{flushes}}/s at {{flush_await}} ms"
@@ -90,6 +128,7 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
     if chain.is_signature:
         text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: {occupancy} in flight"
         yield cite(chain.rows, text, values, worst="write_await_ms")
+        yield from otherwise(chain.series, chain.rows)
         return
     if chain.is_inferred:
         text = "{device}: {occupancy} more in flight than its reads and writes make by Little's law: flushes"
@@ -164,7 +203,8 @@ RULE = Rule(
     why="Each commit waits for the flush before it, so one flush's latency bounds the whole application.",
     remedy=(
         "Put the log on a device whose flush is quick: a power-protected SSD, or a battery-backed cache.",
-        "Let commits share flushes: binlog_group_commit_sync_delay, commit_delay; batch small transactions.",
+        "Batch: several records per transaction or fsync. Let commits share flushes: commit_delay, "
+        "binlog_group_commit_sync_delay.",
         "Only if losing about a second of commits at a crash is acceptable: innodb_flush_log_at_trx_commit=2 "
         "or synchronous_commit=off.",
     ),

@@ -17,11 +17,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.array.stacks import topmost
 from iodiag.analysis.host.cpu import Convoy, CpuShares, convoy, cpu_shares
+from iodiag.analysis.load.device_class import has_parity
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import MOST_WINDOWS, episodes, is_sustained, longest
+from iodiag.analysis.measure.episodes import DENSE, MOST_WINDOWS, episodes, is_sustained
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
@@ -38,6 +41,9 @@ MOST_OCCUPANCY = 2.0
 
 MOST_SERIAL = 1.5
 """Writes in flight up to which they run one at a time."""
+
+TRANSFER_KB_PER_MS = 50.0
+"""What the slowest disk transfers; a write of its size takes that long by itself."""
 
 LEAST_SHARE_OF_DEPTH = 0.25
 """An inferred occupancy below a quarter of the depth drowns in the rounding and drift of a queue."""
@@ -72,7 +78,15 @@ THRESHOLDS = {
         90, "%", "least share of writes without flush columns", "judgement: the log alone"
     ),
     "write_kb": Threshold(
-        32, "kB", "largest log write without flush columns", "judgement: a group of commits"
+        64, "kB", "largest log write without flush columns", "a group of commits; measured: 33 kB"
+    ),
+    "full_util": Threshold(90, "%", "util of a device that is never left idle", "judgement"),
+    "serial": Threshold(0.8, "requests", "least in flight of one at a time", "U ≤ N for exact counters"),
+    "slow_write": Threshold(
+        4,
+        "ms",
+        "latency of a write, without its transfer, that bounds the work",
+        "half a turn at 7,200 rpm; a write cache answers in less",
     ),
     "commit_share": Threshold(
         50, "%", "active sessions in COMMIT", "judgement: most of those who could work"
@@ -104,11 +118,26 @@ class Chain:
     write_kb: float
     write_await_ms: float
     is_signature: bool = False
+    util: float = float("nan")
+    at_once: float = float("nan")
+
+    def bounds_work(self, limits: Limits) -> bool:
+        """Whether it is full with slow writes that come one after the other: somebody waits for each."""
+        return bool(
+            self.is_signature
+            and self.util >= limits.full_util / 100
+            and limits.serial <= self.occupancy <= 1 / limits.serial
+            and limits.serial <= self.at_once <= 1 / limits.serial
+            and self.write_await_ms >= limits.slow_write + self.write_kb / TRANSFER_KB_PER_MS
+            and not has_parity(self.series)
+        )
 
     def numbers(self) -> dict[str, float | str]:
         """What sentences about it name; those of flushes only where they are counted."""
         numbers: dict[str, float | str] = {
             "device": self.series.name,
+            "count": len(self.rows),
+            "samples": len(self.series.samples),
             "occupancy": self.occupancy,
             "writes": self.writes_per_s,
             "write_kb": self.write_kb,
@@ -152,8 +181,12 @@ def judge(view: View, limits: Limits) -> Judgement:
     """The host's verdict; `confidence` is None where nothing was found."""
     disks = [series for series in view.devices if not series.is_stacked]
     chains = [chain for series in disks if (chain := _chain(series, limits))]
-    if not any(_tells_flushes(view, series) for series in disks):
-        chains += [chain for series in view.devices if (chain := _signature(series, limits))]
+    serial = [chain for series in view.devices if (chain := _signature(series, limits))]
+    if any(_tells_flushes(view, series) for series in disks):
+        # a write through (FUA, or no cache) needs no flush
+        serial = [chain for chain in serial if chain.bounds_work(limits)]
+    known = topmost(view, {chain.series.name for chain in serial})
+    chains += [chain for chain in serial if chain.series.name in known]
     chains.sort(key=lambda chain: (chain.is_signature, -chain.occupancy))
     witnesses = _witnesses(view, chains, limits)
     if chains:
@@ -167,10 +200,11 @@ def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Ju
         reason = "the flush chain is busy, but so is the CPU: commits are not what it waits for"
         return Judgement(witnesses=witnesses, reason=reason)
     is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.convoy)
-    if first.is_signature and not is_waiting and first.write_kb >= KB_PER_PAGE:
+    is_bound = first.bounds_work(limits)
+    if first.is_signature and not is_waiting and not is_bound and first.write_kb >= KB_PER_PAGE:
         reason = "serial small writes, but no sign of flushes or commits; a process list would settle it"
         return Judgement(witnesses=witnesses, status="undetermined", reason=reason)
-    points = 1 + (2 if not first.is_signature else 0)
+    points = 1 + 2 * (is_bound or not first.is_signature)
     # a mean below a page betrays the empty write that each fsync adds
     is_full = first.write_kb < KB_PER_PAGE if first.is_signature else first.occupancy >= limits.full_occupancy
     points += is_full
@@ -178,8 +212,12 @@ def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Ju
     if points < 1:
         reason = "the flush chain is busy, but sessions and settings say that no commit waits for it"
         return Judgement(witnesses=witnesses, reason=reason)
-    at_most: Confidence = "high" if is_sustained(first.rows) else "low"
-    sure = confidence(points, at_most="low" if cpu is None and points < 6 else at_most)
+    at_most: Confidence = "high" if is_sustained(first.rows) else "medium"
+    if first.is_signature and not is_waiting:
+        at_most = "medium"
+    elif cpu is None and points < 6:
+        at_most = "low"
+    sure = confidence(points, at_most=at_most)
     kept = tuple(chain for chain in chains if chain.is_signature == first.is_signature)
     return Judgement(kept, witnesses, sure)
 
@@ -266,22 +304,25 @@ def _lasts(rows: Table, samples: Table) -> bool:
 
 
 def _signature(series: DeviceSeries, limits: Limits) -> Chain | None:
-    """Small unmerged writes one at a time: what a log looks like where flushes cannot be told."""
+    """Small writes one at a time, in a state that lasts: a log where flushes cannot be told or are none."""
     samples = series.samples
-    writes, merges = weighted.values(samples, "writes_per_s"), weighted.values(samples, "write_merges_per_s")
+    writes = weighted.values(samples, "writes_per_s")
     in_flight = writes * weighted.values(samples, "write_await_ms") / 1000
     mask = (
         (writes >= limits.write_share / 100 * weighted.values(samples, "ios_per_s"))
         & (weighted.values(samples, "write_size_kb") <= limits.write_kb)
-        & (np.nan_to_num(merges) <= 0.5 * writes)
         & (in_flight >= limits.occupancy)
         & (in_flight <= MOST_SERIAL)
         & ~samples["is_idle"]
     )
-    rows = longest(samples.with_columns(occupancy=in_flight), mask)
-    if rows is None or not _lasts(rows, samples):
-        return None
-    return replace(_measured(series, rows, True), is_signature=True)
+    told = samples.with_columns(occupancy=in_flight)
+    for state in states(series):
+        rows = told[state.places[mask[state.places]]]
+        if len(rows) and len(rows) >= DENSE * state.samples and _lasts(rows, samples):
+            return replace(
+                _measured(series, rows, True), is_signature=True, util=state.util, at_once=state.at_once
+            )
+    return None
 
 
 def _measured(series: DeviceSeries, rows: Table, is_inferred: bool) -> Chain:
@@ -341,6 +382,14 @@ def _occupancy(series: DeviceSeries) -> float:
     samples = _with_occupancy(series)
     rows = samples[weighted.values(samples, "write_kb_per_s") > 0]
     return weighted.or_zero(weighted.mean(rows, "occupancy"))
+
+
+def is_told(view: View, name: str) -> bool:
+    """Whether commits that wait for a device would have been seen: it writes nothing, or counts flushes."""
+    series = view.series(name)
+    if series is None or not (weighted.values(series.samples, "write_kb_per_s") > 0).any():
+        return True
+    return series.is_stacked or _tells_flushes(view, series)
 
 
 def _tells_flushes(view: View, series: DeviceSeries) -> bool:
