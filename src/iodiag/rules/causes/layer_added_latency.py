@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
 from iodiag.analysis.array.stacks import are_related
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -141,8 +141,8 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
 
 
 _SUMMARY = (
-    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times}x), in {often}: "
-    "the wait is in {layer}, not in the disks."
+    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times}x), "
+    "in {often}: the wait is in {layer}, not in the disks."
 )
 
 
@@ -154,8 +154,8 @@ def _values(layer: Layer) -> dict[str, float | str]:
         "upper": layer.upper.name,
         "latency": layer.latency_ms,
         "below": layer.below_ms,
-        "took": _time(layer.latency_ms),
-        "took_below": _time(layer.below_ms),
+        "took": duration(layer.latency_ms),
+        "took_below": duration(layer.below_ms),
         "disks": ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else ""),
         "times": "more than 1,000" if ratio > 1000 else f"{ratio:.3g}",
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
@@ -170,12 +170,6 @@ def _values(layer: Layer) -> dict[str, float | str]:
         "missing": ", ".join(layer.missing),
         "stated": layer.is_stated,
     }
-
-
-def _time(milliseconds: float) -> str:
-    if milliseconds >= 1000:
-        return f"{milliseconds / 1000:.3g} s"
-    return f"{milliseconds:.3g} ms" if milliseconds > 0 else "0.00 ms (as printed)"
 
 
 def layer_name(series: DeviceSeries) -> str:
@@ -235,7 +229,7 @@ def _remedy(upper: DeviceSeries) -> tuple[str, ...]:
             f"To test, bypass the cache: echo none > /sys/block/{name}/bcache/cache_mode",
         )
     return (
-        "Read the device's table: delay, crypt, thin, cache, snapshot and integrity add latency of their own.",
+        "Read the device's table: delay, crypt, thin, cache, snapshot and integrity targets add latency.",
         "dm-crypt: try no_read_workqueue and no_write_workqueue. Thin pool: look at its metadata.",
     )
 
