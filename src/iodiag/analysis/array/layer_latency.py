@@ -87,8 +87,11 @@ def stacked_devices(view: View) -> list[DeviceSeries]:
     ]
 
 
-def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer | None]]:
-    """Each stacked device with disks to hold it against, and the layer where it is slower than they are."""
+def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer | str]]:
+    """Each stacked device with disks to hold it against: the layer where it is slower than they are.
+
+    Else why that cannot be said, empty where it takes about as long as they do.
+    """
     physical = [s for s in view.devices if is_physical(s.name) and _has_traffic(s)]
     physical = without_parts(physical)
     for upper in stacked_devices(view):
@@ -125,7 +128,7 @@ def _layer(
     missing: tuple[str, ...],
     is_stated: bool,
     bounds: Bounds,
-) -> Layer | None:
+) -> Layer | str:
     samples = upper.samples
     keys = report_keys(samples)
     parts = [once(series) for series in below]
@@ -141,7 +144,7 @@ def _layer(
         is_slow &= is_calm
     chosen = _lasting(upper, is_slow, weights)
     if not chosen.any():
-        return None
+        return _why_not(latency, slowest, weights, is_full, bounds)
     rows, own = samples[chosen], weights[chosen]
     below_rows = [part[np.isin(report_keys(part), keys[chosen])] if are_together else part for part in parts]
     requests, others = float(own.sum()), sum(float(np.nansum(counted(part))) for part in below_rows)
@@ -158,6 +161,19 @@ def _layer(
         is_stated=is_stated,
         are_together=are_together,
         missing=missing,
+    )
+
+
+def _why_not(latency: Floats, slowest: Floats, weights: Floats, is_full: Mask, bounds: Bounds) -> str:
+    """Why a device that is no slow layer may be one all the same; empty where it is not slower at all."""
+    served = weights > 0
+    own, below = ((data[served] * weights[served]).sum() for data in (latency, slowest))
+    if not own >= bounds.ratio * below or own - below < bounds.added_ms * weights[served].sum():
+        return ""
+    if is_full[served].any():
+        return "slower than the disks below it, but one of them is full: requests wait for a free slot"
+    return (
+        "slower than the disks below it, but not for most requests, or these are split and merged on the way"
     )
 
 

@@ -54,10 +54,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack that takes longer than its disks; the lowest device that does is named first."""
     bounds = Bounds(limits.ratio, limits.added_ms, limits.calm_ratio, limits.calm_ms)
     slow: list[Layer] = []
-    clear, unsure, uncounted = [], [], []
+    clear, unsure, uncounted, judged = [], [], [], False
     for upper, layer in compared(view, bounds):
-        if layer is None:
+        if layer == "":
             clear.append(upper.name)
+        elif isinstance(layer, str):
+            yield Outcome(RULE.id, "undetermined", (upper.name,), layer)
+            judged = True
         elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
             unsure.append(upper.name)
         elif _may_be_flushes(layer):
@@ -74,7 +77,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if uncounted:
         reason = "slower than the disks below it, but its writes may wait for flushes, which are not printed"
         yield Outcome(RULE.id, "undetermined", tuple(uncounted), reason, ("disk.flushes_per_s",))
-    if not (slow or clear or unsure or uncounted):
+    if not (slow or clear or unsure or uncounted or judged):
         reason = "no device that stands on others was seen with its disks and their latencies"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 

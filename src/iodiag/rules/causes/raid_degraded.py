@@ -58,10 +58,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if unsaid:
         reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
         yield Outcome(RULE.id, "undetermined", tuple(unsaid), reason)
-    if not redundant and view.topology:
-        yield Outcome(RULE.id, "clear", (), "no redundant array stands on these devices")
-    elif not redundant:
-        reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
+    if not redundant:
+        reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
 

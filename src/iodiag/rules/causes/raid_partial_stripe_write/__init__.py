@@ -59,9 +59,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
     if unseen_ones:
         return
-    if not known and view.topology:
-        yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
-    elif not known:
+    if not known:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 

@@ -175,8 +175,8 @@ _SICK_REMEDY = (
 )
 
 _SUMMARY = (
-    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load ({ratio} times); the "
-    "set is no faster than its slowest member."
+    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load "
+    "({ratio} times); the set is no faster than its slowest member."
 )
 
 RULE = Rule(
