@@ -77,13 +77,17 @@ class Layer:
         return self.ratio * max(1 - self.error, 0.1)
 
 
+def is_stacked(series: DeviceSeries) -> bool:
+    """Whether a device stands on others, by an input or by its name."""
+    return series.is_stacked or _STACKED.fullmatch(series.name) is not None
+
+
 def stacked_devices(view: View) -> list[DeviceSeries]:
     """The devices that stand on others, by an input or by their name, and that the kernel times."""
     return [
         series
         for series in view.devices
-        if (series.is_stacked or _STACKED.fullmatch(series.name))
-        and bool((np.nan_to_num(series.samples.floats("latency_ms")) > 0).any())
+        if is_stacked(series) and bool((np.nan_to_num(series.samples.floats("latency_ms")) > 0).any())
     ]
 
 

@@ -29,7 +29,7 @@ from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.topology import Device
 from iodiag.table.table import Table
 
@@ -186,5 +186,7 @@ RULE = Rule(
     confirm=("cat /proc/mdstat", "mdadm --detail /dev/mdX", "lvs -a -o +health_status"),
     references=("https://docs.kernel.org/admin-guide/md.html",),
     pictures=("stack",),
+    # mdstat and its like tell, no sample does
+    to_clear=ToClear(samples=0, requests=0),
     detect=detect,
 )

@@ -27,7 +27,7 @@ from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
@@ -46,8 +46,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         rows = window(array)
         if rows is not None:
             yield _finding(array, rows, limits)
-        elif array.is_seen:
+        elif array.is_seen and len(array.rows) >= 3:
             clear.append(array.name)
+        elif array.is_seen:
+            reason = "it was seen in too few samples; three could show that nothing else is read"
+            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
@@ -192,5 +195,7 @@ RULE = Rule(
     ),
     references=("https://docs.kernel.org/admin-guide/md.html",),
     pictures=("stack",),
+    # what its members do beside shows it, whatever the array itself is asked for
+    to_clear=ToClear(samples=0, requests=0),
     detect=detect,
 )
