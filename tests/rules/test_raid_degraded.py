@@ -90,7 +90,10 @@ def mirrors(samples=4, sdb_before=90.0, sdb=0.0, sdd=None, md0=340.0):
 
     def report(md0, sda, sdb, sdc, sdd):
         rows = {"sda": sda, "sdb": sdb, "sdc": sdc, "sdd": sdd, "md0": md0}
-        lines = (f"{name} 0.00 {kb / 8:.2f} 0.00 {kb:.2f} 5.00 0.10 4.00\n" for name, kb in rows.items())
+        lines = (
+            f"{name} 0.00 {kb / 8:.2f} 0.00 {kb:.2f} {5 * (kb > 0):.2f} 0.10 4.00\n"
+            for name, kb in rows.items()
+        )
         return HEAD + "".join(lines) + "\n"
 
     boot = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + report(637, 340, sdb_before, 297, 297)

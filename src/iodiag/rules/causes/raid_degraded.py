@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.left_leg import LeftLeg, left_leg
 from iodiag.analysis.array.members import Account, Array, account, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import spread
@@ -100,6 +101,7 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         summary=say("{device} ({layout}) runs with {active} of {slots} members.", values),
         evidence=tuple(evidence),
         refutes=("a newer /proc/mdstat: the one given may be older than the capture",),
+        confirm=array_commands(device),
     )
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.members import Account, Array, account, arrays, quotient
 from iodiag.analysis.array.resync import is_rebuild, spread, suspected, window
 from iodiag.analysis.measure import grading, weighted
@@ -91,6 +92,7 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
             "a process that reads the disks",
         ),
         cannot_know=("which activity it is, and how far it got, unless mdstat or lvs says so",),
+        confirm=array_commands(array.device, "sync_action", "sync_speed_max", "sync_completed"),
     )
 
 

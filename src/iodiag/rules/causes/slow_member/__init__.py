@@ -146,6 +146,7 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
         cannot_know=("whether the disk, its link or its slot is slow, or whether it is of another model",),
+        confirm=(f"smartctl -x /dev/{disk}", "iostat -xyt 1 30", "lsblk -t"),
     )
 
 
