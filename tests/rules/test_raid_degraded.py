@@ -80,3 +80,40 @@ def test_other_reads_leave_it_open(report_of, ratio, writes):
 def test_without_an_array_it_asks_for_one(report_of):
     report = report_of(iostat([{"sda": IDLE}] * 3), rules=[RULE])
     assert [o.missing for o in report.outcomes] == [("topology",)]
+
+
+HEAD = "Device r/s w/s rkB/s wkB/s await aqu-sz %util\n"
+
+
+def mirrors(samples=4, sdb_before=90.0, sdb=0.0, sdd=None, md0=340.0):
+    """Reports as iostat -x has them: first since boot, then md0 on sda and a missing leg, sdc and sdd."""
+
+    def report(md0, sda, sdb, sdc, sdd):
+        rows = {"sda": sda, "sdb": sdb, "sdc": sdc, "sdd": sdd, "md0": md0}
+        lines = (
+            f"{name} 0.00 {kb / 8:.2f} 0.00 {kb:.2f} {5 * (kb > 0):.2f} 0.10 4.00\n"
+            for name, kb in rows.items()
+        )
+        return HEAD + "".join(lines) + "\n"
+
+    boot = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n" + report(637, 340, sdb_before, 297, 297)
+    return boot + "".join(
+        report(md0 + 7 * n, 190 + 3 * n, sdb, 150 + 4 * n, 150 + 4 * n if sdd is None else sdd)
+        for n in range(samples)
+    )
+
+
+def test_a_leg_that_fell_silent_beside_mirrors_is_named(report_of):
+    (finding,) = findings(report_of(mirrors(), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("notice", "medium", ("md0", "sdb"))
+    assert "sdc and sdd" in finding.summary
+    assert "mdadm --detail /dev/md0" in finding.confirm
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"samples": 2}, {"sdb_before": 0.0}, {"sdb": 5.0}, {"sdd": 40.0}, {"md0": 500.0}],
+    ids=["two samples", "never used", "not silent", "no mirror", "other sums"],
+)
+def test_a_silent_disk_alone_is_no_lost_leg(report_of, changed):
+    assert not findings(report_of(mirrors(**changed), rules=[RULE]))

@@ -112,3 +112,39 @@ def test_disks_that_read_alike_beside_an_idle_array_suggest_it(report_of):
     assert not findings(report_of(run(IDLE, *scattered), rules=[RULE]))
     striped = iostat([{"md0": {"r/s": 400.0, "rkB/s": 248000.0}} | dict.fromkeys(DISKS, BUSY)] * 20)
     assert not findings(report_of(striped, rules=[RULE]))
+
+
+@pytest.mark.parametrize(
+    ("sda", "sdb", "words"),
+    [
+        ({"r/s": 170.0, "rkB/s": 10900.0}, {"w/s": 172.0, "wkB/s": 11000.0}, "rebuilt onto sdb"),
+        ({"r/s": 170.0, "rkB/s": 10900.0}, {"r/s": 170.0, "rkB/s": 10905.0}, "checked"),
+    ],
+)
+def test_traffic_that_no_array_asked_for_is_told_without_mdstat(report_of, sda, sdb, words):
+    sample = {"sda": sda, "sdb": sdb, "md0": {"w/s": 16.0, "wkB/s": 66.0}}
+    (finding,) = findings(report_of(iostat([sample] * 3), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
+    assert words in finding.summary
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        {"sda": {"r/s": 170.0, "rkB/s": 10900.0}, "sdb": {"w/s": 172.0, "wkB/s": 11000.0}},
+        {
+            "sda": {"r/s": 170.0, "rkB/s": 10900.0},
+            "sdb": {"r/s": 170.0, "rkB/s": 10900.0},
+            "md0": {"r/s": 340.0, "rkB/s": 21800.0},
+        },
+        {
+            "sda": {"r/s": 170.0, "rkB/s": 10900.0},
+            "sdb": {"w/s": 172.0, "wkB/s": 11000.0},
+            "md0": {"r/s": 1.0, "rkB/s": 4.0},
+            "dm-0": {"w/s": 172.0, "wkB/s": 11000.0},
+        },
+    ],
+    ids=["a copy without an array", "asked for", "a volume is written"],
+)
+def test_a_copy_is_no_rebuild(report_of, sample):
+    assert not findings(report_of(iostat([sample] * 3), rules=[RULE]))

@@ -124,3 +124,66 @@ def test_one_disk_has_no_peers(report_of):
     report = report_of(iostat([{"sda": reads(12)}] * 20), rules=[RULE])
     assert outcome(report).status == "not_applicable"
     assert outcome(report).missing == ("topology",)
+
+
+def sibling(wait, rate=3.4, size=32.0, way="r", **more):
+    depth = rate * wait / 1000
+    columns = {f"{way}/s": rate, f"{way}kB/s": rate * size, f"{way}_await": wait}
+    return {**columns, "aqu-sz": depth, "%util": min(100.0, 100 * depth), **more}
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(report_of, samples):
+    sample = {"sda": sibling(3900), "sdb": sibling(6.3, 3.8)}
+    (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "medium", ("sda",))
+    assert "3.9 s per request, against 6.3 ms on sdb" in finding.summary
+    assert finding.confirm[0] == "smartctl -x /dev/sda"
+
+
+def test_two_that_stall_together_are_one_finding(report_of):
+    sample = {
+        "sda": sibling(3900),
+        "sdb": sibling(1660, 2.8),
+        "sdc": sibling(6.3, 3.8),
+        "sdd": sibling(4.5, 4),
+    }
+    (finding,) = findings(report_of(iostat([sample]), rules=[RULE]))
+    assert finding.devices == ("sda", "sdb")
+    report = report_of(iostat([sample]))
+    assert {f.explained_by for f in report.findings if f.rule == "extreme-latency"} == {RULE}
+    assert report.findings[0].rule == RULE
+
+
+def test_equal_rates_need_no_seconds(report_of):
+    sample = {"nvme0n1": sibling(107, 54000, 64), "nvme1n1": sibling(0.7, 54500, 64)}
+    (finding,) = findings(report_of(iostat([sample]), rules=[RULE]))
+    assert finding.devices == ("nvme0n1",)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        {"sda": sibling(3900), "sdb": sibling(6.3, 40)},
+        {"sda": sibling(3900), "sdb": sibling(600, 3.4)},
+        {"sda": sibling(3900, way="w"), "sdb": sibling(6.3)},
+        {"sda": sibling(12, 80), "sdb": sibling(0.1, 60)},
+        {"sda": sibling(400, 3.4, 1024), "sdb": sibling(6.3, 3.4, 4)},
+        {"dm-0": sibling(3900), "sda": sibling(6.3)},
+    ],
+    ids=[
+        "another rate",
+        "both slow",
+        "other directions",
+        "another kind of disk",
+        "larger requests",
+        "a layer",
+    ],
+)
+def test_what_is_no_slow_sibling(report_of, pair):
+    assert not findings(report_of(iostat([pair] * 3), rules=[RULE]))
+
+
+def test_one_stall_in_many_samples_is_no_slow_sibling(report_of):
+    fine = {"sda": sibling(6, 4), "sdb": sibling(6, 4)}
+    assert not findings(report_of(iostat([fine] * 60 + [{**fine, "sda": sibling(900, 4)}]), rules=[RULE]))

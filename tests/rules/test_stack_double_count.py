@@ -40,10 +40,22 @@ def test_a_partition_beside_its_disk_is_the_same_load(report_of):
     [
         {"sda": row(800.0), "sdb": row(800.0)},
         {"sda": row(800.0), "sda1": row(80.0), "sdb": row(800.0)},
-        {"md0": row(10.0), "sda": row(10.0), "sdb": row(10.0)},
     ],
-    ids=["disks alone", "a small partition", "next to nothing"],
+    ids=["disks alone", "a small partition"],
 )
 def test_sums_that_do_not_mislead_are_clear(report_of, sample):
     report = report_of(iostat([sample] * 5), MIRROR, rules=[RULE])
     assert {o.status for o in report.outcomes} == {"clear"}
+
+
+def test_next_to_nothing_is_no_sum(report_of):
+    sample = {"md0": row(10.0), "sda": row(10.0), "sdb": row(10.0)}
+    report = report_of(iostat([sample] * 5), MIRROR, rules=[RULE])
+    assert {o.status for o in report.outcomes} == {"undetermined"}
+
+
+def test_a_mapped_device_of_which_nothing_is_known_makes_no_sum(report_of):
+    sample = {"md0": row(800.0), "sda": row(800.0), "sdb": row(800.0), "dm-7": row(790.0), "dm-8": row(10.0)}
+    report = report_of(iostat([sample] * 5), MIRROR, rules=[RULE])
+    assert not report.findings
+    assert report.outcomes[0].devices == ("dm-7", "dm-8")

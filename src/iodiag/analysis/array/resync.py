@@ -6,15 +6,17 @@ What small writes on parity and reads of missing members may cost is taken off f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical
+from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical, without_parts
 from iodiag.analysis.array.members import Array, array_of, arrays
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import episodes
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.table.table import Table
 
@@ -26,6 +28,8 @@ EXACTLY = 0.01
 
 LEAST_KB = 256.0
 """Less than this moves no disk; an idle array still touches its superblocks."""
+
+_ASKED = 0.05
 
 Floats = npt.NDArray[np.float64]
 
@@ -116,3 +120,42 @@ def suspected(view: View) -> Array | None:
     rows = array.rows[resyncing(array)]
     is_exact = len(rows) and float(np.median(spread(array)[rows["place"]])) <= EXACTLY
     return array if is_exact else None
+
+
+@dataclass(frozen=True)
+class Unasked:
+    """Disks beside md arrays that hardly read: `sources` read `read_kb` kB/s each, for `target` if any."""
+
+    sources: tuple[DeviceSeries, ...]
+    target: DeviceSeries | None
+    read_kb: float
+    written_kb: float
+    asked_kb: float
+    size_kb: float
+
+
+def unasked(view: View) -> Unasked | None:
+    """What disks move that no array or volume of the capture asked for; None without an md array.
+
+    A rebuild of a mirror reads one disk and writes as much to the other; a check reads two or more alike.
+    """
+    disks = [s for s in view.devices if is_physical(s.name) and not s.is_stacked]
+    disks = [s for s in without_parts(disks) if weighted.mean(s.samples, "kb_per_s") >= LEAST_KB]
+    above = [s for s in view.devices if s not in disks and not is_physical(s.name)]
+    if not any(is_md(s.name) for s in above) or len(disks) != 2:
+        return None
+    asked = {
+        way: sum(weighted.or_zero(weighted.mean(s.samples, f"{way}_kb_per_s")) for s in above)
+        for way in ("read", "write")
+    }
+    first, second = sorted(disks, key=lambda s: -weighted.mean(s.samples, "read_kb_per_s"))
+    read, other = (weighted.mean(s.samples, "read_kb_per_s") for s in (first, second))
+    written = weighted.mean(second.samples, "write_kb_per_s") - asked["write"]
+    size = weighted.ratio(first.samples, "read_kb_per_s", "reads_per_s")
+    if not read >= LEAST_KB or asked["read"] > _ASKED * read:
+        return None
+    if other <= ALIKE * read and abs(written - read) <= ALIKE / 2 * read:
+        return Unasked((first,), second, read, written, asked["read"] + asked["write"], size)
+    if read - other <= EXACTLY * read:
+        return Unasked((first, second), None, read, 0.0, asked["read"] + asked["write"], size)
+    return None

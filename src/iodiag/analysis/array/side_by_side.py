@@ -50,7 +50,7 @@ def total_of(parts: Sequence[Table], column: str, reports: Keys) -> Floats:
     """
     total, excess, is_any = np.zeros(len(reports)), np.zeros(len(reports)), np.zeros(len(reports), dtype=bool)
     for part in parts:
-        data = _at(reports, part, column)
+        data = at_reports(reports, part, column)
         known = ~np.isnan(data)
         term = data - excess
         summed = total + term
@@ -69,7 +69,8 @@ def paired(samples: Table, others: Table) -> tuple[Places, Places]:
     return found, first[places[found]]
 
 
-def _at(reports: Keys, part: Table, column: str) -> Floats:
+def at_reports(reports: Keys, part: Table, column: str) -> Floats:
+    """A column of samples as `once` gives them, in each report; NaN where there is none."""
     keys, data = report_keys(part), part.floats(column)
     if np.array_equal(keys, reports):
         return data

@@ -38,6 +38,13 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def duration(milliseconds: float) -> str:
+    """A time as people read it: in ms below one second, in s above; a printed 0.00 is said to be one."""
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:.3g} s"
+    return f"{milliseconds:.3g} ms" if milliseconds > 0 else "0.00 ms (as printed)"
+
+
 def say(template: str, values: Mapping[str, float | str]) -> str:
     """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are."""
     pieces = _parsed(template)

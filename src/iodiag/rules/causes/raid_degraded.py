@@ -3,14 +3,16 @@
 What it detects: an array of which /proc/mdstat, mdadm, or the status of a mapped device says that
 fewer members are active than it has slots. Where nothing says so, members of a RAID4 or 5 that read
 2 - 2/n times what the array is asked to read, with hardly a write: each page of the missing member is
-rebuilt from all the others.
+rebuilt from all the others. Where no array is described: a disk that wrote since boot and is silent in
+three samples and more, while others write in equal pairs (mirrors), one disk has no twin, and these add
+up to what the only md array writes.
 
 Why it matters: the next failure may lose the data, and every read of the missing member costs one
 from each other member.
 
 When it is wrong: the listing may be older than the capture; an array may have been created with a
 member missing, on purpose. Counters alone are ambiguous, so they never give more than a notice: a
-resync beside a steady read load can have the same ratio.
+resync beside a steady read load can have the same ratio. The silent disk may be a spare or a backup disk.
 
 References: Linux Documentation/admin-guide/md.rst (degraded); mdadm(8); lvmraid(7).
 """
@@ -21,6 +23,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.array_commands import array_commands
+from iodiag.analysis.array.left_leg import LeftLeg, left_leg
 from iodiag.analysis.array.members import Account, Array, account, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import spread
 from iodiag.analysis.measure import grading, weighted
@@ -29,9 +33,9 @@ from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.topology import Device
-from iodiag.table.table import Table
+from iodiag.table.table import Table, stacked
 
 REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
 
@@ -58,10 +62,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if unsaid:
         reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
         yield Outcome(RULE.id, "undetermined", tuple(unsaid), reason)
-    if not redundant and view.topology:
-        yield Outcome(RULE.id, "clear", (), "no redundant array stands on these devices")
+    left = left_leg(view) if not redundant else None
+    if left is not None:
+        yield _has_left(left, limits)
     elif not redundant:
-        reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
+        reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
 
@@ -96,6 +101,7 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         summary=say("{device} ({layout}) runs with {active} of {slots} members.", values),
         evidence=tuple(evidence),
         refutes=("a newer /proc/mdstat: the one given may be older than the capture",),
+        confirm=array_commands(device),
     )
 
 
@@ -161,6 +167,45 @@ def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
     )
 
 
+def _has_left(left: LeftLeg, limits: Limits) -> Finding:
+    """A leg that wrote since boot and is silent, beside twins and one disk without a twin."""
+    name = left.array.name
+    values: Values = {
+        "device": name,
+        "leg": left.leg.name,
+        "lone": left.lone.name,
+        "twins": "; ".join(f"{one.name} and {other.name}" for one, other in left.twins),
+        "before": left.before_kb,
+        "samples": float(len(left.rows[0])),
+        "array_kb": left.array_kb,
+        "halves_kb": left.halves_kb,
+    }
+    rows = stacked(left.rows)
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="medium",
+        devices=(name, left.leg.name),
+        peers=(left.lone.name, *(series.name for pair in left.twins for series in pair)),
+        **grading.when(left.rows[0]),
+        summary=say(
+            "{leg} seems to have left {device}: it wrote {before} kB/s since boot and nothing in {samples} "
+            "samples, while {twins} carry equal writes (mirrors) and {lone} writes without a twin.",
+            values,
+        ),
+        evidence=(
+            cite(rows, "{twins} write the same in every sample: a mirror", values),
+            cite(
+                rows, "{device} writes {array_kb} kB/s; one of each pair and {lone} write {halves_kb}", values
+            ),
+            cite(left.leg.samples, "{leg} completed nothing in {samples} samples", values),
+            cite(None, "nothing states the members of {device}", values, weighs="against"),
+        ),
+        refutes=("cat /proc/mdstat showing all members up", "another use of the silent disk before"),
+        confirm=("cat /proc/mdstat", f"mdadm --detail /dev/{name}", f"smartctl -x /dev/{left.leg.name}"),
+    )
+
+
 _COST = (
     "the {legs} members read {legs_read} kB/s for {read} kB/s asked of {device}, {ratio} times as much; with "
     "one of {members} missing, random reads cost {expected} times"
@@ -188,5 +233,7 @@ RULE = Rule(
     confirm=("cat /proc/mdstat", "mdadm --detail /dev/mdX", "lvs -a -o +health_status"),
     references=("https://docs.kernel.org/admin-guide/md.html",),
     pictures=("stack",),
+    # mdstat and its like tell, no sample does
+    to_clear=ToClear(samples=0, requests=0),
     detect=detect,
 )

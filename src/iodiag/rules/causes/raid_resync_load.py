@@ -2,7 +2,9 @@
 
 What it detects: members of an array that read alike, or all but one that is written as much, far
 beyond what the array was asked for and what its small writes and missing members may cost. A line
-of /proc/mdstat or lvs that names the activity makes it certain.
+of /proc/mdstat or lvs that names the activity makes it certain. Where no array is described: two disks
+of which one is read as much as the other is written, or that read alike, while the md arrays listed were
+asked for next to nothing.
 
 Why it matters: it competes with the real work, lasts for hours, and looks like a load that no
 process makes; conclusions about small writes or slow members drawn meanwhile are void.
@@ -20,14 +22,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.members import Account, Array, account, arrays, quotient
-from iodiag.analysis.array.resync import is_rebuild, spread, suspected, window
+from iodiag.analysis.array.resync import Unasked, is_rebuild, spread, suspected, unasked, window
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
 Values = dict[str, float | str]
@@ -46,8 +49,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         rows = window(array)
         if rows is not None:
             yield _finding(array, rows, limits)
-        elif array.is_seen:
+        elif array.is_seen and len(array.rows) >= 3:
             clear.append(array.name)
+        elif array.is_seen:
+            reason = "it was seen in too few samples; three could show that nothing else is read"
+            yield Outcome(RULE.id, "undetermined", (array.name,), reason)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
@@ -56,8 +62,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if guess is not None:
         return
-    if not known and view.topology:
-        yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
+    moved = unasked(view) if not known else None
+    if moved is not None:
+        yield _inferred(moved, limits)
     elif not known:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
@@ -90,7 +97,52 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
             "a process that reads the disks",
         ),
         cannot_know=("which activity it is, and how far it got, unless mdstat or lvs says so",),
+        confirm=array_commands(array.device, "sync_action", "sync_speed_max", "sync_completed"),
     )
+
+
+def _inferred(moved: Unasked, limits: Limits) -> Finding:
+    """A rebuild or check of which only the traffic tells."""
+    disks = (*moved.sources, *((moved.target,) if moved.target else ()))
+    values: Values = {
+        "sources": " and ".join(series.name for series in moved.sources),
+        "target": moved.target.name if moved.target else "",
+        "read": moved.read_kb,
+        "written": moved.written_kb,
+        "asked": moved.asked_kb,
+        "size": moved.size_kb,
+        "unit": limits.resync_size,
+    }
+    rows = stacked([series.samples for series in disks])
+    is_unit = abs(moved.size_kb / limits.resync_size - 1) <= 0.05 or moved.size_kb >= 2 * limits.resync_size
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="medium" if is_unit else "low",
+        devices=tuple(series.name for series in disks),
+        **grading.when(disks[0].samples),
+        summary=say(_REBUILT if moved.target else _CHECKED, values),
+        evidence=(
+            cite(rows, "the arrays and volumes listed were asked for {asked} kB/s in sum", values),
+            cite(rows, _LONG if is_unit else _SHORT, values, weighs="for" if is_unit else "context"),
+            cite(None, "nothing states which disks the arrays stand on", values, weighs="against"),
+        ),
+        refutes=(
+            "a copy from one disk to the other past the arrays",
+            "cat /proc/mdstat without a resync then",
+        ),
+        cannot_know=("when it ran: averages since boot hold all that ever did",),
+    )
+
+
+_REBUILT = (
+    "{sources} reads {read} kB/s and {target} is written {written} kB/s, for which no array was asked: "
+    "a mirror is, or was, rebuilt onto {target}."
+)
+_CHECKED = (
+    "{sources} read {read} kB/s each, alike, for which no array was asked: a mirror is, or was, checked or "
+    "resynced."
+)
 
 
 def _values(array: Array, rows: Table, paid: Account, limits: Limits) -> Values:
@@ -194,5 +246,7 @@ RULE = Rule(
     ),
     references=("https://docs.kernel.org/admin-guide/md.html",),
     pictures=("stack",),
+    # what its members do beside shows it, whatever the array itself is asked for
+    to_clear=ToClear(samples=0, requests=0),
     detect=detect,
 )

@@ -7,7 +7,8 @@ Why it matters: dashboards and averages over all lines double the load, and aver
 layers that wait for each other.
 
 When it is wrong: it is advice on reading, no trouble. What nothing states or shows as stacked is
-taken for a device of its own, so the true sum may be smaller still.
+taken for a device of its own, so the true sum may be smaller still. Where an md or device-mapper device moves
+more than a little and nothing says what it stands on, no sum is told.
 
 References: sar(1), iostat(1); Linux block/blk-core.c (submit_bio counts a byte once).
 """
@@ -20,15 +21,18 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import without_parts
 from iodiag.analysis.array.hidden_parity import HostAccount, host_account
+from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
 
 Values = dict[str, float | str]
+
+_SMALL = 0.05
 
 _NO_DISKS = ("zram", "ram", "sr", "fd", "loop")
 
@@ -45,7 +49,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     above = {series.name: _above(view, series.name, names) for series in whole}
     tops = [series for series in whole if not above[series.name]]
     below = {name for parents in above.values() for name in parents}
-    leaves = [series for series in whole if series.name not in below]
+    unknown = [series for series in whole if is_stacked(series) and series.name not in below]
+    if unknown and _kb(unknown) > _SMALL * _kb(tops):
+        reason = "it stands on others, and nothing says on which: lsblk would"
+        yield Outcome(RULE.id, "undetermined", tuple(series.name for series in unknown), reason)
+        return
+    leaves = [series for series in whole if series.name not in below and not is_stacked(series)]
     # where every device is at the top nothing is counted twice
     if len(tops) < len(shown) and _is_counted_twice(shown, tops, limits):
         yield _finding(view, shown, tops, leaves, limits)
@@ -153,5 +162,6 @@ RULE = Rule(
     confirm=("lsblk",),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("stack",),
+    to_clear=ToClear(samples=1, requests=0),
     detect=detect,
 )

@@ -157,6 +157,7 @@ def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str])
 
 RULE = Rule(
     id="extreme-latency",
+    role="symptom",
     title="Requests take longer than on any healthy device",
     why="Whoever asked waits, for seconds.",
     remedy=(

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from iodiag.analysis.array.array_commands import array_commands, is_lvm
 from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
@@ -59,9 +60,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
     if unseen_ones:
         return
-    if not known and view.topology:
-        yield Outcome(RULE.id, "clear", (), "no array stands on these devices")
-    elif not known:
+    if not known:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
@@ -114,8 +113,16 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
         cannot_know=(
             "which of the writes were small, and the chunk size: the members see pages whatever was asked",
         ),
+        remedy=_LVM_REMEDY if is_lvm(array.device) else RULE.remedy,
+        confirm=array_commands(array.device, "stripe_cache_size", "stripe_cache_active"),
     )
 
+
+_LVM_REMEDY = (
+    "Put write-heavy volumes on RAID10: two writes and no reads for each (a new LV with --type raid10).",
+    "Write larger and aligned: align the file system to the stripe (su/sw, stride), batch the writes.",
+    "A cache in front (lvconvert --type writecache) gathers writes into full stripes.",
+)
 
 RULE = Rule(
     id="raid-partial-stripe-write",

@@ -5,24 +5,30 @@ one whose latency is at least 1.75 times the median of the others in the median 
 the slowest in four samples of five, while all carry the same load. Where the array's own latency is
 that of its slowest leg, the array waits for it; with a leg as fast as the next one it would not.
 
+From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
+and direction, and longer than a healthy device takes. Two that stall together beside a third are told
+together.
+
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
 When it is wrong: a leg that carries other work besides (a boot disk, another array's leg) is slow
 for that reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads
-one leg. Peers that only their rates suggest may be of different kinds. Unequal loads are not judged.
+one leg. Peers that only their rates suggest may be of different kinds. Unequal loads are not judged, unless
+the slow one takes seconds. A disk that spins up takes seconds once.
 
 References: Perseus (FAST '23), which compares disks with their peers at equal load; smartctl(8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
+from iodiag.analysis.array.siblings import SlowSibling, slow_siblings
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
@@ -31,6 +37,7 @@ from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.slow_member import sick
 from iodiag.rules.causes.slow_member.evidence import Case, evidence, gate, is_busier, numbers, shown
 
 
@@ -46,11 +53,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             cases.setdefault(disk, []).append(verdict)
         else:
             yield verdict
-    for disk, found in cases.items():
-        yield _finding(disk, found, limits)
-    if not groups and view.topology:
-        yield Outcome(RULE.id, "clear", (), "no array, and no disks of equal rates: there are no peers")
-    elif not groups:
+    found = [_finding(disk, some, limits) for disk, some in cases.items()]
+    surely = {name for finding in found if finding.confidence != "low" for name in finding.devices}
+    slow = [
+        one
+        for one in slow_siblings(view, limits.sibling_ratio)
+        if one.slow.name not in surely and one.least_ratio >= limits.ratio
+    ]
+    told = {one.slow.name for one in slow}
+    yield from (_sick(group, limits) for group in sick.together(slow))
+    yield from (finding for finding in found if not told & set(finding.devices))
+    if not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
@@ -85,10 +98,10 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
         elif not (found.is_equal_load or _is_spared(found, peers)):
             reason = "a member is slower than its peers, but carries another load; compare at equal loads"
         else:
-            return _case(peers, found, busy_reports)
+            return _case(peers, found, busy_reports, limits.ratio)
     if reason:
         return Outcome(RULE.id, "undetermined", names, reason)
-    return Outcome(RULE.id, "clear", names, "no member is slower than its peers time and again")
+    return Outcome(RULE.id, "clear", names, "no member takes much longer than its peers at the same load")
 
 
 def _is_spared(found: Comparison, peers: Peers) -> bool:
@@ -99,7 +112,7 @@ def _is_spared(found: Comparison, peers: Peers) -> bool:
     return peers.is_stated and same_size and loads[found.slow] <= min(loads)
 
 
-def _case(peers: Peers, found: Comparison, busy_reports: Keys) -> Case:
+def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> Case:
     window = found.window
     in_resync = float(np.isin(report_keys(window), busy_reports).mean())
     is_long = len(window) >= 3 and (found.captures >= 2 or (is_sustained(window) and len(window) >= 5))
@@ -107,7 +120,10 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys) -> Case:
     points = 1 + is_long + 2 * (waits is not None) + (1 if peers.is_stated else -1) + busier
     points -= 2 * (not found.is_equal_load)
     at_most: Confidence = "high" if peers.is_stated else "medium"
-    if peers.array is None or in_resync >= 0.5 or not (is_sustained(window) or found.captures >= 3):
+    # two standard errors of a ratio of means of so many requests
+    error = 2 * np.sqrt(2 / max(found.requests, 1))
+    is_certain = is_sustained(window) or float(np.median(found.ratios)) * np.exp(-error) >= ratio
+    if peers.array is None or in_resync >= 0.5 or not (is_certain or found.captures >= 3):
         at_most = "low"
     return Case(found, points, at_most, waits, busier, in_resync)
 
@@ -130,12 +146,38 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
         cannot_know=("whether the disk, its link or its slot is slow, or whether it is of another model",),
+        confirm=(f"smartctl -x /dev/{disk}", "iostat -xyt 1 30", "lsblk -t"),
     )
 
 
+def _sick(group: Sequence[SlowSibling], limits: Limits) -> Finding:
+    """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
+    values = sick.numbers(group)
+    return RULE.finding(
+        limits,
+        severity="warning",
+        confidence="medium",
+        devices=tuple(one.slow.name for one in group),
+        peers=tuple(series.name for series in group[0].fast),
+        **grading.when(group[0].rows),
+        summary=say(sick.SUMMARY, values),
+        evidence=tuple(sick.evidence(group, values)),
+        refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
+        cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
+        remedy=_SICK_REMEDY,
+        confirm=sick.commands(group),
+    )
+
+
+_SICK_REMEDY = (
+    "Read the kernel's log for resets and timeouts, then the SMART data of the slow disk.",
+    "Swap cable, slot or port to tell the disk from its path; then replace what stays slow.",
+    "Drives that park their heads or spin down take seconds to answer: switch that off.",
+)
+
 _SUMMARY = (
-    "{slow} answers in {latency} ms where its peers ({peers}) take {others} ms at the same load; the "
-    "set is no faster than its slowest member."
+    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load "
+    "({ratio} times); the set is no faster than its slowest member."
 )
 
 RULE = Rule(
@@ -156,6 +198,9 @@ RULE = Rule(
             "times",
             "latency over the median of the peers, in the median sample",
             "a measured slow disk showed 1.64 to 3.36, its sound peers up to 1.2",
+        ),
+        "sibling_ratio": Threshold(
+            10, "times", "latency over that of a disk at a like rate", "sound disks of a set differ by 1.2"
         ),
         "persistence": Threshold(
             80,

@@ -1,0 +1,27 @@
+"""What to type to look at an array, by the layer that it is of: md, LVM, or not known."""
+
+from __future__ import annotations
+
+from iodiag.analysis.array.equal_rates import is_md
+from iodiag.model.topology import Device
+
+LVS = "lvs -a -o name,segtype,stripes,stripesize,sync_percent,raid_sync_action,devices"
+
+
+def is_lvm(device: Device) -> bool:
+    """Whether a device is a logical volume, as far as its kind says."""
+    return device.kind in ("lvm", "dm") and not is_md(device.name)
+
+
+def array_commands(device: Device, *of_md: str) -> tuple[str, ...]:
+    """Commands with the array's real name; `of_md` are files of its md folder in sysfs."""
+    if is_lvm(device):
+        return LVS, f"dmsetup status /dev/{device.name}"
+    if is_md(device.name):
+        files = " ".join(f"/sys/block/{device.name}/md/{name}" for name in of_md)
+        return (
+            "cat /proc/mdstat",
+            f"mdadm --detail /dev/{device.name}",
+            *((f"grep . {files}",) if files else ()),
+        )
+    return "cat /proc/mdstat", LVS

@@ -1,0 +1,226 @@
+"""A stacked device beside the disks below it: how much longer its requests take than theirs.
+
+Where no input says what a device stands on, it is held against every physical disk with traffic: when all of
+them answer quickly, the wait is above them. Latencies are those of the same reports; where a paste shows the
+layers one after the other, the disks' slowest sample stands for all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import is_physical, without_parts
+from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.weighted import or_zero
+from iodiag.analysis.states.service import counted, relative_error
+from iodiag.analysis.states.states import states
+from iodiag.analysis.view.request_columns import HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.table.table import Floats, Mask, Table
+
+_STACKED = re.compile(r"md_?d?\d+|dm-\d+|bcache\d+|drbd\d+|dev(9|25[2-4])-\d+")
+_EQUAL = 0.05
+_FULL_UTIL, _FULL_DEPTH = 0.9, 8.0
+"""A disk this busy with this much in flight keeps requests of the layer above waiting for a slot."""
+
+_CALM_UTIL = 0.5
+_MOST_OF_A_STATE = 0.8
+_LEAST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """From where a layer is slow: `ratio` and `added_ms` at equal rates; where requests are split, merged or
+    amplified on the way, `calm_ratio` and `calm_ms` over disks that are idle most of the time."""
+
+    ratio: float
+    added_ms: float
+    calm_ratio: float
+    calm_ms: float
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A stacked device and its samples (`rows`) in which it took longer than the disks below.
+
+    `below_ms` is what the slowest of the disks took meanwhile. `error` is the relative error of the ratio by
+    the requests counted above and below. `is_equal` says that both carry the same requests and bytes,
+    `is_stated` that an input names the disks, `missing` are those of them without samples.
+    """
+
+    upper: DeviceSeries
+    below: tuple[DeviceSeries, ...] = field(repr=False)
+    rows: Table = field(repr=False)
+    below_rows: tuple[Table, ...] = field(repr=False)
+    latency_ms: float
+    below_ms: float
+    requests: float
+    error: float
+    is_equal: bool
+    is_stated: bool
+    are_together: bool
+    missing: tuple[str, ...]
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the layer takes; a printed 0.00 stands for half of its last digit."""
+        return self.latency_ms / max(self.below_ms, HALF_DIGIT)
+
+    @property
+    def least_ratio(self) -> float:
+        """The ratio at the end of its error that says least."""
+        return self.ratio * max(1 - self.error, 0.1)
+
+
+def is_stacked(series: DeviceSeries) -> bool:
+    """Whether a device stands on others, by an input or by its name."""
+    return series.is_stacked or _STACKED.fullmatch(series.name) is not None
+
+
+def stacked_devices(view: View) -> list[DeviceSeries]:
+    """The devices that stand on others, by an input or by their name, and that the kernel times."""
+    return [
+        series
+        for series in view.devices
+        if is_stacked(series) and bool((np.nan_to_num(series.samples.floats("latency_ms")) > 0).any())
+    ]
+
+
+def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer | str]]:
+    """Each stacked device with disks to hold it against: the layer where it is slower than they are.
+
+    Else why that cannot be said, empty where it takes about as long as they do.
+    """
+    physical = [s for s in view.devices if is_physical(s.name) and _has_traffic(s)]
+    physical = without_parts(physical)
+    for upper in stacked_devices(view):
+        leaves = [leaf for leaf in upper.leaves if leaf.name != upper.name]
+        known = tuple(s for leaf in leaves if (s := view.series(leaf.name)) is not None)
+        missing = tuple(leaf.name for leaf in leaves if view.series(leaf.name) is None)
+        below = known or tuple(physical)
+        if not known:
+            equal = [s for s in physical if _are_equal(upper, (s,))]
+            below = tuple(equal[:1]) if equal else below
+        if below:
+            yield upper, _layer(upper, below, missing, bool(known), bounds)
+
+
+def _has_traffic(series: DeviceSeries) -> bool:
+    return bool((np.nan_to_num(series.samples.floats("ios_per_s")) > 0).any())
+
+
+def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...]) -> bool:
+    """Whether the disks carry the requests and bytes of the device above, no more and no fewer."""
+    if not len(upper.loaded):
+        return False
+    for column in ("ios_per_s", "read_kb_per_s", "write_kb_per_s"):
+        own = or_zero(weighted.mean(upper.samples, column))
+        total = sum(or_zero(weighted.mean(series.samples, column)) for series in below)
+        if abs(total - own) > _EQUAL * own + 2 * HALF_DIGIT:
+            return False
+    return True
+
+
+def _layer(
+    upper: DeviceSeries,
+    below: tuple[DeviceSeries, ...],
+    missing: tuple[str, ...],
+    is_stated: bool,
+    bounds: Bounds,
+) -> Layer | str:
+    samples = upper.samples
+    keys = report_keys(samples)
+    parts = [once(series) for series in below]
+    are_together = any(bool(np.isin(keys, report_keys(part)).any()) for part in parts)
+    is_equal = are_together and _are_equal(upper, below)
+    latency = samples.floats("latency_ms")
+    slowest, is_full, is_calm = _below(keys, parts, are_together)
+    weights = np.nan_to_num(counted(samples) + np.nan_to_num(samples.floats("depth")))
+    weights = np.where(np.nan_to_num(samples.floats("ios_per_s")) > 0, weights, 0)
+    ratio, least = (bounds.ratio, bounds.added_ms) if is_equal else (bounds.calm_ratio, bounds.calm_ms)
+    is_slow = (latency >= ratio * slowest) & (latency - slowest >= least) & ~is_full & (weights > 0)
+    if not is_equal:
+        is_slow &= is_calm
+    chosen = _lasting(upper, is_slow, weights)
+    if not chosen.any():
+        return _why_not(latency, slowest, weights, is_full, bounds)
+    rows, own = samples[chosen], weights[chosen]
+    below_rows = [part[np.isin(report_keys(part), keys[chosen])] if are_together else part for part in parts]
+    requests, others = float(own.sum()), sum(float(np.nansum(counted(part))) for part in below_rows)
+    return Layer(
+        upper=upper,
+        below=below,
+        rows=rows,
+        below_rows=tuple(part for part in below_rows if len(part)),
+        latency_ms=float((latency[chosen] * own).sum() / own.sum()),
+        below_ms=float((slowest[chosen] * own).sum() / own.sum()),
+        requests=requests,
+        error=relative_error(requests) + min(relative_error(others), 0.5),
+        is_equal=is_equal,
+        is_stated=is_stated,
+        are_together=are_together,
+        missing=missing,
+    )
+
+
+def _why_not(latency: Floats, slowest: Floats, weights: Floats, is_full: Mask, bounds: Bounds) -> str:
+    """Why a device that is no slow layer may be one all the same; empty where it is not slower at all."""
+    served = weights > 0
+    own, below = ((data[served] * weights[served]).sum() for data in (latency, slowest))
+    if not own >= bounds.ratio * below or own - below < bounds.added_ms * weights[served].sum():
+        return ""
+    if is_full[served].any():
+        return "slower than the disks below it, but one of them is full: requests wait for a free slot"
+    return (
+        "slower than the disks below it, but not for most requests, or these are split and merged on the way"
+    )
+
+
+def _below(keys: Keys, parts: list[Table], are_together: bool) -> tuple[Floats, Mask, Mask]:
+    """Per report: the latency of the slowest disk, whether one is full, whether all are calm."""
+    slowest = np.zeros(len(keys))
+    is_full, is_calm = np.zeros(len(keys), dtype=np.bool_), np.ones(len(keys), dtype=np.bool_)
+    for part in parts:
+        longest = _longest(part)
+        util, depth = part.floats("util"), part.floats("depth")
+        full = np.asarray((util >= _FULL_UTIL) & ~(depth < _FULL_DEPTH))
+        calm = ~(util >= _CALM_UTIL)
+        if not are_together:
+            slowest = np.maximum(slowest, float(np.nan_to_num(longest).max(initial=0)))
+            is_full |= bool(full.any())
+            is_calm &= bool(calm.all())
+            continue
+        own = part.with_columns(longest=longest, full=full.astype(float), calm=calm.astype(float))
+        slowest = np.fmax(slowest, at_reports(keys, own, "longest"))
+        is_full |= at_reports(keys, own, "full") == 1
+        is_calm &= at_reports(keys, own, "calm") != 0
+    return slowest, is_full, is_calm
+
+
+def _longest(part: Table) -> Floats:
+    """The longest mean latency of a disk's requests, of either direction, with the flushes of writes."""
+    found = part.floats("latency_ms")
+    for way in ("read", "write"):
+        found = np.fmax(found, part.floats(f"{way}_await_ms"))
+    flushes, writes = part.floats("flushes_per_s"), part.floats("writes_per_s")
+    share = np.minimum(np.nan_to_num(flushes) / np.maximum(np.nan_to_num(writes), 1e-9), 1)
+    # a write may be preceded by a flush and followed by another
+    return np.asarray(np.nan_to_num(found) + 2 * share * np.nan_to_num(part.floats("flush_await_ms")))
+
+
+def _lasting(upper: DeviceSeries, is_slow: Mask, weights: Floats) -> Mask:
+    """The slow samples, if they hold most requests of the device, or of one of its states."""
+    if weights[is_slow].sum() >= _MOST_OF_A_STATE * weights.sum() > 0:
+        return is_slow
+    chosen = np.zeros(len(is_slow), dtype=np.bool_)
+    for state in states(upper):
+        own = weights[state.places]
+        slow = is_slow[state.places]
+        if state.share >= _LEAST_SHARE and own[slow].sum() >= _MOST_OF_A_STATE * own.sum() > 0:
+            chosen[state.places] = slow
+    return chosen

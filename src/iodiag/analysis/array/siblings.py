@@ -1,0 +1,156 @@
+"""Disks at like rates, of which one takes many times as long as another: told from one sample.
+
+Siblings need no array: disks of one host that serve as many requests per second, of like size and direction,
+take a like time. One that takes ten times as long, and longer than a healthy device takes, is slow itself,
+and so are two that stall together while a third does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import is_physical, without_parts
+from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.states.service import counted, slowest_ms
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.table.table import Floats, Mask, Table
+
+MOST_DISKS = 64
+_LIKE_RATE, _EQUAL_RATE, _LIKE_SIZE = 2.0, 1.1, 4.0
+_SMALL_KB = 64.0
+"""Below this a request's size hardly matters: positioning and the path to the disk take the time."""
+_NOTICED_MS = 200.0
+_SIGMAS = 2.0
+_MOST_REQUESTS = 0.5
+
+
+@dataclass(frozen=True)
+class SlowSibling:
+    """A disk and its samples in which it was slow (`rows`), the fast disks and their samples then.
+
+    `least_ratio` is the end of the ratio's interval, by the requests counted, that says least.
+    """
+
+    slow: DeviceSeries
+    fast: tuple[DeviceSeries, ...] = field(repr=False)
+    rows: Table = field(repr=False)
+    fast_rows: tuple[Table, ...] = field(repr=False)
+    latency_ms: float
+    fast_ms: float
+    least_ratio: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long its requests take."""
+        return self.latency_ms / self.fast_ms
+
+
+@dataclass(frozen=True)
+class _Disk:
+    """A disk's columns in all reports, NaN where it has no sample."""
+
+    series: DeviceSeries
+    part: Table
+    rate: Floats
+    size: Floats
+    latency: Floats
+    reads: Floats
+    sane: Floats
+
+
+def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
+    """Each disk that is `ratio` times as slow as a sibling in samples with half of its requests."""
+    disks = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
+    disks = without_parts(disks)[:MOST_DISKS]
+    if len(disks) < 2:
+        return []
+    parts = [once(series) for series in disks]
+    reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
+    shown = [_disk(series, part, reports) for series, part in zip(disks, parts, strict=True)]
+    found = (_against(disk, [o for o in shown if o is not disk], reports, ratio) for disk in shown)
+    return [one for one in found if one is not None]
+
+
+def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
+    line = np.fmax(np.fmax(part.floats("busy_depth"), part.floats("depth")), 1.0)
+    sizes = part.floats("kb_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), np.nan)
+    one = slowest_ms(series, sizes)
+    own = part.with_columns(
+        one_request=one,
+        in_hand=counted(part) + np.nan_to_num(part.floats("depth")),
+        in_line=np.fmax(_NOTICED_MS, line * one),
+        mean_size=sizes,
+    )
+    share = part.floats("reads_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), 1)
+    own = own.with_columns(read_share=share)
+    columns = {
+        name: at_reports(reports, own, column)
+        for name, column in (
+            ("rate", "ios_per_s"),
+            ("size", "mean_size"),
+            ("latency", "latency_ms"),
+            ("reads", "read_share"),
+            ("sane", "in_line"),
+        )
+    }
+    return _Disk(series, own, **columns)
+
+
+def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) -> SlowSibling | None:
+    """The disk against all others, sample by sample."""
+    is_slow = np.zeros(len(reports), dtype=np.bool_)
+    fast: list[tuple[_Disk, Mask]] = []
+    alone = at_reports(reports, disk.part, "one_request")
+    for other in others:
+        like = _are_like(disk, other, _LIKE_RATE)
+        is_far = like & (disk.latency >= ratio * other.latency)
+        is_sick = (disk.latency >= disk.sane) | (
+            _are_like(disk, other, _EQUAL_RATE) & (disk.latency >= np.maximum(alone, other.latency + 10))
+        )
+        if (is_far & is_sick).any():
+            fast.append((other, is_far & is_sick))
+            is_slow |= is_far & is_sick
+    weights = at_reports(reports, disk.part, "in_hand")
+    if not fast or np.nansum(weights[is_slow]) < _MOST_REQUESTS * np.nansum(weights):
+        return None
+    return _found(disk, fast, reports, is_slow)
+
+
+def _are_like(one: _Disk, other: _Disk, times: float) -> Mask:
+    """Where both serve requests at like rates, of like size and mostly in one direction."""
+    served = (one.rate > 0) & (other.rate > 0) & (one.latency > 0) & (other.latency > 0)
+    rates = (one.rate <= times * other.rate) & (other.rate <= times * one.rate)
+    larger, smaller = np.fmax(one.size, other.size), np.fmin(one.size, other.size)
+    sizes = (larger <= _LIKE_SIZE * smaller) | (larger <= _SMALL_KB)
+    ways = ~(np.abs(one.reads - other.reads) > 0.5)
+    return np.asarray(served & rates & sizes & ways)
+
+
+def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_slow: Mask) -> SlowSibling:
+    rows = disk.part[np.isin(report_keys(disk.part), reports[is_slow])]
+    fast_rows = [other.part[np.isin(report_keys(other.part), reports[mask])] for other, mask in fast]
+    own = _mean(rows)
+    others = sorted(_mean(part) for part in fast_rows)
+    middle = others[len(others) // 2]
+    counts = [max(float(np.nansum(counted(part))), 1.0) for part in (rows, *fast_rows)]
+    # means of few requests of one kind: the logarithm of their ratio errs by √(1/n + 1/m)
+    error = _SIGMAS * math.sqrt(1 / counts[0] + 1 / sum(counts[1:]))
+    return SlowSibling(
+        disk.series,
+        tuple(other.series for other, _ in fast),
+        rows,
+        tuple(fast_rows),
+        own,
+        middle,
+        own / middle * math.exp(-error),
+    )
+
+
+def _mean(rows: Table) -> float:
+    data, weights = rows.floats("latency_ms"), rows.floats("ios_per_s") * weighted.lengths(rows)
+    return float((data * weights).sum() / weights.sum())

@@ -1,0 +1,295 @@
+"""A layer above the disks (md, device-mapper, bcache) takes much longer than the disks below it.
+
+What it detects: a stacked device that carries the same requests and bytes as the disks below it (±5 %), and
+takes at least 3 times as long and 1 ms more for them, in samples that hold 80 % of its requests (or of
+those of one of its states). Where the layer splits, merges or amplifies requests, rates differ: then it
+must take at least 20 times as long and 200 ms, over disks that are busy less than half of the time. Devices
+are named by dmsetup, lsblk or mdstat; without them, names such as md127, dm-3 and bcache0 are stacked
+devices, and they are held against every physical disk with traffic: when all of these answer quickly, the
+wait is above them. Latency follows from Little's law where 0.00 is printed.
+
+Why it matters: faster disks change nothing. The wait is in encryption, a thin pool, a delay or cache
+target, the stripe cache or bitmap of md, or in the threads that serve them.
+
+When it is wrong: a limit on the disk below (cgroup io.max, a writeback throttle) holds requests after the
+layer and before the disk counts them. A full disk below makes the layer above wait for a slot: disks that
+are 90 % busy with 8 in flight are not judged. Writes that flush wait for flushes that old kernels do not
+count: where flushes are not printed and few writes are in flight, the rule abstains. A member that the
+capture does not show may be the slow one. A large request that is split waits for the last of its parts.
+
+References: Little's law; Documentation/admin-guide/md.rst (stripe_cache_size), bcache.rst, dm-crypt and dm-
+delay of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
+from iodiag.analysis.array.stacks import are_related
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import stacked
+
+_CERTAIN_REQUESTS = 100
+
+_TARGETS = {
+    "crypt": "encryption (dm-crypt)",
+    "thin": "the thin pool",
+    "delay": "the dm-delay target",
+    "cache": "dm-cache",
+    "writecache": "dm-writecache",
+    "integrity": "dm-integrity",
+    "multipath": "the multipath map",
+    "snapshot": "the snapshot",
+    "vdo": "VDO",
+}
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per stack that takes longer than its disks; the lowest device that does is named first."""
+    bounds = Bounds(limits.ratio, limits.added_ms, limits.calm_ratio, limits.calm_ms)
+    slow: list[Layer] = []
+    clear, unsure, uncounted, judged = [], [], [], False
+    for upper, layer in compared(view, bounds):
+        if layer == "":
+            clear.append(upper.name)
+        elif isinstance(layer, str):
+            yield Outcome(RULE.id, "undetermined", (upper.name,), layer)
+            judged = True
+        elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
+            unsure.append(upper.name)
+        elif _may_be_flushes(layer):
+            uncounted.append(upper.name)
+        else:
+            slow.append(layer)
+    for first, others in _by_stack(view, slow):
+        yield _finding(first, others, limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "it takes about as long as the disks below it")
+    if unsure:
+        reason = "slower than the disks below it, but over too few requests; capture for longer"
+        yield Outcome(RULE.id, "undetermined", tuple(unsure), reason)
+    if uncounted:
+        reason = "slower than the disks below it, but its writes may wait for flushes, which are not printed"
+        yield Outcome(RULE.id, "undetermined", tuple(uncounted), reason, ("disk.flushes_per_s",))
+    if not (slow or clear or unsure or uncounted or judged):
+        reason = "no device that stands on others was seen with its disks and their latencies"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+
+
+def _may_be_flushes(layer: Layer) -> bool:
+    """Whether mostly writes, few at a time, could wait for flushes that the capture does not show."""
+    rows = layer.rows
+    writes = weighted.ratio(rows, "writes_per_s", "ios_per_s")
+    is_shown = any(part.has("flushes_per_s") for part in layer.below_rows)
+    return not is_shown and not writes < 0.5 and weighted.mean(rows, "depth") < 2 and layer.ratio < 100
+
+
+def _by_stack(view: View, layers: list[Layer]) -> Iterator[tuple[Layer, list[Layer]]]:
+    """The lowest slow device of each stack with those above it; without topology all are one stack."""
+    rest = sorted(layers, key=_height)
+    while rest:
+        first = rest.pop(0)
+        with_it = [
+            other
+            for other in rest
+            if are_related(view, first.upper.name, other.upper.name)
+            or not (first.is_stated or other.is_stated)
+        ]
+        rest = [other for other in rest if other not in with_it]
+        yield first, with_it
+
+
+def _height(layer: Layer) -> tuple[int, bool, float]:
+    """How far up a device stands: by the topology, else md and bcache below device-mapper."""
+    device = layer.upper.device
+    above = 0
+    while device is not None and device.members and above < 8:
+        device = layer.upper.topology.find(device.members[0])
+        above += 1
+    return above, layer.upper.name.startswith("dm-"), -layer.latency_ms
+
+
+def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
+    values = _values(layer)
+    is_sure = layer.is_stated and not layer.missing and layer.requests >= _CERTAIN_REQUESTS
+    sure: Confidence = "high" if is_sure else "medium"
+    severity: Severity = "warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice"
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        devices=(layer.upper.name, *(other.upper.name for other in others)),
+        peers=tuple(series.name for series in layer.below),
+        **when(layer.rows),
+        summary=say(_SUMMARY, values),
+        evidence=tuple(_evidence(layer, values)),
+        refutes=(
+            "a limit on the disk below (cgroup io.max), which holds requests before the disk counts them",
+            *(
+                ("a slow disk that the capture does not show",)
+                if not values["stated"] or layer.missing
+                else ()
+            ),
+        ),
+        cannot_know=("what the layer does meanwhile: its own status and the stacks of its threads tell",),
+        remedy=_remedy(layer.upper),
+        confirm=_confirm(layer),
+    )
+
+
+_SUMMARY = (
+    "{upper} takes {took} per request, the disks below it ({disks}) at most {took_below} ({times}x), "
+    "in {often}: the wait is in {layer}, not in the disks."
+)
+
+
+def _values(layer: Layer) -> dict[str, float | str]:
+    shown, of = len(layer.rows), len(layer.upper.samples)
+    names = [series.name for series in layer.below]
+    ratio = layer.ratio
+    return {
+        "upper": layer.upper.name,
+        "latency": layer.latency_ms,
+        "below": layer.below_ms,
+        "took": duration(layer.latency_ms),
+        "took_below": duration(layer.below_ms),
+        "disks": ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else ""),
+        "times": "more than 1,000" if ratio > 1000 else f"{ratio:.3g}",
+        "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
+        "layer": layer_name(layer.upper),
+        "rate": weighted.mean(layer.rows, "ios_per_s"),
+        "depth": weighted.mean(layer.rows, "depth"),
+        "rate_below": sum(weighted.or_zero(weighted.mean(part, "ios_per_s")) for part in layer.below_rows),
+        "depth_below": sum(weighted.or_zero(weighted.mean(part, "depth")) for part in layer.below_rows),
+        "util_below": max(
+            (weighted.mean(part, "util_pct") for part in layer.below_rows), default=float("nan")
+        ),
+        "missing": ", ".join(layer.missing),
+        "stated": layer.is_stated,
+    }
+
+
+def layer_name(series: DeviceSeries) -> str:
+    """What a stacked device is, as an administrator calls it."""
+    device, name = series.device, series.name
+    level = (device.level if device else None) or ""
+    if level in _TARGETS:
+        return _TARGETS[level]
+    if device is not None and device.kind in ("crypt", "multipath"):
+        return _TARGETS[device.kind]
+    if name.startswith("md") or (device is not None and device.kind == "md"):
+        return "md" + (f" ({level.replace('raid', 'RAID')})" if level.startswith("raid") else "")
+    if name.startswith("bcache"):
+        return "bcache"
+    return "the device-mapper layer" if name.startswith("dm-") else "the layer above the disks"
+
+
+def _evidence(layer: Layer, values: dict[str, float | str]) -> Iterator[Evidence]:
+    both = stacked([layer.rows, *layer.below_rows])
+    yield cite(layer.rows, _ABOVE, values, worst="latency_ms")
+    yield cite(
+        stacked(layer.below_rows) if layer.below_rows else layer.rows, _BELOW, values, worst="latency_ms"
+    )
+    if layer.is_equal:
+        yield cite(both, "both carry the same requests and bytes (within 5 %)", values)
+    else:
+        text = "rates above and below differ: requests are split, merged or amplified on the way"
+        yield cite(both, text, values, weighs="context")
+    if not layer.are_together:
+        yield cite(both, "the layers were not printed in the same reports", values, weighs="against")
+    if layer.missing:
+        yield cite(layer.rows, "not in the capture: {missing}", values, weighs="against")
+    if not layer.is_stated:
+        text = "no input says what {upper} stands on: these are the physical disks with I/O"
+        yield cite(layer.rows, text if not layer.is_equal else _EQUAL_ONLY, values, weighs="against")
+
+
+_ABOVE = "{upper}: {rate} requests/s took {latency} ms each, with {depth} in flight"
+_BELOW = (
+    "{disks}: {rate_below} requests/s in sum took at most {below} ms, with {depth_below} in flight; "
+    "the busiest was {util_below:.1f} % busy"
+)
+_EQUAL_ONLY = "no input says what {upper} stands on; only {disks} carries the same requests and bytes"
+
+
+def _remedy(upper: DeviceSeries) -> tuple[str, ...]:
+    name = upper.name
+    if name.startswith("md"):
+        return (
+            "Look at what md does: a check or reshape, a bitmap, a full stripe cache (RAID5 and RAID6).",
+            f"With RAID5 or RAID6: echo 8192 > /sys/block/{name}/md/stripe_cache_size, and measure again.",
+            "Look at the CPU use of its thread (md0_raid6 and the like) and of kworker flush threads.",
+        )
+    if name.startswith("bcache"):
+        return (
+            "Garbage collection and a full cache block requests: watch both in the cache set.",
+            f"To test, bypass the cache: echo none > /sys/block/{name}/bcache/cache_mode",
+        )
+    return (
+        "Read the device's table: delay, crypt, thin, cache, snapshot and integrity targets add latency.",
+        "dm-crypt: try no_read_workqueue and no_write_workqueue. Thin pool: look at its metadata.",
+    )
+
+
+def _confirm(layer: Layer) -> tuple[str, ...]:
+    name = layer.upper.name
+    if name.startswith("md"):
+        own: tuple[str, ...] = (
+            "cat /proc/mdstat",
+            f"mdadm --detail /dev/{name}",
+            f"cat /sys/block/{name}/md/stripe_cache_active /sys/block/{name}/md/stripe_cache_size",
+        )
+    elif name.startswith("bcache"):
+        own = (f"grep -r . /sys/block/{name}/bcache/", "lsblk -s")
+    else:
+        own = (f"dmsetup table /dev/{name}", f"dmsetup status /dev/{name}", "dmsetup ls --tree")
+    disks = " ".join(series.name for series in layer.below[:8])
+    return (*own, f"iostat -xt {name} {disks} 1 30")
+
+
+RULE = Rule(
+    id="layer-added-latency",
+    role="cause",
+    explains=(
+        "symptom",
+        "hung-io",
+        "true-saturation",
+        "approaching-saturation",
+        "latency-above-baseline",
+        "throttled-above-device",
+        "queue-limit",
+    ),
+    title="A layer above the disks adds the latency",
+    why="The disks answer quickly; faster ones would change nothing.",
+    remedy=(
+        "Look at the layer that adds the latency: its table, its status and the CPU use of its threads.",
+        "Compare the layer with the disk below it under the same load.",
+    ),
+    needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
+    thresholds={
+        "ratio": Threshold(
+            3, "x", "latency over the slowest disk's, at equal rates", "splits and plugs make 2"
+        ),
+        "added_ms": Threshold(1, "ms", "added to each request", "below, it is the cost of any layer"),
+        "calm_ratio": Threshold(20, "x", "the same where rates differ", "RMW is two rounds of a few pieces"),
+        "calm_ms": Threshold(
+            200, "ms", "latency where rates differ", "as extreme-latency: a person's patience"
+        ),
+        "warning_ms": Threshold(5, "ms", "added latency that somebody pays for", "a seek of a disk"),
+    },
+    confirm=("lsblk -s", "dmsetup table", "cat /proc/mdstat"),
+    references=(
+        "https://docs.kernel.org/admin-guide/md.html",
+        "https://docs.kernel.org/admin-guide/device-mapper/index.html",
+        "https://docs.kernel.org/admin-guide/bcache.html",
+    ),
+    pictures=("stack",),
+    to_clear=ToClear(samples=1, requests=50, columns=("await_ms|read_await_ms|write_await_ms",)),
+    detect=detect,
+)

@@ -1,0 +1,167 @@
+"""Disks that share a path (bus, link, controller, volume limit) add up to one value, whoever asks.
+
+What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %) in 60 % of the samples
+that at least two of them share, and to more in hardly any, while one disk's share varies by at least a
+fifth of it and the requests in flight by a third: more is asked, and only the shares change. From one
+sample, with low confidence: at least four disks that stream at unequal rates, each 100 % busy with fewer
+than four requests in flight. Then what they share may be full, or each of them: one alone tells.
+
+Why it matters: another disk or a faster one changes nothing; the controller, link or instance limit does.
+
+When it is wrong: a client that spreads one constant load over disks keeps the sum flat, but the requests in
+flight as well. Members of a stripe have constant shares. A copy is bound by its slower side. A processor
+that is full bounds the sum, too. Four disks that are each at their own limit look like four at a shared one
+in one sample.
+
+References: Little's law; the limits of instances and links are in the provider's and the adapter's data
+sheets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.analysis.array.shared_path import Ceiling, ceiling, disks_of, full_streams
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import stacked
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """At most one finding: the disks of a host that share a ceiling."""
+    disks = disks_of(view)
+    busy = [series for series in disks if len(series.loaded)]
+    if len(busy) < 2:
+        reason = "fewer than two disks with I/O: nothing is shared"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+        return
+    found = ceiling(busy, limits.within / 100, limits.vary / 100, limits.deeper, limits.flat_samples / 100)
+    if found is not None:
+        yield _finding(found, limits)
+        return
+    streams = full_streams(busy)
+    if streams:
+        yield _suspicion(streams, limits)
+        return
+    names = tuple(series.name for series in busy)
+    yield Outcome(RULE.id, "clear", names, "the sum of the disks' throughput is not held at one value")
+
+
+def _finding(found: Ceiling, limits: Limits) -> Finding:
+    values: dict[str, float | str] = {
+        "disks": ", ".join(series.name for series in found.disks),
+        "mb": found.kb_per_s / 1000,
+        "mib": found.kb_per_s / 1024,
+        "flat": found.flat,
+        "shared": found.shared,
+        "widest": found.widest,
+        "low": 100 * found.share_low,
+        "high": 100 * found.share_high,
+        "depth_low": found.depth_low,
+        "depth_high": found.depth_high,
+        "within": limits.within,
+    }
+    return RULE.finding(
+        limits,
+        severity="warning",
+        confidence="high" if found.flat >= 20 else "medium",
+        devices=tuple(series.name for series in found.disks),
+        **when(found.first_rows),
+        summary=say(
+            "{disks} together move {mb:.1f} MB/s ({mib:.1f} MiB/s) in {flat} of the {shared} samples "
+            "that they share, whichever of them asks: a path or limit that they share is full.",
+            values,
+        ),
+        evidence=(
+            cite(
+                found.rows, "the sum is {mb:.1f} MB/s ± {within:.0f} % in {flat} of {shared} samples", values
+            ),
+            cite(found.rows, "meanwhile {widest} had {low:.0f} to {high:.0f} % of it", values),
+            cite(
+                found.rows,
+                "{depth_low} to {depth_high} requests in flight in sum: more bought nothing",
+                values,
+            ),
+        ),
+        refutes=("one of them alone, with all others idle, that is no faster than in company",),
+        cannot_know=("which part is shared: bus, link, controller, or a limit of the instance or group",),
+        confirm=_one_alone(found.disks),
+    )
+
+
+def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
+    rows = stacked([series.samples for series in streams])
+    rates = [weighted.mean(series.samples, "kb_per_s") / 1000 for series in streams]
+    values: dict[str, float | str] = {
+        "count": len(streams),
+        "sum": float(np.sum(rates)),
+        "low": min(rates),
+        "high": max(rates),
+        "often": "the only sample" if len(streams[0].samples) == 1 else "every sample",
+        "depth": weighted.mean(rows, "depth"),
+    }
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="low",
+        devices=tuple(series.name for series in streams),
+        **when(streams[0].samples),
+        summary=say(
+            "{count} disks stream {low:.1f} to {high:.1f} MB/s each, {sum:.0f} MB/s in sum, all of them "
+            "100 % busy in {often}: a path that they share may be full. One disk alone would show it.",
+            values,
+        ),
+        evidence=(
+            cite(rows, "{sum:.0f} MB/s in sum, with {depth} requests in flight on each disk", values),
+            cite(rows, "no disk was seen alone: each may be at its own limit", values, weighs="against"),
+        ),
+        refutes=("one disk alone that is no faster",),
+        cannot_know=("what one of these disks can do by itself",),
+        confirm=_one_alone(streams),
+    )
+
+
+def _one_alone(disks: Sequence[DeviceSeries]) -> tuple[str, ...]:
+    name = disks[0].name
+    return (
+        f"dd if=/dev/{name} of=/dev/null bs=1M count=4096 iflag=direct",
+        "lspci -vv | grep -E 'LnkSta|SATA|SAS|RAID'",
+        "lsscsi -v",
+    )
+
+
+RULE = Rule(
+    id="shared-ceiling",
+    role="cause",
+    explains=("symptom", "true-saturation", "approaching-saturation", "volume-cap", "latency-above-baseline"),
+    title="Disks share a path that is full",
+    why="More disks or faster ones change nothing: what they share is the limit.",
+    remedy=(
+        "Measure one disk alone; if it is faster by itself, look at what the disks share.",
+        "Spread the disks over more controllers, links or ports, or raise the limit of the instance.",
+    ),
+    needs=Needs(one_of=({"disk": ("read_kb_per_s|write_kb_per_s|kb_per_s", "queue_depth|await_ms")},)),
+    thresholds={
+        "within": Threshold(3, "%", "distance of a sum from the ceiling", "edges of samples"),
+        "vary": Threshold(
+            20, "% of the sum", "by which the share of a disk varies", "shares of stripes are constant"
+        ),
+        "deeper": Threshold(
+            1.33, "x", "requests in flight in sum, 90th over 10th percentile", "a client keeps its depth"
+        ),
+        "flat_samples": Threshold(
+            60, "%", "of the shared samples at the ceiling", "spells begin within samples"
+        ),
+    },
+    confirm=("lspci -vv", "lsscsi -v"),
+    references=("https://docs.kernel.org/block/stat.html",),
+    pictures=("peers",),
+    to_clear=ToClear(samples=5, requests=50, busy_pct=50),
+    detect=detect,
+)

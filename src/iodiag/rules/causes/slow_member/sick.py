@@ -1,0 +1,81 @@
+"""Disks many times as slow as a sibling at a like rate, in sentences whose numbers can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from iodiag.analysis.array.siblings import SlowSibling
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, duration
+from iodiag.model.finding import Evidence
+from iodiag.table.table import stacked
+
+Values = dict[str, float | str]
+
+
+def together(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:
+    """Slow disks that have a fast sibling in common, the slowest first."""
+    rest = sorted(found, key=lambda one: -one.latency_ms)
+    while rest:
+        first = rest.pop(0)
+        names = {series.name for series in first.fast}
+        with_it = [one for one in rest if names & {series.name for series in one.fast}]
+        rest = [one for one in rest if one not in with_it]
+        yield [first, *with_it]
+
+
+def numbers(group: Sequence[SlowSibling]) -> Values:
+    """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
+    first = group[0]
+    slow = {one.slow.name for one in group}
+    fast = [series.name for series in first.fast if series.name not in slow]
+    fast_rows = stacked(first.fast_rows)
+    of, shown = len(first.slow.samples), len(first.rows)
+    return {
+        "slow": " and ".join(one.slow.name for one in group),
+        "device": first.slow.name,
+        "fast": ", ".join(fast[:4]) + (f" and {len(fast) - 4} more" if len(fast) > 4 else ""),
+        "latency": first.latency_ms,
+        "latency_fast": first.fast_ms,
+        "took": duration(first.latency_ms),
+        "took_fast": duration(first.fast_ms),
+        "rate": weighted.mean(first.rows, "ios_per_s"),
+        "rate_fast": weighted.mean(fast_rows, "ios_per_s"),
+        "ratio": first.ratio,
+        "least": first.least_ratio,
+        "depth": weighted.mean(first.rows, "depth"),
+        "size": weighted.ratio(first.rows, "kb_per_s", "ios_per_s"),
+        "size_fast": weighted.ratio(fast_rows, "kb_per_s", "ios_per_s"),
+        "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
+    }
+
+
+SUMMARY = (
+    "{slow}: {took} per request, against {took_fast} on {fast} at a like rate ({rate} and {rate_fast} "
+    "requests/s): {ratio:.0f} times as slow, in {often}."
+)
+
+
+def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]:
+    """What the slow disks and their siblings did in the same samples."""
+    first = group[0]
+    text = "{device}: {rate} requests/s of {size:.1f} kB took {latency} ms each, with {depth} in flight"
+    yield cite(first.rows, text, values, worst="latency_ms")
+    text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms, in the same samples"
+    yield cite(stacked(first.fast_rows), text, values)
+    text = "by the requests counted the ratio is at least {least:.1f}, give or take two standard errors"
+    yield cite(first.rows, text, values, weighs="context")
+    for other in group[1:]:
+        told: Values = {"device": other.slow.name, "latency": other.latency_ms, "ratio": other.ratio}
+        yield cite(other.rows, "{device} as well: {latency} ms, {ratio:.0f} times", told, worst="latency_ms")
+    yield cite(None, "nothing states that they belong together; only their rates are alike", weighs="against")
+
+
+def commands(group: Sequence[SlowSibling]) -> tuple[str, ...]:
+    """What to type, with the names of the slow disks."""
+    names = [one.slow.name for one in group][:4]
+    return (
+        *(f"smartctl -x /dev/{name}" for name in names),
+        f"dmesg -T | grep -iE '{'|'.join(names)}|ata[0-9]+|reset|timeout|link'",
+        "cat /proc/mdstat",
+    )

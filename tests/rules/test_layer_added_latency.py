@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+
+RULE = "layer-added-latency"
+CRYPT = "NAME MAJ:MIN TYPE\nsda 8:0 disk\n`-vault 253:0 crypt\n"
+RAID6 = "NAME ROTA TYPE\n" + "".join(f"sd{letter} 1 disk\n`-md0 1 raid6\n" for letter in "abcd")
+
+
+def row(rate, wait, size=8.0, way="r", **more):
+    depth = rate * wait / 1000
+    columns = {f"{way}/s": rate, f"{way}kB/s": rate * size, f"{way}_await": wait}
+    return {**columns, "aqu-sz": depth, "%util": min(100.0, 100 * depth), **more}
+
+
+def only(report):
+    (finding,) = [f for f in report.findings if f.rule == RULE]
+    return finding
+
+
+def silent(report):
+    assert not [f for f in report.findings if f.rule == RULE]
+    return next(o for o in report.outcomes if o.rule == RULE)
+
+
+def stack(upper, lower, rate=200.0, samples=20, **more):
+    return [{"dm-0": row(rate, upper), "sda": row(rate, lower, **more)}] * samples
+
+
+def test_a_mapped_device_over_a_fast_disk_is_named(report_of):
+    finding = only(report_of(iostat(stack(12.5, 1.8)), CRYPT, rules=[RULE]))
+    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "high", ("dm-0",))
+    assert "sda" in finding.summary
+    assert "encryption" in finding.summary
+    assert finding.confirm[0] == "dmsetup table /dev/dm-0"
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_one_sample_of_many_requests_is_enough_without_any_topology(report_of, samples):
+    finding = only(report_of(iostat(stack(50.0, 0.2, rate=2560, samples=samples)), rules=[RULE]))
+    assert finding.confidence == "medium"
+    assert any("no input says" in e.text and e.weighs == "against" for e in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower"), [(5.0, 1.8), (0.9, 0.1)], ids=["below three times", "below one more ms"]
+)
+def test_what_any_layer_costs_is_clear(report_of, upper, lower):
+    assert silent(report_of(iostat(stack(upper, lower)), CRYPT, rules=[RULE])).status == "clear"
+
+
+def test_seconds_in_an_array_over_calm_members_is_the_array(report_of):
+    members = {f"sd{letter}": row(1.6, 12, way="w") for letter in "abcd"}
+    sample = {"md0": row(3.8, 3670, 5.7, "w", **{"aqu-sz": 13.9, "%util": 12.0}), **members}
+    for context in ((RAID6,), ()):
+        finding = only(report_of(iostat([sample], step=10), *context, rules=[RULE]))
+        assert finding.devices == ("md0",)
+        assert finding.severity == "warning"
+        assert any("stripe_cache_size" in step for step in finding.remedy)
+        assert "mdadm --detail /dev/md0" in finding.confirm
+
+
+def test_a_queue_over_an_idle_disk_counts_where_no_latency_is_printed(report_of):
+    cache = row(1325, 0.24, 128.0)
+    stuck = {"r/s": 1.0, "rkB/s": 4.0, "aqu-sz": 39.54, "%util": 100.0}
+    finding = only(report_of(iostat([{"sdb": cache, "bcache0": stuck}]), rules=[RULE]))
+    assert finding.devices == ("bcache0",)
+    assert "39.5 s" in finding.summary
+
+
+def test_sar_shows_it_in_its_mixed_latency(report_of):
+    leg = {"tps": 200.0, "rkB/s": 800.0, "areq-sz": 4.0, "aqu-sz": 0.4, "await": 2.0, "%util": 30.0}
+    sample = {"sda": leg, "dm-0": {**leg, "await": 20.0, "aqu-sz": 4.0, "%util": 99.0}}
+    assert only(report_of(sar_d([sample] * 10), CRYPT, rules=[RULE])).devices == ("dm-0",)
+
+
+def test_a_member_at_seconds_is_no_layer(report_of):
+    members = {"sda": row(2.5, 16, way="w"), "sdb": row(2.5, 2307, way="w")}
+    sample = {"md0": row(2.5, 9000, way="w"), **members}
+    tree = "NAME ROTA TYPE\nsda 1 disk\n`-md0 1 raid1\nsdb 1 disk\n`-md0 1 raid1\n"
+    outcome = silent(report_of(iostat([sample]), tree, rules=[RULE]))
+    assert outcome.status == "undetermined"
+
+
+def test_a_full_disk_below_is_no_layer(report_of):
+    busy = stack(400.0, 40.0, rate=800.0)
+    assert silent(report_of(iostat(busy), CRYPT, rules=[RULE])).status == "undetermined"
+
+
+def test_a_write_may_wait_for_flushes_of_the_disk(report_of):
+    lower = row(30.0, 2.0, way="w", **{"f/s": 30.0, "f_await": 12.0})
+    sample = {"dm-0": row(30.0, 26.0, way="w"), "sda": lower}
+    silent(report_of(iostat([sample] * 10), CRYPT, rules=[RULE]))
+
+
+def test_writes_without_printed_flushes_are_not_judged(report_of):
+    leg = {"tps": 30.0, "wkB/s": 240.0, "areq-sz": 8.0, "aqu-sz": 0.06, "await": 2.0, "%util": 70.0}
+    sample = {"sda": leg, "dm-0": {**leg, "await": 26.0, "aqu-sz": 0.8, "%util": 80.0}}
+    outcome = silent(report_of(sar_d([sample] * 10), CRYPT, rules=[RULE]))
+    assert outcome.status == "undetermined"
+    assert "flushes" in outcome.reason
+
+
+def test_merged_requests_need_more_than_a_plug_costs(report_of):
+    sample = {"dm-0": row(2000, 10.0, 4.0, "w"), "sda": row(50, 2.0, 160.0, "w")}
+    silent(report_of(iostat([sample] * 10), CRYPT, rules=[RULE]))
+
+
+def test_one_slow_sample_of_many_is_no_layer(report_of):
+    capture = iostat(stack(2.0, 1.8, samples=19) + stack(20.0, 1.8, samples=1))
+    assert silent(report_of(capture, CRYPT, rules=[RULE])).status != "finding"
+
+
+def test_disks_alone_have_no_layer(report_of):
+    outcome = silent(report_of(iostat([{"sda": row(100, 5)}] * 5), rules=[RULE]))
+    assert (outcome.status, outcome.missing) == ("not_applicable", ("topology",))
+
+
+def test_the_layer_explains_the_extreme_latency(report_of):
+    sample = {"md127": row(3.8, 3670, way="w"), "sdb": row(1.6, 12, way="w"), "sdc": row(1.6, 14, way="w")}
+    report = report_of(iostat([sample], step=10))
+    (symptom,) = [f for f in report.findings if f.rule == "extreme-latency"]
+    assert symptom.explained_by == RULE
+    assert report.findings[0].rule == RULE

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat
+
+RULE = "shared-ceiling"
+
+
+def disk(mb, depth, size=64.0, util=100.0):
+    rate = 1000 * mb / size
+    wait = 1000 * depth / rate if rate else 0.0
+    return {"r/s": rate, "rkB/s": 1000 * mb, "r_await": wait, "aqu-sz": depth, "%util": util if mb else 0.0}
+
+
+def shares(splits, total=60.0):
+    """Samples of three disks; each split is (MB/s, in flight) of sda and sdb, sdc has the rest of the sum."""
+    return [
+        {"sda": disk(a, 8), "sdb": disk(b, 8 if b else 0), "sdc": disk(total - a - b, c)}
+        for a, b, c in splits
+    ]
+
+
+SPELLS = [
+    (30, 30, 0),
+    (20, 25, 4),
+    (40, 0, 4),
+    (30, 30, 0),
+    (21, 24, 4),
+    (41, 0, 4),
+    (20, 24, 4),
+    (30, 30, 0),
+]
+
+
+def found(report):
+    return [f for f in report.findings if f.rule == RULE]
+
+
+def outcome(report):
+    return next(o for o in report.outcomes if o.rule == RULE)
+
+
+@pytest.mark.parametrize(("times", "sure"), [(1, "medium"), (5, "high")])
+def test_one_sum_with_changing_shares_is_a_shared_path(report_of, times, sure):
+    (finding,) = found(report_of(iostat(shares(SPELLS * times)), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", sure)
+    assert finding.devices == ("sda", "sdb", "sdc")
+    assert "60.0 MB/s" in finding.summary
+    assert finding.confirm[0].startswith("dd if=/dev/sda ")
+
+
+def test_it_explains_the_cap_that_each_disk_seems_to_have(report_of):
+    report = report_of(iostat(shares(SPELLS * 5)))
+    assert not [f for f in report.findings if f.rule == "true-saturation" and f.explained_by is None]
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [{"sda": disk(30, d), "sdb": disk(30, d)} for d in (4, 8, 12, 16) * 3],
+        [{"sda": disk(a, 8 * a / 60), "sdb": disk(60 - a, 8 - 8 * a / 60)} for a in (15, 30, 45) * 4],
+        [
+            {"sda": disk(a, 8), "sdb": disk(b, c)}
+            for a, b, c in ((30, 20, 4), (40, 45, 9), (20, 60, 8), (50, 30, 5)) * 3
+        ],
+        [{"sda": disk(a, 8), "sdb": disk(60 - a, b)} for a, b in ((10, 8), (40, 24))],
+    ],
+    ids=["a stripe", "one client with a constant depth", "sums that vary", "two samples"],
+)
+def test_what_is_no_shared_path(report_of, samples):
+    assert not found(report_of(iostat(samples), rules=[RULE]))
+
+
+def test_streams_that_are_all_full_are_a_suspicion_from_one_sample(report_of):
+    rates = (34, 37, 43, 46, 33, 39, 44, 45)
+    sample = {f"sd{letter}": disk(rate, 1.9, 128) for letter, rate in zip("abcdefgh", rates, strict=True)}
+    (finding,) = found(report_of(iostat([sample]), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+    assert "321 MB/s in sum" in finding.summary
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        {f"sd{letter}": disk(40, 1.9, 128) for letter in "abcdefgh"},
+        {
+            f"sd{letter}": disk(rate, 1.9, 128, 60)
+            for letter, rate in zip("abcd", (30, 35, 40, 45), strict=True)
+        },
+        {f"sd{letter}": disk(rate, 1.9, 4) for letter, rate in zip("abcd", (3, 3.5, 4, 4.5), strict=True)},
+        {f"sd{letter}": disk(rate, 1.9, 128) for letter, rate in zip("abc", (30, 35, 40), strict=True)},
+    ],
+    ids=["equal rates as of a stripe", "not full", "small requests", "three disks"],
+)
+def test_streams_that_tell_nothing(report_of, sample):
+    assert not found(report_of(iostat([sample]), rules=[RULE]))
+
+
+def test_one_disk_shares_nothing(report_of):
+    report = report_of(iostat([{"sda": disk(60, 8)}] * 8), rules=[RULE])
+    assert (outcome(report).status, outcome(report).missing) == ("not_applicable", ("topology",))
+
+
+def test_sums_that_vary_clear_it_and_two_samples_do_not(report_of):
+    varied = [{"sda": disk(a, 8), "sdb": disk(b, 4)} for a, b in ((30, 20), (40, 45), (20, 60), (50, 30)) * 3]
+    assert outcome(report_of(iostat(varied), rules=[RULE])).status == "clear"
+    assert outcome(report_of(iostat(varied[:2]), rules=[RULE])).status == "undetermined"
