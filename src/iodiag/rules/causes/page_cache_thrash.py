@@ -77,8 +77,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         devices=tuple(_devices(view, rows, float(values["read"]))),
         **{name: value for name, value in when(rows).items() if name != "samples"},
         summary=say(
-            "Memory is short: {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, and as "
-            f"much is dropped for them, {often}.",
+            "Memory is short: {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
+            f"and as much is dropped for them, {often}.",
             values,
         ),
         evidence=(

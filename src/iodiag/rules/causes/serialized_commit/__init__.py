@@ -38,7 +38,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     names = {chain.series.name for chain in judgement.chains}
     others = tuple(series.name for series in view.devices if series.name not in names)
     if judgement.confidence is None:
-        yield Outcome(RULE.id, judgement.status, others, judgement.reason)
+        is_shown = bool(view.devices) or judgement.status != "clear"
+        status = judgement.status if is_shown else "undetermined"
+        yield Outcome(RULE.id, status, others, judgement.reason if is_shown else "no device is shown")
         return
     yield _finding(view, judgement, limits)
     if others:
