@@ -18,17 +18,54 @@ def only(report):
     [
         ([6] * 20, {}, "medium"),
         ([6] * 20, {"cpus": 4}, "medium"),
-        ([6] * 20, {"cpus": 8}, None),
+        ([6] * 20, {"cpus": 8}, "medium"),
         ([2] * 20, {}, None),
-        ([0] * 10 + [6, 6], {}, None),
+        ([0] * 10 + [6, 6], {}, "medium"),
+        ([3, 4, 5, 8, 8], {}, "medium"),
+        ([8], {}, "medium"),
     ],
-    ids=["six", "on four CPUs", "on eight CPUs", "two", "a moment"],
+    ids=["six", "on four CPUs", "on eight CPUs", "two", "a moment", "rising", "one sample"],
 )
-def test_blocked_tasks_by_number_and_length(report_of, blocked, options, expected):
-    finding = only(report_of(vmstat([{"b": b} for b in blocked]), rules=[RULE], **options))
+def test_blocked_tasks_by_number(report_of, blocked, options, expected):
+    finding = only(report_of(vmstat([{"b": b, "wa": 0} for b in blocked]), rules=[RULE], **options))
     assert (finding.confidence if finding else None) == expected
     if finding:
         assert finding.severity == "notice"
+
+
+@pytest.mark.parametrize(
+    ("blocked", "told"),
+    [
+        ([6] * 20, ("warning", "medium")),
+        ([6, 6], ("notice", "medium")),
+        ([0] * 17 + [6] * 3, ("notice", "medium")),
+    ],
+)
+def test_tasks_that_wait_most_of_the_time_beside_iowait_are_a_cost(report_of, blocked, told):
+    finding = only(report_of(vmstat([{"b": b, "wa": 10 * b} for b in blocked]), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == told
+    assert "iowait is 60 %" in finding.evidence[1].text
+
+
+def test_reads_that_starve_behind_writes_are_said(report_of):
+    rows = [{"b": 0, "bi": 90000, "bo": 200}] * 6 + [{"b": 6, "bi": 9000, "bo": 41000}] * 6
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert any("from 90000 to 9000 kB/s while 41000" in item.text for item in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("blocked", "status"),
+    [([0] * 5, "clear"), ([0, 0, 2, 0, 0], "clear"), ([1] * 5, "undetermined"), ([0], "undetermined")],
+)
+def test_few_blocked_tasks_are_clear_only_where_nobody_waits(report_of, blocked, status):
+    report = report_of(vmstat([{"b": b} for b in blocked]), rules=[RULE])
+    assert [o.status for o in report.outcomes] == [status]
+
+
+def test_nothing_is_clear_without_the_column(report_of):
+    text = "13:00:00 runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15\n"
+    text += "".join(f"13:00:{second:02} 1 90 0.5 0.5 0.5\n" for second in range(1, 40))
+    assert [o.status for o in report_of(text, rules=[RULE]).outcomes] == ["undetermined"]
 
 
 @pytest.mark.parametrize(

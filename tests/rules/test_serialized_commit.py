@@ -105,19 +105,19 @@ def test_vmstat_with_crowds_of_runnable_tasks_is_possible_alone(report_of, conte
     assert (finding.devices, finding.confidence) == ((), confidence)
     values = finding.evidence[0].values | finding.evidence[1].values
     assert values["available"] == pytest.approx(51)
-    assert values["dispersion"] == pytest.approx(19.7, abs=0.05)
+    assert values["dispersion"] == pytest.approx(20.72, abs=0.05)
     assert (values["empty"], values["crowded"]) == (50, 50)
 
 
 @pytest.mark.parametrize(
     "changes", [{"bi": 900}, {"wa": 40}, {"us": 80}, {"r": 3}], ids=["reads", "iowait", "CPU", "no crowds"]
 )
-def test_other_vmstat_patterns_stay_clear(report_of, changes):
+def test_other_vmstat_patterns_are_none(report_of, changes):
     counts = (0, 15, 0, 17, 0, 23, 49, 10, 0, 0)
     rows = [{"r": r, "us": 39, "sy": 10, "wa": 5, "bo": 1700} | changes for r in counts]
     report = report_of(vmstat(rows), rules=[RULE])
     assert only(report) is None
-    assert outcome(report).status == "clear"
+    assert outcome(report).status == "undetermined"
 
 
 def test_sessions_outweigh_iowait_and_earlier_reads(report_of):

@@ -73,9 +73,27 @@ def test_the_first_row_is_since_boot_unless_it_is_like_all_others():
     busy = row_of("3.0")
     idle = [1, 0, 10, 5000, 30, 400, 0, 0, 1, 2, 3, 4, 1, 1, 98, 0, 0]
     text, _ = write([idle, busy, busy, busy, busy], WORDS["3.0"].split())
-    assert reading(text).tables["queue"]["since_boot"].tolist() == [True, False, False, False, False]
-    text, _ = write([busy] * 6, WORDS["3.0"].split())
-    assert not reading(text).tables["queue"]["since_boot"].any()
+    tables = reading(text).tables
+    for family in ("paging", "swapping", "system", "cpu"):
+        assert tables[family]["since_boot"].tolist() == [True, False, False, False, False]
+    for family in ("queue", "memory", "swap"):  # of the moment, also in the first row
+        assert not tables[family]["since_boot"].any()
+    for count in (2, 3, 6):
+        text, _ = write([busy] * count, WORDS["3.0"].split())
+        assert not reading(text).tables["paging"]["since_boot"].any()
+
+
+@pytest.mark.parametrize(
+    ("row", "is_since_boot"),
+    [
+        ([4, 0, 296, 7336348, 441296, 4546304, 64, 57, 340, 193, 2725, 374, 12, 15, 71, 2, 0], True),
+        ([3, 5, 303916, 60372, 328, 43864, 27828, 200, 41420, 236, 6984, 11138, 11, 47, 6, 23, 14], False),
+    ],
+)
+def test_a_lone_row_is_since_boot_unless_it_says_what_the_moment_says(row, is_since_boot):
+    text, _ = write([row], WORDS["3.0"].split())
+    assert reading(text).tables["swapping"]["since_boot"].tolist() == [is_since_boot]
+    assert reading("$ vmstat\n" + text).tables["swapping"]["since_boot"].tolist() == [True]
 
 
 @pytest.mark.parametrize(

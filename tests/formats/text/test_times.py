@@ -128,10 +128,49 @@ def test_one_report_on_the_grid_of_the_stated_interval_is_not_since_boot(command
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot]
 
 
-def test_of_several_reports_the_first_is_since_boot_though_few_numbers_fit_the_interval():
-    row = "sdb 0.00 0.00 342.60 0.40 39996.60 3.20 116.62 1.50 4.40 2.90 99.00\n"
-    text = f"$ iostat -dx 5\n{BANNER}\n" + f"{OLD}{row}\n" * 2
-    assert reading(text).disk["since_boot"].tolist() == [True, False]
+@pytest.mark.parametrize(
+    ("first", "is_since_boot"),
+    [
+        ("342.60 0.40 39996.60 3.20 116.62 1.50 4.40 2.90 99.00", False),  # as the one that follows
+        ("342.60 0.40 39996.60 3.20 116.62 1.52 4.45 2.91 8.40", False),  # but for a broken %util
+        ("12.60 0.40 1471.00 3.20 116.62 1.50 4.40 2.90 99.00", True),  # another rate
+        ("342.60 0.40 19996.60 9.20 58.62 9.50 44.40 1.10 55.00", True),
+        (
+            "12.61 0.40 1471.00 3.20 116.62 1.50 4.40 2.90 111.00",
+            False,
+        ),  # nothing is busy for longer than it is up
+        ("12.61 0.40 1471.00 3.20 116.62 128.00 50.00 2.90 100.00", False),
+    ],
+)
+def test_a_first_report_before_one_other_is_since_boot_unless_it_is_equal_or_impossible(first, is_since_boot):
+    other = "342.60 0.40 39996.60 3.20 116.62 1.50 4.40 2.90 99.00"
+    text = f"$ iostat -dx 5\n{BANNER}\n{OLD}sdb 0.00 0.00 {first}\n\n{OLD}sdb 0.00 0.00 {other}\n\n"
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False]
+
+
+def test_without_a_banner_the_grid_of_the_others_tells_the_first_report():
+    rows = "".join(
+        f"{HEADER}sda {n}.50 {n + 8}.00 {n * 7}.50 {n * 3}.00 {n * 9}.50 0 0 0 0 0 0\n" for n in (1, 30, 90)
+    )
+    first = f"{HEADER}sda 1.68 5.18 5.77 1.69 84.92 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    assert reading(first + rows).disk["since_boot"].tolist() == [True, False, False, False]
+    live = f"{HEADER}sda 1.50 5.00 5.50 2.00 84.50 0.00 0.00 0.00 0.00 0.00 0.00\n"
+    assert not reading(live + rows).disk["since_boot"].any()
+
+
+BASIC = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "head", "is_since_boot"),
+    [(2587, "", True), (1800, "", False), (5, "", False), (5, BANNER, False), (2587, BANNER, True)],
+)
+def test_totals_and_rates_tell_the_length_of_a_first_report(seconds, head, is_since_boot):
+    rows = "".join(
+        f"{name} 6.07 {n:.2f} {n / 3:.2f} {n * seconds:.0f} {n / 3 * seconds:.0f}\n"
+        for name, n in (("sda", 117.4), ("sdb", 12.43))
+    )
+    assert reading(head + BASIC + rows).disk["since_boot"].tolist() == [is_since_boot] * 2
 
 
 def test_whole_numbers_of_dec_0_betray_nothing():

@@ -225,7 +225,11 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
     rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
     rows = RowGroup(
-        np.frombuffer(group.reports, dtype=np.int64), np.array(group.devices, dtype=object), numbers, rates_at
+        np.frombuffer(group.reports, dtype=np.int64),
+        np.array(group.devices, dtype=object),
+        numbers,
+        rates_at,
+        util_at=tuple(place for place, name in enumerate(names) if name == "util_pct"),
     )
     return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
 

@@ -12,7 +12,7 @@ from iodiag.formats.text.rows.repeated_values import together
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.single_row import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
-from iodiag.formats.text.times.row_times import Timing
+from iodiag.formats.text.times.row_times import OF_THE_MOMENT, Timing
 from iodiag.model.capture import SampleTable
 from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
@@ -110,7 +110,7 @@ def _frames(
             "interval_s": timing.interval[places],
             "segment": timing.segment[places],
             "report": timing.report[places],
-            "since_boot": timing.since_boot[places],
+            "since_boot": timing.since_boot[places] & (family not in OF_THE_MOMENT),
         }
         if family == layout.family and layout.key is not None:
             data[layout.key] = Texts.coded(rows.key[places], rows.names)

@@ -1,6 +1,7 @@
 """The hypervisor withholds CPU time.
 
-What it detects: steal of 5 % and more in three samples (possible), of 10 % and more (likely).
+What it detects: steal of 5 % and more (possible), of 10 % and more (likely), of 30 % and more (a cost by
+itself).
 
 Why it matters: a guest that does not run cannot see its I/O complete; latencies measured in it hold
 CPU wait, and its disks look slower than they are.
@@ -22,7 +23,6 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import together
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
@@ -30,7 +30,6 @@ from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severit
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
-LEAVE = 0.8
 LEAST_PAIRS = 8
 
 
@@ -38,26 +37,24 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host."""
     cpu = view.cpu_all
     steal = weighted.values(cpu, "steal_pct") if cpu is not None else np.array([])
-    rows = longest(cpu, np.asarray(steal >= LEAVE * limits.possible)) if cpu is not None else None
-    mean = weighted.mean(rows, "steal_pct", "cpu") if rows is not None else 0.0
-    if rows is None or mean < limits.possible:
+    is_stolen = np.asarray(steal >= limits.possible)
+    if cpu is None or not is_stolen.any():
         yield Outcome(RULE.id, "clear", (), "hardly any CPU time is withheld")
         return
-    is_enough = len(rows) >= limits.samples
-    if not is_enough and len(rows) < len(steal):
-        yield Outcome(RULE.id, "clear", (), "CPU time is withheld for moments only")
-        return
-    yield _finding(view, rows, mean, limits)
+    yield _finding(view, cpu[is_stolen], len(cpu), limits)
 
 
-def _finding(view: View, rows: Table, mean: float, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
+    mean = weighted.mean(rows, "steal_pct", "cpu")
     slowed = list(_slowed(view, rows, limits))
-    points = 1 + 2 * (mean >= limits.likely) + len(slowed)
-    long_enough = len(rows) >= limits.samples and is_sustained(rows, samples=3, least_seconds=3)
-    at_most: Confidence = "high" if long_enough else "low"
+    points = 1 + 2 * (mean >= limits.likely) + (mean >= limits.heavy) + len(slowed)
+    at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
     sure = confidence(points, at_most=at_most)
-    severity: Severity = "warning" if slowed and sure != "low" else "notice"
-    values: dict[str, float | str] = {"steal": mean, "count": len(rows)}
+    is_lasting = len(rows) >= limits.share / 100 * samples
+    is_harm = sure != "low" and is_lasting and (bool(slowed) or mean >= limits.heavy)
+    severity: Severity = "warning" if is_harm else "notice"
+    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    values: dict[str, float | str] = {"steal": mean, "count": len(rows), "samples": samples}
     values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
     return RULE.finding(
         limits,
@@ -65,12 +62,13 @@ def _finding(view: View, rows: Table, mean: float, limits: Limits) -> Finding:
         confidence=sure,
         **{name: value for name, value in when(rows).items() if name != "samples"},
         summary=say(
-            "The hypervisor withholds {steal:.1f} % of the CPU: look there before the storage.", values
+            f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage.",
+            values,
         ),
         evidence=(
             cite(
                 rows,
-                "steal is {steal:.1f} %, up to {most:.1f} % (samples: {count})",
+                f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})",
                 values,
                 worst="steal_pct",
             ),
@@ -123,7 +121,9 @@ RULE = Rule(
         "likely": Threshold(
             10, "%", "steal that matters", "awesome-prometheus-alerts: HostCpuStealNoisyNeighbor"
         ),
-        "samples": Threshold(3, "samples", "how many in a row", "judgement: one is a hiccup"),
+        "heavy": Threshold(30, "%", "steal that is a cost by itself", "judgement: three times the alarm"),
+        "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
+        "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a hiccup"),
         "correlation": Threshold(0.6, "", "rank correlation that ties latency to it", "judgement"),
     },
     confirm=("mpstat -P ALL 1", "vmstat 1"),

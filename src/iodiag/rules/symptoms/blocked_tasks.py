@@ -1,8 +1,8 @@
 """Tasks pile up in uninterruptible sleep.
 
-What it detects: three and more tasks blocked on I/O, no fewer than there are CPUs, in three and more
-samples (vmstat's b, sar -q's blocked). Without that column: a load average that exceeds the
-runnable tasks by as many, which is weaker, since it looks back a minute.
+What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
+are in most samples, and CPUs wait for I/O meanwhile, it is a cost. Without that column: a load average that
+exceeds the runnable tasks by as many as there are CPUs, which is weaker, since it looks back a minute.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -19,18 +19,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.stacks import topmost
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table, numbered
-
-LEAVE = 0.8
+from iodiag.table.table import Floats, Table, numbered
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -39,49 +37,114 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if queue is None:
         return
     is_direct = view.has("queue", "blocked")
-    least = max(limits.tasks, float(view.cpus or 0))
+    least = limits.tasks if is_direct else max(limits.tasks, float(view.cpus or 0))
     counts = weighted.values(queue, "blocked") if is_direct else _beyond_runnable(queue)
-    rows = longest(queue.with_columns(waiting=counts), np.asarray(counts >= LEAVE * least))
-    mean = weighted.mean(rows, "waiting") if rows is not None else 0.0
-    is_short = rows is not None and not is_sustained(rows) and len(rows) < len(queue)
-    if rows is None or mean < least or len(rows) < limits.samples or is_short:
-        yield Outcome(RULE.id, "clear", (), "few tasks are blocked on I/O, or for a moment only")
-        return
-    yield _finding(view, rows, mean, is_direct, limits)
+    all_rows = queue.with_columns(waiting=counts)
+    rows = all_rows[counts >= least]
+    if len(rows):
+        yield _finding(view, all_rows, rows, is_direct, limits)
+    elif not is_direct:
+        reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"
+        yield Outcome(RULE.id, "undetermined", (), reason)
+    elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
+        text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
+        yield Outcome(RULE.id, "undetermined", (), say(text, {"often": often, "samples": len(counts)}))
+    else:
+        most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
+        yield Outcome(RULE.id, "clear", (), f"no more than {most:g} tasks were blocked on I/O at a time")
 
 
-def _beyond_runnable(queue: Table) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _beyond_runnable(queue: Table) -> Floats:
     return np.asarray(weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue"))
 
 
-def _finding(view: View, rows: Table, mean: float, is_direct: bool, limits: Limits) -> Finding:
+def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
+    mean, samples = weighted.mean(rows, "waiting"), len(all_rows)
     devices = list(_devices(view, rows, mean, limits))
-    points = 1 + 2 * is_direct + (view.cpus is not None) + any(item.weighs == "for" for item in devices)
-    at_most: Confidence = "high" if is_sustained(rows) and is_direct else "low"
-    most = float(np.nanmax(weighted.values(rows, "waiting")))
-    values: dict[str, float | str] = {"tasks": mean, "most": most, "count": len(rows)}
+    starving = list(_starving(view, rows, limits))
+    waits = list(_iowait(view, rows, limits))
+    witnesses = sum(item.weighs == "for" for item in (*devices, *starving, *waits))
+    points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
+    is_many = len(rows) >= limits.samples
+    at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
+    is_lasting = is_many and len(rows) >= limits.share / 100 * samples
+    is_cost = is_direct and is_lasting and bool(waits)
+    severity: Severity = "warning" if is_cost else "notice"
+    values: dict[str, float | str] = {
+        "tasks": mean,
+        "most": float(np.nanmax(weighted.values(rows, "waiting"))),
+        "count": len(rows),
+        "samples": samples,
+    }
     if view.cpus:
         values["cpus"] = view.cpus
     said = " on {cpus:g} CPUs" if view.cpus else ""
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
+    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    text = "{tasks:.1f} tasks at a time stand blocked on I/O" if is_direct else "{tasks:.0f} " + source
     return RULE.finding(
         limits,
-        severity="notice",
+        severity=severity,
         confidence=confidence(points, at_most=at_most),
         **{name: value for name, value in when(rows).items() if name != "samples"},
-        summary=say("{tasks:.1f} tasks at a time stand blocked on I/O" + said + ".", values),
+        summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
-            cite(
-                rows,
-                f"{{tasks:.1f}} {source}{said}, up to {{most:g}} (samples: {{count}})",
-                values,
-                worst="waiting",
-            ),
+            cite(rows, f"{{tasks:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"),
+            *_always(all_rows, len(rows), is_direct),
+            *waits,
+            *starving,
             *devices,
+            *_storm(rows),
         ),
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
     )
+
+
+def _always(all_rows: Table, crowds: int, is_direct: bool) -> Iterator[Evidence]:
+    """Said where somebody waits in most samples, though it is a crowd in few."""
+    is_one = all_rows.floats("waiting") >= 1
+    often = int(is_one.sum())
+    if is_direct and often > crowds and often >= len(all_rows) / 2:
+        values: dict[str, float | str] = {"often": often, "samples": len(all_rows)}
+        text = "at least one task was blocked on I/O in {often} of {samples} samples"
+        yield cite(all_rows[is_one], text, values, weighs="context", worst="waiting")
+
+
+def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """The CPUs' own account of the wait."""
+    cpu = view.cpu_all
+    if cpu is None:
+        return
+    own, _ = paired(cpu, rows)
+    share = weighted.mean(cpu[own], "iowait_pct", "cpu") if len(own) else float("nan")
+    if share >= limits.iowait:
+        yield cite(cpu[own], "iowait is {share:.0f} % meanwhile", {"share": share}, worst="iowait_pct")
+
+
+def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """Reads that fall while writes flood: the tasks wait behind the writes."""
+    paging = view.samples("paging")
+    if paging is None or len(paging) < limits.samples:
+        return
+    came, went = paging.floats("pgpgin_kb_per_s"), paging.floats("pgpgout_kb_per_s")
+    floods = went >= max(limits.flood, float(np.nanmedian(went)))
+    if not floods.any() or floods.all():
+        return
+    before, during = float(np.nanmedian(came[~floods])), float(np.nanmedian(came[floods]))
+    if before >= limits.flood and during <= before / 2:
+        values: dict[str, float | str] = {"before": before, "during": during}
+        values["writes"] = float(np.nanmedian(went[floods]))
+        text = "reads fall from {before:.0f} to {during:.0f} kB/s while {writes:.0f} kB/s are written"
+        yield cite(paging[floods], text, values, worst="pgpgout_kb_per_s")
+
+
+def _storm(rows: Table) -> Iterator[Evidence]:
+    """How many tasks there are at all, where sar -q counts them."""
+    if np.isfinite(weighted.values(rows, "tasks")).any():
+        most = float(np.nanmax(weighted.values(rows, "tasks")))
+        text = "up to {tasks:.0f} tasks exist; their columns do not say what they wait for"
+        yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
 
 
 def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[Evidence]:
@@ -124,7 +187,10 @@ RULE = Rule(
         "tasks": Threshold(
             3, "tasks", "least blocked tasks, or one per CPU", "judgement: flusher and journal are two"
         ),
-        "samples": Threshold(3, "samples", "how many in a row", "judgement: one is a hiccup"),
+        "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
+        "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
+        "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
+        "flood": Threshold(10240, "kB/s", "writes that others wait behind", "judgement: a tenth of a disk"),
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
         "background": Threshold(
             0.2, "", "tasks per request below which writes are in the background", "judgement"

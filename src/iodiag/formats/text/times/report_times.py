@@ -23,12 +23,20 @@ _FEWEST_CELLS = 6
 _ALIKE = 0.25
 _SHARE_ALIKE = 0.8
 _RARELY = 0.01
+_EQUAL = 0.05
+_SHARE_EQUAL = 2 / 3
+_ALL_THE_TIME = 99.9
+_FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
+_ODD = 0.002
+_FEWEST_OFF = 4
 
 
 class RowGroup(NamedTuple):
     """Rows with the same columns. `rates_at` are the places of those that count events per second.
 
-    `sectors_at` are the places of those, in kB, that the source prints as sectors per second.
+    `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
+    are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
+    pairs of a rate and the amount that it makes in the whole report.
     """
 
     report: Ints
@@ -36,6 +44,9 @@ class RowGroup(NamedTuple):
     numbers: Floats
     rates_at: tuple[int, ...]
     sectors_at: tuple[int, ...] = ()
+    util_at: tuple[int, ...] = ()
+    now_at: tuple[int, ...] = ()
+    totals_at: tuple[tuple[int, int], ...] = ()
 
 
 class Ends(NamedTuple):
@@ -141,35 +152,115 @@ def lengths_of(ends: Floats, stated: float | None, groups: Sequence[RowGroup]) -
 
 
 def may_be_since_boot(groups: Sequence[RowGroup], stated: float | None = None) -> bool:
-    """Whether the first report can be an average since boot.
+    """Whether the first report of a tool that begins with an average since boot can be that average.
 
-    It cannot when its event rates all lie on the grid of a short interval, and it need not when its
-    numbers are like those of all others: within a quarter of their median in four cells of five. Of a
-    report that stands alone the `stated` interval is believed sooner than one that nobody speaks of: it
-    may be any of those that a command printed.
+    It cannot when its event rates all lie on the grid of a short interval, when a device is busy all the
+    time or more, when its totals are those of a few minutes, and it need not when its numbers are like
+    those that follow. Of a report that stands alone the `stated` interval is believed sooner than one
+    that nobody speaks of: it may be any of those that a command printed.
     """
     first = _rates(groups, is_first=True)
     if not np.isnan(_clock.grid_interval(first)):
         return False
-    if stated and all((rows.report == 0).all() for rows in groups):
+    if stated and is_alone(groups):
         sectors = [rows.numbers[:, list(rows.sectors_at)].ravel() / KB_PER_SECTOR for rows in groups]
         counted = np.concatenate([first, *sectors])
         if not np.isnan(_clock.grid_interval(counted, (stated,), by_chance=_RARELY)):
             return False
+    if any((rows.numbers[rows.report == 0][:, list(rows.util_at)] >= _ALL_THE_TIME).any() for rows in groups):
+        return False
+    return not (_totals_span(groups) <= _FEW_MINUTES) and not _is_like_the_others(groups)
+
+
+def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
+    """Whether the numbers alone prove that the first report is an average since boot.
+
+    Its totals and rates are those of an odd length of more than ten minutes, or its event rates lie off the
+    grid on which all others lie.
+    """
+    span = _totals_span(groups)
+    if not np.isnan(span):
+        return bool(span > _TEN_MINUTES and abs(span / 60 - round(span / 60)) * 60 > _ODD * span)
+    usual = _clock.grid_interval(_rates(groups, is_first=False))
+    if np.isnan(usual) or _later(groups) < 2:
+        return False
+    first = np.unique(_rates(groups, is_first=True))
+    first = first[first > 0]
+    is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
+    return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+
+
+def is_alone(groups: Sequence[RowGroup]) -> bool:
+    """Whether no report follows the first."""
+    return all((rows.report == 0).all() for rows in groups)
+
+
+def stands_out(groups: Sequence[RowGroup]) -> bool:
+    """Whether the first report lies outside the range of those that follow.
+
+    By half in two cells, or by four times in one; columns of the moment do not count.
+    """
+    outside = far = 0
+    for rows in groups:
+        for _, first, later in _side_by_side(rows):
+            least, most = np.nanmin(later, axis=0), np.nanmax(later, axis=0)
+            outside += int(((first < least / 1.5 - 1) | (first > most * 1.5 + 1)).sum())
+            far += int(((first < least / 4 - 1) | (first > most * 4 + 4)).sum())
+    return outside >= 2 or far >= 1
+
+
+def _later(groups: Sequence[RowGroup]) -> int:
+    return max((len(np.unique(rows.report[rows.report > 0])) for rows in groups), default=0)
+
+
+def _totals_span(groups: Sequence[RowGroup]) -> float:
+    """The seconds that the first report's totals and rates are of; NaN where it has none or they disagree."""
+    spans = [np.empty(0)]
+    for rows in groups:
+        first = rows.numbers[rows.report == 0]
+        for rate, total in rows.totals_at:
+            is_known = first[:, rate] >= 1
+            spans.append(first[is_known, total] / first[is_known, rate])
+    found = np.concatenate(spans)
+    if len(found) < 2 or np.ptp(found) > 0.02 * np.median(found):
+        return float("nan")
+    return float(np.median(found))
+
+
+def _is_like_the_others(groups: Sequence[RowGroup]) -> bool:
+    """Whether the first report could be any of those that follow.
+
+    Within a quarter of their median in four cells of five; beside one or two of them, within a twentieth
+    in two cells of three, and no rate of events further off than a quarter.
+    """
+    is_many = _later(groups) >= _FEWEST_LATER
+    near, enough = (_ALIKE, _SHARE_ALIKE) if is_many else (_EQUAL, _SHARE_EQUAL)
+    # next to nothing is like next to nothing
+    least = 0.5 if is_many else 0.02
     alike = total = 0
     for rows in groups:
-        items = rows.items
-        later = np.flatnonzero((rows.report > 0) & (rows.report <= _MOST_LATER))
-        if len(np.unique(rows.report[later])) < _FEWEST_LATER:
-            continue
-        for place in np.flatnonzero(rows.report == 0).tolist():
-            same = rows.numbers[later[items[later] == items[place]]]
-            known = ~np.isnan(same).all(axis=0) & ~np.isnan(rows.numbers[place])
-            number, usual = rows.numbers[place][known], _medians(same[:, known])
-            counts = (np.abs(number) > 0.5) | (np.abs(usual) > 0.5)
-            alike += int((np.abs(number - usual) <= _ALIKE * np.abs(usual))[counts].sum())
+        for known, first, later in _side_by_side(rows):
+            usual = _medians(later)
+            counts = (np.abs(first) > least) | (np.abs(usual) > least)
+            off = np.abs(first - usual)
+            is_event = np.isin(known, rows.rates_at)
+            if not is_many and (off > np.fmax(_ALIKE * np.abs(usual), 0.5))[is_event].any():
+                return False
+            alike += int((off <= np.fmax(near * np.abs(usual), 0.011))[counts].sum())
             total += int(counts.sum())
-    return not (total >= _FEWEST_CELLS and alike >= _SHARE_ALIKE * total)
+    return total >= _FEWEST_CELLS and alike >= enough * total
+
+
+def _side_by_side(rows: RowGroup) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """The columns that average, and in them each row of the first report beside what follows of its item."""
+    later = np.flatnonzero((rows.report > 0) & (rows.report <= _MOST_LATER))
+    is_average = np.ones(rows.numbers.shape[1], dtype=np.bool_)
+    is_average[list(rows.now_at)] = False
+    for place in np.flatnonzero(rows.report == 0).tolist():
+        same = rows.numbers[later[rows.items[later] == rows.items[place]]]
+        known = np.flatnonzero(~np.isnan(same).all(axis=0) & ~np.isnan(rows.numbers[place]) & is_average)
+        if len(known):
+            yield known, rows.numbers[place][known], same[:, known]
 
 
 def _medians(cells: Floats) -> Floats:

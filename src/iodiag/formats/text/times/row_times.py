@@ -21,7 +21,18 @@ from iodiag.table.table import repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
-_SECTORS = ("rsec/s", "wsec/s")
+_SECTORS = ("rsec/s", "wsec/s", "rkB/s", "wkB/s")
+_TOTALS = {
+    "kB_read": "kB_read/s",
+    "kB_wrtn": "kB_wrtn/s",
+    "MB_read": "MB_read/s",
+    "MB_wrtn": "MB_wrtn/s",
+    "Blk_read": "Blk_read/s",
+    "Blk_wrtn": "Blk_wrtn/s",
+}
+_HARDLY_IDLE = 10.0
+OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
+"""Tables of vmstat's first row that no average stands in: tasks and memory are those of the moment."""
 
 
 @dataclass
@@ -306,6 +317,8 @@ class _Part(NamedTuple):
         columns = self.rows.layout.columns
         rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
         sectors = tuple(place for place, column in enumerate(columns) if column.raw in _SECTORS)
+        raw = [column.raw for column in columns]
+        named = {name: place for place, name in enumerate(raw)}
         is_fine = bool(self.rows.is_fine[self.where].all())
         return _report_times.RowGroup(
             report=self.timing.report[self.where],
@@ -313,6 +326,11 @@ class _Part(NamedTuple):
             numbers=self.rows.numbers[self.where],
             rates_at=rates if is_fine else (),
             sectors_at=sectors if is_fine else (),
+            util_at=tuple(n for n, column in enumerate(columns) if column.column == "util_pct"),
+            now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
+            totals_at=tuple(
+                (named[rate], n) for n, total in enumerate(raw) if (rate := _TOTALS.get(total)) in named
+            ),
         )
 
 
@@ -325,8 +343,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
-    stated = _stated(origin, parts)
-    if _can_begin_at_boot(found, origin, parts) and _report_times.may_be_since_boot(groups, stated):
+    if _begins_at_boot(found, origin, parts, groups):
         for part in parts:
             first = part.timing.report[part.where] == 0
             part.timing.since_boot[part.where] |= first
@@ -378,7 +395,9 @@ def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) ->
         part.timing.is_dated[here] = seconds.is_dated[0] & ~np.isnan(local)
 
 
-def _can_begin_at_boot(found: Walk, origin: Origin, parts: Sequence[_Part]) -> bool:
+def _begins_at_boot(
+    found: Walk, origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]
+) -> bool:
     """Whether the first report of a segment is one that its tool averages since boot."""
     first_report = parts[0].rows.layout.first_report
     is_own_command = _is_of(origin, parts)
@@ -388,5 +407,27 @@ def _can_begin_at_boot(found: Walk, origin: Origin, parts: Sequence[_Part]) -> b
         # with an interval, the first report is its first interval; without, its clock is the header's
         first = found.blocks[parts[0].rows.block[parts[0].where.start]]
         seconds = parts[0].rows.seconds[parts[0].where.start]
-        return origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
-    return first_report == "since boot" or origin.banner is not None or is_own_command
+        is_announced = (
+            origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
+        )
+        return is_announced and _report_times.may_be_since_boot(groups, _stated(origin, parts))
+    if origin.banner is not None or is_own_command:
+        return _report_times.may_be_since_boot(groups, _stated(origin, parts))
+    if first_report == "since boot":
+        is_alone = _report_times.is_alone(groups)
+        is_unlike = not _is_of_now(parts[0]) if is_alone else _report_times.stands_out(groups)
+        return is_unlike and _report_times.may_be_since_boot(groups)
+    return _report_times.must_be_since_boot(groups)
+
+
+def _is_of_now(part: _Part) -> bool:
+    """Whether the averages of a lone row say what its columns of the moment say: tasks wait, no CPU is idle.
+
+    A host is not short of idle time from its boot on, and just so when somebody looks.
+    """
+    place = {column.column: n for n, column in enumerate(part.rows.layout.columns)}
+    if not {"blocked", "run_queue", "idle_pct"} <= place.keys():
+        return False
+    row = part.rows.numbers[part.where.start]
+    tasks = row[place["run_queue"]] + row[place["blocked"]]
+    return bool(row[place["idle_pct"]] <= _HARDLY_IDLE and row[place["blocked"]] >= 2 and tasks >= 4)

@@ -1,12 +1,14 @@
 """Memory is short, and pages go back and forth between it and the swap device.
 
-What it detects: swapping in and out at the same time, for three samples and more, at 1 MB/s and
-more, or as a tenth of all that the host reads and writes.
+What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
+writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of
+50 MB/s and more into swap. Large amounts are believed from one sample, small ones from three on.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
-When it is wrong: out alone is harmless, idle pages being put away; in alone is a host that
-recovers. Swap on zram costs CPU and no disk. A container at its limit swaps while the host has memory.
+When it is wrong: a little out alone is harmless, idle pages being put away; a little in alone is a host that
+recovers, and a program that is woken after days comes back at once. Swap on zram costs CPU and no disk. A
+container at its limit swaps while the host has memory.
 
 References: vmstat(8), si and so; sar(1), -W and -B; Documentation/accounting/psi.rst.
 """
@@ -21,7 +23,6 @@ import numpy.typing as npt
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import episodes, is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
@@ -31,6 +32,8 @@ from iodiag.rules.causes.swap_thrash.swapping import swap_devices, swapped
 from iodiag.table.table import Table
 
 LEAVE = 0.8
+FEW = 3
+"""Samples up to which a small amount may be chance."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -38,41 +41,56 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     frame = swapped(view)
     if frame is None:
         return
-    for rows in episodes(frame, _thrashes(view, frame, limits)):
-        if is_sustained(rows) or "swapping" in view.fallback:
-            yield _finding(view, rows, limits)
+    rows = frame[_presses(view, frame, limits)]
+    if len(rows):
+        amount = weighted.mean(rows, "both_kb")
+        if len(rows) >= FEW or amount >= limits.one_way or "swapping" in view.fallback:
+            yield _finding(view, rows, len(frame), limits)
             return
-    yield Outcome(RULE.id, "clear", (), _quiet(frame, limits))
+    yield _quiet(frame, len(rows), limits)
 
 
-def _thrashes(view: View, frame: Table, limits: Limits) -> npt.NDArray[np.bool_]:
-    amount, moved = weighted.values(frame, "both_kb"), view.samples("paging")
+def _presses(view: View, frame: Table, limits: Limits) -> npt.NDArray[np.bool_]:
+    """The samples in which swapping is a load: both ways, in turns, back at a rate, or out in a flood."""
+    came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
+    amount, moved = came + went, view.samples("paging")
     enough = amount >= LEAVE * limits.swapped_kb
     if moved is not None:
         own, other = paired(frame, moved)
         all_kb = np.full(len(frame), np.nan)
         all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
-    both = (weighted.values(frame, "in_kb") > 0) & (weighted.values(frame, "out_kb") > 0)
-    return np.asarray(enough & both)
+    both = (came > 0) & (went > 0)
+    takes_turns = min(came.sum(), went.sum()) >= limits.turns / 100 * amount.sum()
+    is_large = (came >= limits.one_way) | (went >= limits.flood)
+    return np.asarray(enough & (both | takes_turns) | is_large)
 
 
-def _quiet(frame: Table, limits: Limits) -> str:
+def _quiet(frame: Table, pressed: int, limits: Limits) -> Outcome:
+    """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
+    if pressed:
+        text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
+        return Outcome(RULE.id, "undetermined", (), f"{text}; vmstat 1 over a longer time would show it")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
-        return "next to nothing is swapped"
+        return Outcome(RULE.id, "clear", (), "next to nothing is swapped")
     if swapped_out > 10 * swapped_in:
-        return "pages are put away and not asked for again, which is harmless"
+        return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
     if swapped_in > 10 * swapped_out:
-        return "pages come back from swap and none go out: memory was short, and is no longer"
-    return "swapping both ways at once never lasts"
+        text = "pages come back from swap and none go out: memory was short, and is no longer"
+        return Outcome(RULE.id, "clear", (), text)
+    values: dict[str, float | str] = {"in_kb": swapped_in, "out_kb": swapped_out}
+    text = "{in_kb} kB/s come in from swap and {out_kb} kB/s go out: memory is tight, but that is no load"
+    return Outcome(RULE.id, "undetermined", (), say(text, values))
 
 
-def _finding(view: View, rows: Table, limits: Limits) -> Finding:
+def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     witnesses = list(_witnesses(view, rows, limits))
     amount = weighted.mean(rows, "both_kb")
-    points = 1 + (amount >= limits.swapped_kb) + sum(weight for weight, _ in witnesses)
-    at_most: Confidence = "high" if amount >= limits.swapped_kb else "low"
+    is_large = amount >= limits.one_way
+    points = 1 + (amount >= limits.swapped_kb) + is_large + sum(weight for weight, _ in witnesses)
+    is_enough = amount >= limits.swapped_kb and (is_large or len(rows) >= FEW)
+    at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
     sure = confidence(points, at_most=at_most)
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
@@ -80,23 +98,29 @@ def _finding(view: View, rows: Table, limits: Limits) -> Finding:
     values: dict[str, float | str] = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
+        "most": float(np.nanmax(weighted.values(rows, "both_kb"))),
         "count": len(rows),
+        "samples": samples,
     }
-    devices = swap_devices(view)
+    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
     return RULE.finding(
         limits,
         severity=severity if sure != "low" else "notice",
         confidence=sure,
-        devices=devices,
+        devices=swap_devices(view),
         **{name: value for name, value in when(rows).items() if name != "samples"},
-        summary=say("Memory is short: {in_kb} kB/s come in from swap while {out_kb} kB/s go out.", values),
+        summary=say(
+            f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
+        ),
         evidence=(
             cite(
                 rows,
-                "{in_kb} kB/s swapped in and {out_kb} kB/s out at the same time (samples: {count})",
+                f"{{in_kb}} kB/s swapped in and {{out_kb}} kB/s out, {{most}} kB/s at most ({often})",
                 values,
+                worst="both_kb",
             ),
             *(evidence for _, evidence in witnesses),
+            *_without_disk(view, rows, amount),
             *(cite_fact(fact, weighs="context") for fact in view.facts_of("swaps", "free")[:2]),
         ),
         refutes=("swap that lies on zram alone", "a test that fills memory on purpose"),
@@ -104,6 +128,19 @@ def _finding(view: View, rows: Table, limits: Limits) -> Finding:
             "which process takes the memory, and whether a control group's limit is what runs short",
         ),
     )
+
+
+def _without_disk(view: View, rows: Table, amount: float) -> Iterator[Evidence]:
+    """Said where swap reaches no disk: it is compressed memory, or a device that is not counted."""
+    paging = rows_at(view, "paging", rows)
+    if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
+        return
+    moved = weighted.mean(paging, "pgpgin_kb_per_s") + weighted.mean(paging, "pgpgout_kb_per_s")
+    if moved < amount / 10:
+        text = (
+            "only {moved} kB/s went to and from disks: swap lies on zram, or on a device that is not counted"
+        )
+        yield cite(paging, text, {"moved": moved}, weighs="context")
 
 
 def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, Evidence]]:
@@ -151,6 +188,15 @@ RULE = Rule(
     thresholds={
         "swapped_kb": Threshold(
             1024, "kB/s", "in and out together", "judgement: one-way traffic is no thrash"
+        ),
+        "one_way": Threshold(
+            10240, "kB/s", "swapped in that is a load by itself", "2,560 faults/s that wait, a disk's seeks"
+        ),
+        "flood": Threshold(
+            51200, "kB/s", "swapped out that no idle pages make", "judgement: half of what a disk streams"
+        ),
+        "turns": Threshold(
+            20, "%", "share of the lesser way where they take turns", "judgement: a fifth comes back"
         ),
         "share": Threshold(10, "%", "share of all that is paged that will do instead", "judgement"),
         "major_faults": Threshold(

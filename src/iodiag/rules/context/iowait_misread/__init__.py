@@ -24,6 +24,9 @@ from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.context.iowait_misread.explanations import Side, misreading
 
+MOST_TIMES = 10.0
+"""Growth up to which it means something: of an idle CPU anything is many times as much."""
+
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """At most one finding per host: hidden trouble goes before an alarm about none."""
@@ -32,18 +35,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(side, limits)
     elif side:
         yield Outcome(RULE.id, "undetermined", (), side)
+    elif not any(series.samples.has("depth") for series in view.devices) or "disk" in view.fallback:
+        reason = "no device is shown with its queue, so that iowait has nothing to be held against"
+        yield Outcome(RULE.id, "undetermined", (), reason)
     else:
         yield Outcome(RULE.id, "clear", (), "iowait and the devices tell the same story")
 
 
 def _finding(side: Side, limits: Limits) -> Finding:
     values = side.cpu.numbers()
-    text = (
-        "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available: up to "
-        "{ceiling:.2f} times the work"
-    )
-    if side.cpu.idle >= 1:
-        text += ", where iowait taken at its word promises {without_iowait:.2f} times"
+    text = "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available"
+    if side.cpu.ceiling <= MOST_TIMES:
+        text += ": up to {ceiling:.2f} times the work"
+        if side.cpu.idle >= 1:
+            text += ", where iowait taken at its word promises {without_iowait:.2f} times"
     if side.cpu.available <= limits.masked:
         text = (
             "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"

@@ -13,7 +13,7 @@ from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite
-from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Severity
@@ -116,7 +116,9 @@ def _high(view: View, limits: Limits) -> Side | str | None:
     if disk is not None:
         return _beside_disks(view, disk, shares, waiting, at_most, limits)
     if paging is None or not {"pgpgin_kb_per_s", "pgpgout_kb_per_s"} <= paging.names.keys():
-        return "iowait is high, and nothing shows what the devices did; iostat -x would settle it"
+        begin = f" from {start[11:19]} on" if (start := when(rows).get("start")) else ""
+        text = f"iowait is {shares.iowait:.1f} %{begin}, and nothing shows what the devices did then; "
+        return text + "iostat -x would settle it"
     traffic = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
     moved = median(traffic)
     if moved > IDLE_IOS_PER_S * KB_PER_PAGE:
@@ -132,7 +134,7 @@ def _beside_disks(
     waiting: tuple[Table, float] | None,
     at_most: Confidence,
     limits: Limits,
-) -> Side | None:
+) -> Side | str | None:
     parts = dict(by_device(disk))
     means = {
         name: {column: weighted.mean(rows, column) for column in ("depth", "util", "ios_per_s")}
@@ -140,6 +142,9 @@ def _beside_disks(
     }
     if not means or any(np.isnan(mean["depth"]) for mean in means.values()):
         return None
+    stuck = [device for device, mean in means.items() if mean["util"] >= 0.9 and not mean["ios_per_s"] > 0]
+    if stuck:
+        return f"iowait is high, and {stuck[0]} is busy all the time but completes nothing"
     name = max(means, key=lambda device: means[device]["depth"])
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
     rows = parts[name]
@@ -179,4 +184,6 @@ def _beside_disks(
 
 
 _NO_IO = "iowait is {iowait:.1f} % though no disk has anything to do: tasks wait for something else."
-_ONE_READER = "iowait of {iowait:.1f} % is one task that waits for {device}, which queues nothing."
+_ONE_READER = (
+    "iowait of {iowait:.1f} % is tasks that wait for {device} one request at a time: nothing queues."
+)

@@ -1,0 +1,120 @@
+"""The CPUs have no time left, and it is not I/O that takes it.
+
+What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
+is enough to tell, three make it sure.
+
+Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
+sends no requests.
+
+When it is wrong: no iowait beside no idle time proves nothing about disks: iowait is idle time, and there
+is none to count. Work at low priority (nice) gives way and does not count. One CPU of many can be exhausted
+while their mean is not. A program that polls for its I/O takes all of a CPU by design.
+
+References: proc_stat(5) on idle and iowait; sar(1), -u and -q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iodiag.analysis.host.waiting import rows_at
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import seconds
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.table import Table
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """One finding per host."""
+    cpu = view.cpu_all
+    if cpu is None:
+        return
+    # what gives way (nice) does not count; interrupts are part of system
+    work = cpu.floats("user_pct") + cpu.floats("system_pct")
+    is_out = (cpu.floats("idle_pct") <= limits.idle) & (work >= limits.busy)
+    is_out &= ~(cpu.floats("iowait_pct") > limits.iowait) & ~(cpu.floats("steal_pct") >= limits.steal)
+    if not is_out.any():
+        yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else than work takes it")
+        return
+    yield _finding(view, cpu, cpu[is_out], limits)
+
+
+def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
+    sure: Confidence = "high" if len(rows) >= limits.samples else "medium"
+    samples = len(cpu)
+    is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
+    # where tasks wait for I/O in the other samples, they are the trouble
+    others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
+    severity: Severity = "warning" if is_lasting and not others_wait else "notice"
+    values: dict[str, float | str] = {
+        "user": weighted.mean(rows, "user_pct", "cpu"),
+        "system": weighted.mean(rows, "system_pct", "cpu"),
+        "idle": weighted.mean(rows, "idle_pct", "cpu"),
+        "iowait": weighted.or_zero(weighted.mean(rows, "iowait_pct", "cpu")),
+        "count": len(rows),
+        "samples": samples,
+    }
+    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    text = "user {user:.0f} %, system {system:.0f} %, idle {idle:.1f} %"
+    return RULE.finding(
+        limits,
+        severity=severity,
+        confidence=sure,
+        **{name: value for name, value in when(rows).items() if name != "samples"},
+        summary=say(f"The CPUs have no time left: {text}, {often}.", values),
+        evidence=(
+            cite(rows, f"{text}, iowait {{iowait:.1f}} % ({often})", values, worst="system_pct"),
+            *_runnable(view, rows),
+        ),
+        refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),
+        cannot_know=(
+            "which programs take the time: top and perf tell",
+            "what the disks did, where none is shown: without idle time there is no iowait",
+        ),
+    )
+
+
+def _runnable(view: View, rows: Table) -> Iterator[Evidence]:
+    """How many tasks want to run, where that is shown."""
+    queue = rows_at(view, "queue", rows)
+    if queue is None:
+        return
+    tasks = weighted.mean(queue, "run_queue", "queue")
+    if tasks > (view.cpus or 1):
+        on = " on {cpus} CPUs" if view.cpus else ""
+        values: dict[str, float | str] = {"tasks": tasks, "cpus": view.cpus or 0}
+        yield cite(queue, "{tasks:.0f} tasks want to run" + on, values, worst="run_queue")
+
+
+RULE = Rule(
+    id="cpu-exhausted",
+    role="elsewhere",
+    title="The CPUs have no time left",
+    why="Work that waits for a CPU is slow whatever the storage does.",
+    remedy=(
+        "See what takes the time: top, or perf top for the kernel's part.",
+        "Judge the storage again when the CPUs have idle time, or by its latency alone.",
+    ),
+    needs=Needs(one_of=({"cpu": ("user_pct", "system_pct", "idle_pct")},)),
+    thresholds={
+        "idle": Threshold(5, "%", "idle time that is none", "judgement: the usual alarm is at 95 % busy"),
+        "iowait": Threshold(5, "%", "iowait from which CPUs have time", "proc_stat(5): iowait is idle time"),
+        "busy": Threshold(
+            85, "%", "user and system work", "judgement: the rest is nice, steal or lost digits"
+        ),
+        "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
+        "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
+        "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
+        "others_wait": Threshold(
+            15, "%", "iowait of all samples that is told first", "as the verdict has it"
+        ),
+        "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a moment"),
+    },
+    confirm=("mpstat -P ALL 1 10", "top -b -n 1 | head -20", "pidstat -u 1 10"),
+    references=("https://man7.org/linux/man-pages/man5/proc_stat.5.html",),
+    detect=detect,
+)

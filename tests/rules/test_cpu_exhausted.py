@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+
+RULE = "cpu-exhausted"
+OUT = {"r": 9, "us": 34, "sy": 66, "id": 0, "wa": 0}
+CALM = {"r": 1, "us": 10, "sy": 5, "id": 85, "wa": 0}
+
+
+def only(report):
+    return next((f for f in report.findings if f.rule == RULE), None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([OUT], ("warning", "medium")),
+        ([OUT] * 5, ("warning", "high")),
+        ([CALM] * 9 + [OUT], ("notice", "medium")),
+    ],
+)
+def test_no_time_left_is_told_from_one_sample(report_of, rows, told):
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == told
+    assert "user 34 %, system 66 %" in finding.summary
+    assert any("9 tasks want to run" in item.text for item in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"id": 10, "us": 24}, {"wa": 20, "us": 14}, {"us": 5, "sy": 5, "st": 90}, {"us": 4, "sy": 4}],
+    ids=["idle", "waiting", "stolen", "nothing adds up"],
+)
+def test_other_shares_are_none(report_of, changes):
+    report = report_of(vmstat([OUT | changes] * 5), rules=[RULE])
+    assert only(report) is None
+    assert [o.status for o in report.outcomes] == ["clear"]
+
+
+def test_work_that_gives_way_does_not_count(report_of):
+    shares = {"%user": 10.0, "%nice": 80.0, "%system": 10.0, "%idle": 0.0}
+    assert only(report_of(iostat([{"sda": {}}] * 5, shares), rules=[RULE])) is None
+
+
+def test_a_full_device_is_never_hidden_by_it(report_of):
+    full = {"r/s": 130.0, "rkB/s": 1040.0, "r_await": 190.0, "aqu-sz": 24.0, "%util": 99.9}
+    report = report_of(iostat([{"sda": full}] * 10, {"%user": 60.0, "%system": 40.0, "%idle": 0.0}))
+    assert only(report)
+    assert report.verdict.state != "elsewhere"

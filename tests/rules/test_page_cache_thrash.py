@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+RULE = "page-cache-thrash"
+BANNER = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+HEADER = "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s %vmeff"
+
+
+def capture(rows, swapping=None):
+    clocks = [f"13:00:{2 * n + 2:02}" for n in range(len(rows))]
+    text = f"{BANNER}\n13:00:00 {HEADER}\n"
+    text += "".join(f"{clock} {row}\n" for clock, row in zip(clocks, rows, strict=True))
+    if swapping:
+        text += "\n13:00:00 pswpin/s pswpout/s\n" + "".join(f"{clock} {swapping}\n" for clock in clocks)
+    return text
+
+
+def row(read=6000, faults=3200, major=1400, direct=30, stolen=1500):
+    return f"{read}.00 0.00 {faults}.00 {major}.00 2000.00 1500.00 {direct}.00 {stolen}.00 99.00"
+
+
+def only(report):
+    return next((f for f in report.findings if f.rule == RULE), None)
+
+
+@pytest.mark.parametrize(("count", "sure"), [(1, "medium"), (2, "medium"), (3, "high")])
+def test_pages_that_push_out_each_other_fire_from_one_sample(report_of, count, sure):
+    finding = only(report_of(capture([row()] * count), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", sure)
+    assert "1400 page faults/s" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("rows", "swapping"),
+    [
+        ([row(read=200_000)], None),  # a sequential scan: 143 kB a fault
+        ([row(stolen=100)], None),  # memory fills for the first time
+        ([row(major=20, read=400)], None),
+        ([row(read=1000, major=1400)], None),
+        ([row()], "1200.00 1100.00"),  # swap is what is read
+    ],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_other_reads_are_none(report_of, rows, swapping, count):
+    report = report_of(capture(rows * count, swapping), rules=[RULE])
+    assert only(report) is None
+    assert [o.status for o in report.outcomes] == ["clear" if count == 3 else "undetermined"]
+
+
+def test_without_counts_of_reclaim_it_does_not_apply(report_of):
+    text = f"{BANNER}\n13:00:00 pgpgin/s pgpgout/s fault/s majflt/s\n13:00:02 6000.00 0.00 3200.00 1400.00\n"
+    report = report_of(text, rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["not_applicable"]
