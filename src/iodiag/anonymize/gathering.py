@@ -118,6 +118,10 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from (of_device(member, ()) for member in device.members)
     for series in report.series:
         yield from _hosts(series.host)
+    for state in report.states:
+        yield from _hosts(state.host)
+        yield of_device(state.device, ())
+        yield Name("file", (state.source,))
     for finding in (*report.findings, *(one.finding for one in report.ignored)):
         yield from _of_finding(finding)
     for outcome in report.outcomes:

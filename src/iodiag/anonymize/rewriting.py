@@ -53,6 +53,7 @@ _OWN_WORDS = frozenset(
         "missing",
         "quantity",
         "verdict",
+        "state",
         "shift",
         "fate",
         "direction",
@@ -80,6 +81,7 @@ _NAMES = {
     ("ParseNote", "source"): "file",
     ("Ledger", "source"): "file",
     ("Source", "name"): "file",
+    ("StateSummary", "source"): "file",
 }
 _DEVICES = {
     ("DeviceSummary", "name"),
@@ -89,6 +91,8 @@ _DEVICES = {
     ("Finding", "devices"),
     ("Outcome", "devices"),
     ("FindingChange", "devices"),
+    ("Verdict", "devices"),
+    ("StateSummary", "device"),
 }
 _LINES = {("Quote", "text")}
 _HIDDEN = {("UnparsedLine", "text"), ("ParseNote", "text"), ("Ignored", "reason"), ("Device", "model")}

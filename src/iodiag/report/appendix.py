@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from iodiag.model.finding import Outcome
-from iodiag.model.report import DeviceSummary, Report, SourceSummary, UnparsedLine
+from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSummary, UnparsedLine
 from iodiag.report import wording
 from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
 NAMES_IN_CELL = 12
+STATE_DEVICES, STATES_SHOWN = 8, 3
 LINES_SHOWN = 20
 SOURCES_SHOWN = 200
 
@@ -135,6 +136,50 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
         rows.append(cells)
     full_head = (head[0], *(("Host",) if has_hosts else ()), *head[1:])
     return _without_empty(TextTable(full_head, tuple(row[: len(full_head)] for row in rows)))
+
+
+def states(report: Report) -> TextTable:
+    """What each device was doing: its longest states in a line each, the rest of them summed.
+
+    Devices of the verdict come first, then those of findings, then those with the most requests.
+    """
+    of_device: dict[tuple[str | None, str], list[StateSummary]] = {}
+    for state in report.states:
+        of_device.setdefault((state.host, state.device), []).append(state)
+    in_verdict = report.verdict.devices if report.verdict else ()
+    in_findings = {device for finding in report.findings for device in finding.devices}
+
+    def rank(key: tuple[str | None, str]) -> tuple[bool, bool, float]:
+        name = key[1]
+        return (
+            name not in in_verdict,
+            name not in in_findings,
+            -sum(state.requests for state in of_device[key]),
+        )
+
+    shown = sorted(of_device, key=rank)[:STATE_DEVICES]
+    has_hosts = len(report.hosts) > 1
+    rows = []
+    for host, name in shown:
+        whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
+        for text in _state_lines(of_device[host, name]):
+            rows.append(((wording.name(name),), *whose, text))
+    more = len(of_device) - len(shown)
+    left_out = f"{wording.plural(more, 'more device')} in the JSON report." if more else ""
+    return TextTable(
+        ("Device", *(("Host",) if has_hosts else ()), "What it was doing"), tuple(rows), left_out=left_out
+    )
+
+
+def _state_lines(states: Sequence[StateSummary]) -> list[Spans]:
+    shown, rest = states[:STATES_SHOWN], states[STATES_SHOWN:]
+    lines = [wording.prose(state.text) for state in shown]
+    if rest:
+        samples = sum(state.samples for state in rest)
+        requests = sum(state.requests for state in rest)
+        counted = f"{wording.plural(len(rest), 'more state')} in {wording.plural(samples, 'sample')}"
+        lines.append((Span(f"{counted}: {wording.number(round(requests))} requests"),))
+    return lines
 
 
 def devices(report: Report) -> TextTable:

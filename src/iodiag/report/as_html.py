@@ -101,6 +101,8 @@ def _words(report: Report, parts: list[Part]) -> dict[str, Any]:
         plain=wording.plain,
         is_link=wording.is_link,
         headline=finding_sections.headline(report),
+        verdict=finding_sections.verdict_word(report),
+        states=appendix.states(report),
         overview=finding_sections.overview(report),
         worst=report.worst() or "clear",
         parts=parts,

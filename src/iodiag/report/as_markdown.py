@@ -35,10 +35,11 @@ def render(report: Report, charts: Charts | None = None) -> str:
     lines = [
         f"# {inline(finding_sections.title(report))}",
         "",
-        f"**{inline(finding_sections.headline(report))}**",
+        f"**{inline(_verdict(report))}**",
         "",
         *(f"- **{label}:** {inline(value)}" for label, value in finding_sections.overview(report)),
         *(_compared(report, report.comparison, charts) if report.comparison else ()),
+        *_states(report),
         *_findings(report, charts),
         *_ignored(report),
         *_clear(report),
@@ -51,6 +52,11 @@ def render(report: Report, charts: Charts | None = None) -> str:
         *_thresholds(report),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _verdict(report: Report) -> Spans:
+    word = finding_sections.verdict_word(report)
+    return (*((Span(f"{word}. "),) if word else ()), *finding_sections.headline(report))
 
 
 def inline(spans: Iterable[Span], in_table: bool = False) -> str:
@@ -175,6 +181,13 @@ def _section(section: Section, charts: Sequence[ChartFile]) -> Iterator[str]:
     yield from ("", "#### What this rests on", "")
     for point in section.points:
         yield from _point(point)
+
+
+def _states(report: Report) -> Iterator[str]:
+    table = appendix.states(report)
+    if table.rows:
+        side = " after" if report.comparison else ""
+        yield from ("", f"## What each device was doing{side}", "", *table_lines(table))
 
 
 def _findings(report: Report, charts: Charts) -> Iterator[str]:

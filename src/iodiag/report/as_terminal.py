@@ -24,6 +24,13 @@ _STYLES = {
     "info": "bold",
     None: "green",
 }
+_VERDICT_STYLES = {
+    "Trouble": "bold red",
+    "Open": "bold yellow",
+    "Healthy": "bold green",
+    "Elsewhere": "bold blue",
+    "Unknown": "bold magenta",
+}
 _CODE = "cyan"
 
 
@@ -50,12 +57,15 @@ def _blocks(report: Report) -> Iterator[RenderableType]:
     from rich.text import Text
 
     style = _STYLES[report.worst()]
-    headline = _words(finding_sections.headline(report), "bold")
+    word = finding_sections.verdict_word(report)
+    lead = [(f"{word}. ", _VERDICT_STYLES[word])] if word else []
+    headline = Text.assemble(*lead, _words(finding_sections.headline(report), "bold"))
     yield _words(finding_sections.title(report))
     yield Panel(headline, border_style=style)
     yield from _facts(finding_sections.overview(report))
     if report.comparison is not None:
         yield from _compared(report, report.comparison)
+    yield from _section("What each device was doing", [("", appendix.states(report))])
     parts = finding_sections.parts(report)
     if len(parts) > 1:
         yield ""

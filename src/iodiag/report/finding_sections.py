@@ -89,6 +89,13 @@ def headline(report: Report) -> Spans:
     return wording.prose(report.headline.strip() or "No rule found anything.")
 
 
+def verdict_word(report: Report) -> str:
+    """The state of the verdict in a word; empty in reports without one, and where two sides are compared."""
+    if report.verdict is None or report.comparison is not None:
+        return ""
+    return report.verdict.state.capitalize()
+
+
 def nothing_found(report: Report) -> str:
     """What stands in place of the findings when there are none."""
     is_partial = any(outcome.status not in ("finding", "clear") for outcome in report.outcomes)

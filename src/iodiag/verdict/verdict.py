@@ -118,7 +118,7 @@ def _healthy(views: Sequence[View]) -> str:
         if state.kind != "idle"
     ]
     _, name, text = max(busiest)
-    return f"Healthy: every device with traffic answers as its class does; the busiest is {name} ({text})."
+    return f"Every device with traffic answers as its class does; the busiest is {name} ({text})."
 
 
 def _unknown(views: Sequence[View]) -> str:

@@ -99,9 +99,13 @@ class State:
 
     @cached_property
     def at_once(self) -> float:
-        """Requests in flight while busy."""
-        is_trusted = bool(np.asarray(self.rows["is_util_trusted"]).all())
-        return self.depth / self.util if is_trusted and self.util >= 0.05 else self.depth
+        """Requests in flight while busy; the mean number in flight where util does not tell how long."""
+        return self.depth / self.util if self.is_busy_known else self.depth
+
+    @cached_property
+    def is_busy_known(self) -> bool:
+        """Whether util tells how long requests were in flight."""
+        return self.util >= 0.05 and bool(np.asarray(self.rows["is_util_trusted"]).all())
 
     @cached_property
     def error(self) -> float:
@@ -215,11 +219,13 @@ def _apart(places: Places, values: Floats) -> list[Places]:
 
 
 def _merged(groups: list[tuple[int, Places]]) -> list[tuple[int, Places]]:
-    """At most MOST_STATES: the shortest ones join the longest of their kind that is beyond the limit."""
-    kept, rest = groups[: MOST_STATES - 1], groups[MOST_STATES - 1 :]
-    if len(rest) <= 1:
-        return groups
+    """At most MOST_STATES: the longest as they are, of the others one of each kind."""
+    most = next(
+        count
+        for count in range(MOST_STATES, -1, -1)
+        if count + len({kind for kind, _ in groups[count:]}) <= MOST_STATES
+    )
     by_kind: dict[int, list[Places]] = {}
-    for kind, places in rest:
+    for kind, places in groups[most:]:
         by_kind.setdefault(kind, []).append(places)
-    return [*kept, *((kind, np.sort(np.concatenate(parts))) for kind, parts in by_kind.items())]
+    return [*groups[:most], *((kind, np.sort(np.concatenate(parts))) for kind, parts in by_kind.items())]

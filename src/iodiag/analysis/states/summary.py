@@ -63,7 +63,7 @@ def text_of(state: State, samples: int) -> str:
     what = "requests" if state.kind == "reads and writes" else state.kind
     text = often + "{rate} " + what + "/s of {size:.1f} kB"
     if not math.isnan(state.at_once):
-        text += ", {at_once} in flight while busy"
+        text += ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
     if not math.isnan(state.latency_ms):
         text += ", {latency} ms each"
     return say(text + busy, values)

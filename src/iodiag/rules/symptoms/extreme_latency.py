@@ -182,5 +182,6 @@ RULE = Rule(
         "smartctl -x /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    role="symptom",
     detect=detect,
 )

@@ -1,0 +1,202 @@
+"""What a device did, as few states: what most samples agree on, and the outliers beside it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from iodiag.analysis.states.service import SERVICE, class_of, relative_error, slowest_ms, usual_ms
+from iodiag.analysis.states.states import MOST_STATES, State, states
+from iodiag.analysis.states.summary import state_summaries, text_of
+from views import view_of
+from writers.captures import iostat, sar_d
+from writers.loads import load, lsblk
+
+WRITES = load(36, 27.8, size=33, reads=0)
+FLOOD = load(58, 275, size=400, reads=0, util=100.0)
+STUCK = {"aqu-sz": 3.0, "%util": 100.0}
+
+
+def found(samples, device="sda", **options) -> tuple[State, ...]:
+    """The states of one device, one row a sample."""
+    series = view_of(iostat([{device: sample} for sample in samples], **options)).series(device)
+    assert series is not None
+    return states(series)
+
+
+def kinds(samples, **options) -> list[tuple[str, int]]:
+    return [(state.kind, state.samples) for state in found(samples, **options)]
+
+
+def test_an_outlier_is_a_state_of_its_own():
+    usual, flood = found([*[WRITES] * 9, FLOOD, *[WRITES] * 8])
+    assert (usual.kind, usual.samples, usual.share) == ("writes", 17, pytest.approx(17 / 18))
+    assert (flood.kind, flood.samples, flood.places.tolist()) == ("writes", 1, [9])
+    assert usual.latency_ms == pytest.approx(27.8)
+    assert usual.at_once == pytest.approx(1.0)
+    assert usual.util == pytest.approx(1.0, abs=0.01)
+    assert usual.size_kb == pytest.approx(33)
+    assert flood.latency_ms == pytest.approx(275)
+
+
+def test_what_most_samples_agree_on_is_one_sentence():
+    usual, _ = found([*[WRITES] * 9, FLOOD, *[WRITES] * 8])
+    assert text_of(usual, 18) == (
+        "17 of 18 samples: 36 writes/s of 33.0 kB, 1 in flight while busy, 27.80 ms each, 100 % busy"
+    )
+
+
+def test_a_state_is_not_contiguous():
+    assert kinds([WRITES, {}, WRITES, {}, WRITES]) == [("writes", 3), ("idle", 2)]
+
+
+@pytest.mark.parametrize(
+    ("reads", "kind"),
+    [(1.0, "reads"), (0.97, "reads"), (0.5, "reads and writes"), (0.03, "writes"), (0.0, "writes")],
+)
+def test_directions_are_told_apart(reads, kind):
+    assert kinds([load(100, 5, reads=reads)] * 3) == [(kind, 3)]
+
+
+def test_reads_and_writes_by_turns_are_two_states():
+    reads, writes = load(100, 5), load(100, 5, reads=0)
+    assert sorted(kinds([reads, writes] * 3)) == [("reads", 3), ("writes", 3)]
+
+
+def test_discards_are_a_state():
+    assert kinds([{"d/s": 50.0, "dkB/s": 5000.0, "d_await": 3.0, "w/s": 5.0, "wkB/s": 20.0}] * 3) == [
+        ("discards", 3)
+    ]
+
+
+def test_both_directions_counted_together_have_no_direction():
+    text = sar_d([{"sda": {"tps": 100.0, "areq-sz": 8.0, "aqu-sz": 0.5, "await": 5.0, "%util": 50.0}}] * 3)
+    (state,) = states(view_of(text).series("sda"))
+    assert state.kind == "reads and writes"
+
+
+@pytest.mark.parametrize(
+    ("sample", "kind"),
+    [
+        (STUCK, "stuck"),
+        ({"aqu-sz": 1.0}, "stuck"),
+        ({"%util": 100.0}, "stuck"),
+        ({"aqu-sz": 0.1, "%util": 10.0}, "idle"),
+        ({}, "idle"),
+        ({"aqu-sz": 3.0, "%util": 100.0, "w/s": 0.2, "wkB/s": 1.0, "w_await": 4000.0}, "writes"),
+        ({"aqu-sz": 3.0, "%util": 100.0, "wkB/s": 900.0}, "idle"),
+    ],
+    ids=["full", "in flight", "busy", "little", "nothing", "one completed", "not counted"],
+)
+def test_stuck_is_what_holds_requests_back(sample, kind):
+    assert kinds([load(100, 5), sample, load(100, 5)])[1:] == [(kind, 1)]
+
+
+def test_a_stuck_device_is_told_without_latency():
+    stuck = found([load(100, 5), STUCK, load(100, 5)])[1]
+    assert text_of(stuck, 3) == "1 of 3 samples: nothing completed, 3 in flight, 100 % busy"
+    assert math.isnan(stuck.latency_ms)
+
+
+def test_a_few_requests_are_one_state_whatever_their_latency():
+    few = [load(1, latency, size=4, reads=0) for latency in (0.1, 1.0, 10.0, 90.0)]
+    assert sorted(kinds([*[WRITES] * 5, *few])) == [("writes", 4), ("writes", 5)]
+
+
+def test_a_few_requests_that_wait_are_no_little_load():
+    waiting = load(3, 3900, size=4, reads=0, depth=11.0, util=100.0)
+    assert [one.latency_ms for one in found([load(1, 0.5, reads=0), waiting, load(1, 0.5, reads=0)])] == [
+        pytest.approx(0.5),
+        pytest.approx(3900),
+    ]
+
+
+def test_requests_are_counted_over_the_interval():
+    (state,) = found([load(160, 6)] * 4, step=30)
+    assert state.seconds == 120
+    assert state.requests == pytest.approx(160 * 120)
+    assert state.error == pytest.approx(1 / math.sqrt(160 * 120))
+
+
+def test_an_unknown_interval_counts_a_second_at_least():
+    text = (
+        "Device: rrqm/s wrqm/s  r/s   w/s  rkB/s  wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util\n"
+        "sda       0.00   0.00 0.37 97.31   4.11 811.77    16.71     0.88  8.97    1.00    9.00  8.91 87.00\n"
+    )
+    view = view_of(text)
+    (state,) = states(view.series("sda"))
+    assert math.isnan(state.seconds)
+    assert state.requests == pytest.approx(97.68)
+    (summary,) = state_summaries(view)
+    assert summary.seconds is None
+    assert summary.text.startswith("97.68 writes/s"), "the only sample needs no count"
+
+
+def test_no_request_has_no_error_bound():
+    assert relative_error(0) == math.inf
+
+
+def test_many_different_samples_are_few_states():
+    samples = [
+        load(20 + 7 * (at % 40), 0.2 * 1.9 ** (at % 19), reads=(at % 5) / 4, size=4 + at % 60)
+        for at in range(1500)
+    ]
+    some = found(samples)
+    assert len(some) <= MOST_STATES
+    assert sorted(place for state in some for place in state.places.tolist()) == list(range(1500))
+    assert sum(state.share for state in some) == pytest.approx(1)
+    assert some[0].share >= some[1].share >= some[2].share
+
+
+def test_idle_devices_have_no_summary():
+    view = view_of(iostat([{"sda": load(100, 5), "sdb": {}}] * 3))
+    assert {summary.device for summary in state_summaries(view)} == {"sda"}
+
+
+def test_a_summary_names_the_lines_it_stands_on():
+    text = iostat([{"sda": WRITES}] * 5)
+    (summary,) = state_summaries(view_of(text))
+    lines = text.splitlines()
+    assert len(summary.lines) == 3
+    assert all(lines[number - 1].startswith("sda") for number in summary.lines)
+    assert (summary.direction, summary.samples, summary.share_of_time) == ("writes", 5, 1.0)
+
+
+def test_in_flight_while_busy_needs_a_util_that_tells_how_long():
+    (state,) = found([load(40, 0.2, util=0.5)] * 3)
+    assert not state.is_busy_known
+    assert "while busy" not in text_of(state, 3)
+    assert state.at_once == state.depth
+
+
+@pytest.mark.parametrize(
+    ("device", "context", "expected"),
+    [
+        ("nvme0n1", (), "nvme"),
+        ("mmcblk0", (), "memory card"),
+        ("mmcblk0p2", (), "memory card"),
+        ("vda", (), "network"),
+        ("xvdf", (), "network"),
+        ("sda", (), "unknown"),
+        ("sda", (lsblk(("sda", True)),), "spinning"),
+        ("sda", (lsblk(("sda", False)),), "solid"),
+    ],
+)
+def test_the_class_of_a_device(device, context, expected):
+    series = view_of(iostat([{device: load(100, 5)}] * 3), *context).series(device)
+    assert class_of(series) == expected
+
+
+def test_no_sane_latency_is_above_the_slowest():
+    for device in ("nvme0n1", "mmcblk0", "vda", "sda"):
+        series = view_of(iostat([{device: load(100, 5)}] * 3)).series(device)
+        for size in (0.5, 4, 64, 1024, math.nan):
+            assert usual_ms(series, size) <= slowest_ms(series, size)
+    assert all(service.source for service in SERVICE.values())
+
+
+def test_a_device_faster_than_seeks_is_solid():
+    series = view_of(iostat([{"sda": load(100, 5)}] * 3)).series("sda")
+    assert usual_ms(series, 8, rate=2000) < usual_ms(series, 8, rate=100)
+    assert usual_ms(series, 512, rate=2000) == usual_ms(series, 512, rate=100), "large ones may be in order"

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pytest
+
+from iodiag.model.finding import Finding
+from iodiag.rules import all_rules
+from iodiag.rules.precedence import order
+from writers.captures import iostat
+from writers.loads import array, load, lsblk
+
+RULE = "extreme-latency"
+HDD = lsblk(("sda", True))
+SSD = lsblk(("sda", False))
+
+
+def only(report):
+    findings = [f for f in report.findings if f.rule == RULE]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
+
+
+def found(report_of, samples, *context, device="sda"):
+    return only(report_of(iostat([{device: one} for one in samples]), *context, rules=[RULE]))
+
+
+STUCK = load(3.4, 3900, size=4, reads=0, depth=13.0, util=100.0)
+
+
+@pytest.mark.parametrize("context", [(), (HDD,), (SSD,)], ids=["unknown", "spinning", "solid"])
+def test_one_sample_of_three_requests_per_second_is_enough(report_of, context):
+    finding = found(report_of, [STUCK], *context)
+    assert (finding.role, finding.severity) == ("symptom", "warning")
+    assert finding.devices == ("sda",)
+    assert "3900 ms" in finding.summary
+    assert "in the only sample" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("rate", "samples", "confidence"), [(3.4, 1, "medium"), (3.4, 5, "high"), (200.0, 1, "high")]
+)
+def test_confidence_follows_the_requests_counted(report_of, rate, samples, confidence):
+    sample = load(rate, 3900, size=4, reads=0, depth=13.0, util=100.0)
+    assert found(report_of, [sample] * samples).confidence == confidence
+
+
+@pytest.mark.parametrize(
+    ("sample", "context", "device"),
+    [
+        (load(200, 5, size=8), (HDD,), "sda"),
+        (load(120, 250, size=8, reads=0, depth=30.0, util=100.0), (HDD,), "sda"),
+        (load(40, 190, size=8, reads=0, depth=1.0, util=100.0), (HDD,), "sda"),
+        (load(100, 480, size=512, reads=0, depth=48.0, util=100.0), (HDD,), "sda"),
+        (load(30, 250, size=64, reads=0, depth=1.0, util=100.0), (), "mmcblk0"),
+        (load(4, 320, size=512, reads=0, depth=1.2, util=100.0), (), "mmcblk0"),
+        ({}, (HDD,), "sda"),
+    ],
+    ids=[
+        "calm",
+        "a deep queue on a healthy spinning disk",
+        "nobody notices",
+        "large writes in a deep queue",
+        "a memory card that erases",
+        "a memory card writing large requests",
+        "idle",
+    ],
+)
+def test_what_a_healthy_device_of_the_class_may_take(report_of, sample, context, device):
+    assert found(report_of, [sample] * 5, *context, device=device) is None
+
+
+@pytest.mark.parametrize(("device", "fires"), [("nvme0n1", True), ("vda", True), ("mmcblk0", False)])
+def test_the_class_decides(report_of, device, fires):
+    sample = load(10, 280, size=4, reads=0, depth=2.8, util=100.0)
+    slow = {**sample, "aqu-sz": 1.0}
+    assert (found(report_of, [slow] * 3, device=device) is not None) == fires
+
+
+def test_one_direction_is_enough(report_of):
+    mixed = {
+        "r/s": 400.0, "rkB/s": 3200.0, "r_await": 0.4,
+        "w/s": 4.0, "wkB/s": 16.0, "w_await": 2500.0, "aqu-sz": 10.0, "%util": 100.0,
+    }  # fmt: skip
+    finding = found(report_of, [mixed] * 3, SSD)
+    assert "2500 ms for writes" in finding.summary
+
+
+def test_one_sample_of_many_is_told_as_such(report_of):
+    finding = found(report_of, [*[load(100, 5, size=4)] * 17, STUCK], HDD)
+    assert "in 1 of 18 samples" in finding.summary
+    assert finding.samples == (17, 17)
+
+
+def test_a_paste_of_unknown_length_fires(report_of):
+    text = (
+        "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\n"
+        "sda       0.00   0.00 0.00 3.4  0.00 13.60     8.00    13.00 3900.00    0.00 3900.00 294.12 100.00\n"
+    )
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.severity == "warning"
+    assert "3900 ms" in finding.summary
+
+
+def test_the_queue_is_no_longer_than_what_was_counted(report_of):
+    # 0.5 % busy with 0.3 in flight would be 60 in line, where two requests were counted at all
+    sample = {"w/s": 2.0, "wkB/s": 8.0, "w_await": 900.0, "aqu-sz": 1.8, "%util": 6.0}
+    assert found(report_of, [sample], SSD) is not None
+
+
+@pytest.mark.parametrize("latency", [0.0, float("nan")])
+def test_without_latency_it_says_nothing_of_the_device(report_of, latency):
+    text = (
+        "Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+        "sda              85.00       800.00       120.00       8000       1200\n"
+    )
+    report = report_of(text, rules=[RULE])
+    assert only(report) is None
+    assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+def test_a_healthy_device_is_clear(report_of):
+    report = report_of(iostat([{"sda": load(100, 5)}] * 3), rules=[RULE])
+    assert [(o.status, o.devices) for o in report.outcomes] == [("clear", ("sda",))]
+
+
+@pytest.mark.parametrize(("confidence", "explained_by"), [("medium", "hung-io"), ("low", None)])
+def test_a_likely_cause_on_the_device_explains_it(report_of, confidence, explained_by):
+    seen = found(report_of, [STUCK] * 3, HDD)
+    cause = Finding(
+        "hung-io", "warning", confidence, "t", "s", devices=("sda",), host=seen.host, role="cause"
+    )
+    kept = {one.rule: one.explained_by for one in order([seen, cause], {}, all_rules().values())}
+    assert kept == {RULE: explained_by, "hung-io": None}
+
+
+def test_the_device_above_is_named_once(report_of):
+    text = iostat([{"md0": STUCK, "sda": STUCK, "sdb": STUCK}] * 3)
+    finding = only(report_of(text, array("raid1", "sda", "sdb"), rules=[RULE]))
+    assert finding.devices == ("md0", "sda", "sdb")

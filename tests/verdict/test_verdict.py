@@ -1,0 +1,275 @@
+"""The verdict is never softer than the worst number on the page, and healthy only where that was shown."""
+
+from __future__ import annotations
+
+import io
+from itertools import permutations
+
+import pytest
+
+import iodiag
+from iodiag.model.finding import Finding, Ignore
+from iodiag.model.report import Report
+from iodiag.verdict.health import shown
+from iodiag.verdict.verdict import verdict
+from views import view_of, views_of
+from writers.captures import iostat, vmstat
+from writers.loads import load, lsblk
+
+CALM = load(200, 0.6, size=8)
+FULL = load(150, 90, size=8, reads=0.5, depth=13.5, util=100.0)
+STUCK = {"aqu-sz": 8.0, "%util": 100.0}
+SLOW = load(3, 3900, size=4, reads=0, depth=12.0, util=100.0)
+DISK = lsblk(("sda", True))
+IDLE_CPU = {"%idle": 97.0, "%user": 2.0, "%system": 1.0}
+
+
+def report_of(*texts: str, **options: object) -> Report:
+    captures = [iodiag.read(io.BytesIO(text.encode()), name=f"{n}.txt") for n, text in enumerate(texts)]
+    return iodiag.analyze(captures, **options)
+
+
+def state_of(*texts: str, **options: object) -> str:
+    found = report_of(*texts, **options).verdict
+    assert found is not None
+    return found.state
+
+
+def finding(role, severity="warning", confidence="medium", device="sda", **fields):
+    fields = {"title": f"{role} title", "summary": f"`{device}`: {role} in words.", **fields}
+    devices = (device,) if device else ()
+    return Finding(
+        fields.pop("rule", f"some-{role}"), severity, confidence, devices=devices, role=role, **fields
+    )
+
+
+def judged(findings, *texts: str, ignored: int = 0):
+    return verdict(findings, (), views_of(*(texts or (iostat([{"sda": CALM}] * 5),))), ignored)
+
+
+# each state
+
+
+def test_a_device_that_answers_as_its_class_is_healthy():
+    report = report_of(iostat([{"sda": CALM}] * 5, cpu=IDLE_CPU))
+    assert report.verdict.state == "healthy"
+    assert (report.verdict.rule, report.verdict.severity, report.verdict.confidence) == (None, None, None)
+    assert "the busiest is sda (5 of 5 samples: 200 reads/s" in report.headline
+
+
+@pytest.mark.parametrize(
+    ("confidence", "begin"), [("medium", "Likely: `sda`: cause"), ("high", "`sda`: cause")]
+)
+def test_a_cause_is_trouble(confidence, begin):
+    found, text = judged([finding("cause", confidence=confidence)])
+    assert (found.state, found.rule, found.devices) == ("trouble", "some-cause", ("sda",))
+    assert (found.severity, found.confidence) == ("warning", confidence)
+    assert text.startswith(begin)
+
+
+def test_a_symptom_alone_is_open_with_guesses_and_a_command():
+    guess = finding("cause", "notice", "low", title="Cable")
+    found, text = judged([finding("symptom", confirm=("smartctl -x /dev/sda",)), guess])
+    assert (found.state, found.rule) == ("open", "some-symptom")
+    assert text == "`sda`: symptom in words. It may be: Cable. Settle it with: smartctl -x /dev/sda"
+
+
+def test_a_symptom_that_no_rule_explains_says_so():
+    assert "No rule names the cause." in judged([finding("symptom")])[1]
+
+
+def test_trouble_outside_the_storage_is_elsewhere():
+    found, text = judged([finding("elsewhere", device=None)])
+    assert found.state == "elsewhere"
+    assert text.startswith("Not storage: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        iostat([{"sda": {}}] * 5),
+        vmstat([{"us": 3}] * 5),
+        "Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+        "sda              85.00       800.00       120.00       8000       1200\n",
+    ],
+    ids=["idle", "no disks", "no latency"],
+)
+def test_what_cannot_tell_is_unknown_and_says_what_to_capture(text):
+    report = report_of(text)
+    assert report.verdict.state == "unknown"
+    assert "iostat -xt 5 12" in report.headline
+
+
+def test_averages_since_boot_cannot_tell():
+    text = iostat([{"sda": CALM}])
+    report = report_of(text[: text.rindex("11/20/26 13:")])
+    assert report.verdict.state == "unknown"
+    assert "averages since boot" in report.headline
+
+
+def test_a_likely_inefficiency_is_open_without_visible_impact():
+    found, text = judged([finding("cause", "notice")])
+    assert (found.state, found.severity) == ("open", "notice")
+    assert text.startswith("No visible impact. Note: ")
+
+
+def test_a_guess_is_open():
+    found, text = judged([finding("cause", "notice", "low", confirm=("lsblk -t",))])
+    assert found.state == "open"
+    assert text.startswith("Not determined; possibly: ")
+    assert text.endswith("Settle it with: lsblk -t")
+
+
+@pytest.mark.parametrize("role", ["reading", "context"])
+def test_how_to_read_the_numbers_is_no_verdict(role):
+    assert judged([finding(role)])[0].state == "healthy"
+
+
+# never healthy
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [FULL, STUCK, SLOW, load(200, 40, size=8)],
+    ids=["full", "stuck", "seconds of latency", "slower than its class"],
+)
+@pytest.mark.parametrize("samples", [1, 2, 5])
+def test_no_device_in_trouble_is_healthy(sample, samples):
+    assert state_of(iostat([{"sda": sample, "sdb": CALM}] * samples), DISK) in ("open", "trouble", "unknown")
+
+
+@pytest.mark.parametrize("severity", ["critical", "warning", "notice"])
+def test_no_symptom_is_healthy(severity):
+    assert judged([finding("symptom", severity)])[0].state == "open"
+
+
+def test_unknown_latency_is_not_healthy():
+    sample = {**CALM, "r_await": 0.0, "aqu-sz": 0.0, "%util": 2.0}
+    assert state_of(iostat([{"sda": sample}] * 5)) == "unknown"
+
+
+@pytest.mark.parametrize("context", [(), (DISK,)], ids=["unknown class", "spinning"])
+def test_full_with_a_queue_is_not_healthy_because_its_class_is_slow(context):
+    busy = load(300, 10, size=8)
+    assert state_of(iostat([{"sda": busy}] * 5), *context) != "healthy"
+
+
+def test_iowait_is_not_healthy():
+    waits = {"%idle": 40.0, "%iowait": 55.0, "%user": 4.0, "%system": 1.0}
+    report = report_of(iostat([{"sda": CALM}] * 5, cpu=waits))
+    assert report.verdict.state != "healthy"
+
+
+def test_blocked_tasks_are_not_healthy():
+    assert state_of(iostat([{"sda": CALM}] * 5), vmstat([{"b": 3, "us": 5}] * 5)) != "healthy"
+
+
+def test_one_odd_sample_of_many_does_not_make_a_device_sick():
+    series = view_of(iostat([{"sda": CALM}] * 30 + [{"sda": load(40, 20, size=8)}])).series("sda")
+    assert shown(series) == "healthy"
+
+
+# elsewhere
+
+
+@pytest.mark.parametrize("sample", [FULL, STUCK])
+def test_elsewhere_is_never_said_above_a_waiting_device(sample):
+    found, _ = judged([finding("elsewhere", device=None)], iostat([{"sda": sample}] * 5))
+    assert found.state == "open"
+
+
+@pytest.mark.parametrize(("severity", "confidence"), [("notice", "high"), ("warning", "low")])
+def test_elsewhere_needs_evidence_and_harm(severity, confidence):
+    assert judged([finding("elsewhere", severity, confidence, device=None)])[0].state != "elsewhere"
+
+
+def test_harm_in_the_storage_comes_before_elsewhere():
+    found, _ = judged([finding("elsewhere", device=None), finding("symptom")])
+    assert found.state == "open"
+
+
+def test_a_waiting_device_without_any_finding_is_named():
+    found, text = judged([], iostat([{"sda": FULL}] * 5))
+    assert (found.state, found.rule, found.devices) == ("open", None, ("sda",))
+    assert "5 of 5 samples: 150 requests/s" in text
+    assert "Settle it with: iostat" in text
+
+
+# ignored findings
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "ignores 1 finding,"), (2, "ignores 2 findings,")])
+def test_what_is_ignored_is_counted(count, said):
+    assert said in judged([], ignored=count)[1]
+    assert "ignores" not in judged([])[1]
+
+
+def test_ignoring_the_finding_does_not_make_a_sick_device_healthy():
+    text = iostat([{"sda": SLOW}] * 3)
+    every = tuple(Ignore(rule, "known") for rule in {f.rule for f in report_of(text, DISK).findings})
+    assert every
+    report = report_of(text, DISK, ignore=every)
+    assert not report.findings
+    assert report.verdict.state != "healthy"
+    assert "The configuration ignores" in report.headline
+
+
+# several hosts, several findings
+
+
+def test_of_several_hosts_the_one_in_trouble_is_named():
+    texts = [iostat([{"sda": CALM}] * 5), iostat([{"sda": CALM}] * 5).replace("(box)", "(other)")]
+    _, text = judged([finding("cause", host="other")], *texts)
+    assert "(other)" in text
+
+
+def test_effects_are_not_named_beside_their_cause():
+    effect = finding("symptom", title="Effect", explained_by="some-cause")
+    _, text = judged([finding("cause"), effect, finding("cause", rule="another", title="Another")])
+    assert "Then: Another." in text
+    assert "Effect" not in text
+
+
+# perturbation: what changes the capture without changing the host never makes it healthy
+
+SICK = {
+    "full": [FULL] * 4,
+    "stuck": [CALM, STUCK, STUCK, STUCK],
+    "slow": [SLOW] * 4,
+    "slow once": [CALM, CALM, SLOW, CALM],
+}
+
+
+@pytest.mark.parametrize("samples", SICK.values(), ids=SICK)
+def test_repeating_a_sample_does_not_heal(samples):
+    for at in range(len(samples)):
+        changed = [*samples[: at + 1], *samples[at:]]
+        assert state_of(iostat([{"sda": one} for one in changed]), DISK) != "healthy"
+
+
+@pytest.mark.parametrize("samples", SICK.values(), ids=SICK)
+def test_an_idle_or_a_healthy_device_beside_it_does_not_heal(samples):
+    for other in ({}, CALM):
+        assert state_of(iostat([{"sda": one, "sdb": other} for one in samples]), DISK) != "healthy"
+
+
+@pytest.mark.parametrize("samples", SICK.values(), ids=SICK)
+@pytest.mark.parametrize("column", ["r_await", "w_await", "aqu-sz", "%util", "rareq-sz", "f_await"])
+def test_dropping_a_column_does_not_heal(samples, column):
+    lines = iostat([{"sda": one} for one in samples]).splitlines()
+    assert state_of("\n".join(without(column, line, lines) for line in lines) + "\n", DISK) != "healthy"
+
+
+def without(column: str, line: str, lines: list[str]) -> str:
+    """A line of the table of devices without a column."""
+    head = next(line for line in lines if line.startswith("Device")).split()
+    words = line.split()
+    if len(words) != len(head):
+        return line
+    return " ".join(word for word, name in zip(words, head, strict=True) if name != column)
+
+
+@pytest.mark.parametrize("samples", SICK.values(), ids=SICK)
+def test_the_order_of_the_samples_does_not_heal(samples):
+    for order in set(permutations(range(len(samples)))):
+        assert state_of(iostat([{"sda": samples[at]} for at in order]), DISK) != "healthy"
