@@ -182,6 +182,5 @@ RULE = Rule(
         "smartctl -x /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
-    role="symptom",
     detect=detect,
 )
