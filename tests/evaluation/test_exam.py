@@ -1,9 +1,10 @@
-"""The exam is right about its hosts: queues obey their laws, captures can be read, marks follow from the truth."""
+"""The exam is right about its hosts, its captures can be read, and its marks follow from the truth."""
 
 from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -14,8 +15,9 @@ from evaluation.exam import counters, tables
 from evaluation.exam.__main__ import main
 from evaluation.exam.engine import Clock, Device, Request, Station, parity, stripe
 from evaluation.exam.loads import closed, group_commit
-from evaluation.exam.marks import marked
+from evaluation.exam.marks import mark, marked
 from evaluation.exam.questions import MECHANISMS, asked, furnished, question, questions
+from evaluation.exam.truth import Truth, trouble
 
 READ, WRITE = Request("read", 8.0), Request("write", 8.0)
 FULL = (
@@ -137,28 +139,34 @@ def test_every_line_of_a_capture_is_read(mechanism):
         assert len(disk) == len(shown) * expected + before
 
 
+def figures(marks):
+    """The share of each measure, by its title."""
+    shares = {}
+    for title, sorts, measure in tables.MEASURES:
+        holds, of = measure([mark for mark in marks if mark.truth.sort in sorts])
+        shares[title] = holds / of
+    return shares
+
+
 def check(marks):
-    """No report is an error; what is told of healthy hosts and of those that nobody could judge is bounded."""
-    healthy = [mark for mark in marks if mark.truth.sort == "healthy"]
-    alarms, of = tables.false_alarm(healthy)
-    assert alarms <= 0.05 * of
-    return {
-        title: measure([m for m in marks if m.truth.sort in sorts])
-        for title, sorts, measure in tables.MEASURES
-    }
+    """Floors as measured, less a little: a change may raise them, none may go below."""
+    measured = figures(marks)
+    assert measured["Recall, medium confidence or surer"] >= 0.15
+    assert measured["Precision of claims, medium confidence or surer"] >= 0.9
+    assert measured["Wrong cause as the first finding"] <= 0.03
+    assert measured["False all-clear"] <= 0.17
+    assert measured["False warnings on healthy hosts"] <= 0.02
+    assert measured["Healthy hosts called healthy"] >= 0.4
+    assert measured["Abstained where nobody could tell"] >= 0.6
 
 
 def test_a_short_exam():
-    marks = list(marked(questions(1, 1, samples=(1, 5))))
-    figures = check(marks)
-    assert len(marks) == 2 * len(MECHANISMS)
-    print(figures)
+    check(list(marked(questions(1, 1, samples=(1, 5)))))
 
 
 @pytest.mark.slow
 def test_a_longer_exam():
-    figures = check(list(marked(questions(2, 2))))
-    print(figures)
+    check(list(marked(questions(2, 2))))
 
 
 def test_the_runner_prints_tables_and_failed_captures(capsys):
@@ -166,3 +174,35 @@ def test_the_runner_prints_tables_and_failed_captures(capsys):
     printed = capsys.readouterr().out
     assert "| no latency columns |" in printed
     assert "5 captures, 1 mechanisms." in printed
+
+
+def test_marks_follow_from_the_truth():
+    """A capture of a degenerate host, marked against truths that fit it and that do not."""
+    asked_for = question("RAID 5/6 partial stripes", 10, 1, 0)
+    right = mark(asked_for)
+    assert right.said == "raid-partial-stripe-write"
+    assert (right.is_found, right.is_wrong_first, right.is_all_clear) == (True, False, False)
+    assert right.right == 1
+    other = replace(asked_for, truth=trouble("hung-io", "md0"))
+    wrong = mark(other)
+    assert (wrong.is_found, wrong.is_wrong_first) == (False, True)
+    assert "raid-partial-stripe-write" in wrong.wrong
+    healthy = mark(replace(asked_for, truth=Truth("healthy")))
+    assert healthy.is_false_alarm
+    assert not mark(replace(asked_for, truth=Truth("unknowable"))).is_abstention
+    elsewhere = mark(replace(asked_for, truth=replace(asked_for.truth, devices=frozenset({"sdz"}))))
+    assert not elsewhere.is_found
+
+
+def test_a_rule_that_is_clear_on_the_device_is_marked():
+    asked_for = question("idle", 3, 1, 0)
+    outcomes = report_of(asked_for.text)["outcomes"]
+    clear = {each["rule"] for each in outcomes if each["status"] == "clear" and each["devices"]}
+    assert clear
+    truth = Truth("trouble", present=frozenset(clear))
+    assert mark(replace(asked_for, truth=truth)).cleared == clear
+    assert not mark(replace(asked_for, truth=replace(truth, devices=frozenset({"sdz"})))).cleared
+
+
+def report_of(text):
+    return iodiag.analyze([iodiag.read(io.BytesIO(text.encode()), name="capture.txt")]).as_dict()

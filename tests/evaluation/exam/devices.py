@@ -2,8 +2,8 @@
 
 Sources: data sheets of disks of 5,400 to 15,000 rpm (average seek 3.5 to 9 ms, half a turn of latency, 80 to
 220 MB/s), of SATA and NVMe flash (60 to 150 and 60 to 120 us a read, the link's rate), reviews of USB sticks
-and SD cards (erase blocks make some small writes take 50 to 300 ms), documentation of cloud volumes (0.4 to 2 ms,
-limits on operations and bytes per second that hold for reads and writes together).
+and SD cards (erase blocks make some small writes take 50 to 300 ms), documentation of cloud volumes (0.4 to
+2 ms, limits on operations and bytes per second that hold for reads and writes together).
 """
 
 from __future__ import annotations

@@ -211,9 +211,7 @@ def one_reader(scene: Scene) -> Truth:
 def before_and_after(scene: Scene) -> Truth:
     """Two pastes: a volume below its limit, then the same volume held at it."""
     truth = iops_cap(scene)
-    scene.printing.has_vmstat = scene.printing.has_lsblk = scene.printing.has_banner = False
-    scene.printing.has_first = False
-    scene.before = calm = Scene(scene.rng, scene.samples, scene.step, scene.printing)
+    calm = scene.earlier()
     below = volume(calm.clock, scene.rng, scene.rng, 16000)
     device = calm.disk("volume", min(truth.devices), below)
     _ask(calm, device, scene.rng.uniform(20, 80), at_random(scene.rng, reads=0.6, sizes=(8.0,)))

@@ -18,7 +18,6 @@ SAR: Mapping[str, tuple[str, ...]] = {
     "sar 12": ("tps", "rkB/s", "wkB/s", "dkB/s", "areq-sz", "aqu-sz", "await", "%util"),
 }
 KERNELS = {True: "5.15.0-91-generic", False: "3.10.0-1160.el7.x86_64"}
-NOON = 13 * 3600
 
 
 def text(scene: Scene, samples: Sequence[Sample]) -> str:
@@ -41,7 +40,7 @@ def _banner(scene: Scene) -> str:
 
 
 def _clock(scene: Scene, number: int) -> str:
-    return sar_writer.clock(NOON + number * scene.step, is_american=True)
+    return sar_writer.clock(scene.start + number * scene.step, is_american=True)
 
 
 def _iostat(scene: Scene, samples: Sequence[Sample]) -> str:

@@ -114,6 +114,9 @@ class Scene:
     cpus: int = 4
     runnable: float | None = None
     window: float = 1.0
+    start: int = 13 * 3600
+    """The second of the day at which the capture begins."""
+
     before: Scene | None = None
     """The same host at another time, captured first and posted above."""
 
@@ -124,6 +127,15 @@ class Scene:
         scene.user, scene.system = rng.uniform(0.5, 18), rng.uniform(0.5, 8)
         scene.window = float(scene.step)
         return scene
+
+    def earlier(self) -> Scene:
+        """The same host two hours before, captured in the same way and posted above; without its devices."""
+        for name in ("has_vmstat", "has_lsblk", "has_mdstat", "has_banner", "has_first"):
+            setattr(self.printing, name, False)
+        self.before = Scene(self.rng, self.samples, self.step, self.printing, start=self.start - 7200)
+        for name in ("cpus", "user", "system", "window"):
+            setattr(self.before, name, getattr(self, name))
+        return self.before
 
     @property
     def is_modern(self) -> bool:

@@ -272,7 +272,7 @@ def fragments(scene: Scene) -> Truth:
 
 
 def shared_path(scene: Scene) -> Truth:
-    """Disks that could do more, behind one bus or controller that cannot; nothing shown tells what they could do."""
+    """Disks behind one bus that is slower than they are; nothing shown tells what they could do."""
     count = scene.rng.choice((3, 4, 6, 8))
     bus_mb = scene.rng.uniform(0.3, 0.55) * count * 80
     size = scene.rng.choice((128.0, 256.0, 512.0))
@@ -286,10 +286,7 @@ def shared_path(scene: Scene) -> Truth:
 def shared_path_and_one_alone(scene: Scene) -> Truth:
     """The same, and first one of the disks alone, which is faster then."""
     truth = shared_path(scene)
-    scene.printing.has_vmstat = scene.printing.has_lsblk = scene.printing.has_banner = False
-    scene.printing.has_first = False
-    scene.before = alone = Scene(scene.rng, scene.samples, scene.step, scene.printing, window=scene.window)
-    _readers_behind(alone, 80 * len(truth.devices), len(truth.devices), 1, 256.0)
+    _readers_behind(scene.earlier(), 80 * len(truth.devices), len(truth.devices), 1, 256.0)
     return replace(truth, sort="trouble")
 
 
