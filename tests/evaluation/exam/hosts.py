@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evaluation.exam.devices import KINDS, volume
 from evaluation.exam.engine import Device
-from evaluation.exam.loads import at_random, closed, in_sequence, opened, written_back
+from evaluation.exam.loads import at_random, bursts, closed, in_sequence, opened, written_back
 from evaluation.exam.scene import Memory, Scene
 from evaluation.exam.troubles import fragments, iops_cap, saturation
 from evaluation.exam.truth import Truth, trouble
@@ -186,6 +186,28 @@ def busy_array(scene: Scene) -> Truth:
     array = scene.array(level, members)
     draw = at_random(scene.rng, reads=scene.rng.uniform(0.5, 0.9), sizes=(8.0, 16.0), span=0.3)
     _ask(scene, array, 110 * len(members) * scene.rng.uniform(0.12, 0.2), draw)
+    return HEALTHY
+
+
+def equal_siblings(scene: Scene) -> Truth:
+    """Disks side by side at like rates, each as fast as the others."""
+    disks = scene.disks(scene.rng.choice(("HDD", "SATA SSD")), scene.rng.choice((2, 3, 4, 6)))
+    scene.expect(20 * len(disks))
+    per_s = scene.rng.uniform(2, 20)
+    for disk in disks:
+        draw = at_random(scene.rng, reads=0.5, sizes=(4.0, 16.0))
+        opened(scene.clock, scene.rng, disk.submit, per_s, draw, scene.waiters, spread=0.05)
+    return HEALTHY
+
+
+def background_writes(scene: Scene) -> Truth:
+    """Every few seconds the pages that became dirty are written at once, and wait for each other only."""
+    kind = scene.rng.choice(("HDD", "SATA SSD", "volume"))
+    device = scene.disk(kind)
+    scene.expect(60)
+    scene.has_waiters = False
+    draw = written_back(scene.rng, scene.rng.choice((8.0, 32.0)))
+    bursts(scene.clock, scene.rng, device.submit, 5.0, scene.rng.randint(10, 120), draw)
     return HEALTHY
 
 

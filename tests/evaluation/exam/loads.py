@@ -103,6 +103,17 @@ def opened(
     clock.at(rng.expovariate(per_s), arrive)
 
 
+def bursts(clock: Clock, rng: Random, target: Submit, every_s: float, most: int, draw: Draw) -> None:
+    """Up to `most` requests at once every few seconds, for which nobody waits."""
+
+    def begin() -> None:
+        for _ in range(rng.randint(most // 4, most)):
+            target(draw(), lambda: None)
+        clock.after(every_s, begin)
+
+    clock.at(rng.random() * every_s, begin)
+
+
 def group_commit(
     clock: Clock, rng: Random, target: Submit, sessions: int, think_s: float, record_kb: float, waiters: Log
 ) -> None:

@@ -46,6 +46,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "deep reads on NVMe": hosts.deep_reads,
     "below the cap": hosts.below_the_cap,
     "busy array": hosts.busy_array,
+    "equal siblings": hosts.equal_siblings,
+    "background writes": hosts.background_writes,
     "plain layer": hosts.plain_layer,
     "shared path": troubles.shared_path,
     "since boot only": hosts.since_boot_only,
