@@ -84,14 +84,22 @@ def _flash(
     link: float,
     program: float,
 ) -> Submit:
-    """Channels side by side, then one link; sustained writes pass at the rate of programming."""
+    """Channels side by side, then one link; sustained writes pass at the rate of programming.
+
+    The rate of programming wobbles: the device erases blocks and moves what is still in use.
+    """
+    pace, count = 1.0, 0
 
     def service(request: Request, waiting: int) -> float:
         mean = read if request.kind == "read" else write + (flush if request.is_synced else 0)
         return rng.gammavariate(6, mean / 6)
 
     def transfer(request: Request, waiting: int) -> float:
-        return 1e-6 + request.size_kb / (link if request.kind == "read" else program)
+        nonlocal pace, count
+        count += 1
+        if count % 100 == 0:
+            pace = rng.lognormvariate(0, 0.15)
+        return 1e-6 + request.size_kb / (link if request.kind == "read" else program * pace)
 
     return through(Station(clock, channels, service).submit, Station(clock, 1, transfer).submit)
 

@@ -220,7 +220,8 @@ class Scene:
         """Let the clock run, and read every counter at the edges of the samples."""
         edges = self.began + self.window * np.arange(self.samples + 1)
         self.clock.run(float(edges[-1]))
-        tick = self.rng.choice((0.001, 0.004)) if self.is_modern else None
+        # where a sample stands for a longer one, a tick is still a small part of it, and holds some requests
+        tick = min(self.rng.choice((0.001, 0.004)), self.window / 250) if self.is_modern else None
         rows = {name: self._rows(name, edges, tick) for name in self.devices}
         waiting = counters.mean_present(self.waiters, edges)
         blocked = counters.present(self.waiters, edges[1:])
