@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
@@ -238,13 +238,12 @@ class Scene:
     def _rows(self, name: str, edges: Floats, tick: float | None) -> list[Row]:
         rows = counters.rows(self.devices[name].log, edges, self.step, tick)
         layer = self.layers.get(name)
-        if layer and layer.kind.startswith("raid") and not self.is_modern:
+        if layer is None:
+            return rows
+        if layer.kind.startswith("raid") and not self.is_modern:
             # md of kernels before 5.10 counts requests, but not their time
-            return [
-                Row(reads=row.reads, writes=row.writes, read_kb=row.read_kb, write_kb=row.write_kb, depth=0.0)
-                for row in rows
-            ]
-        return rows
+            return [replace(row, read_ms=0.0, write_ms=0.0, util=0.0, depth=0.0) for row in rows]
+        return [_before_merging(row) for row in rows]
 
     def _cpu(self, waiting: float) -> dict[str, float]:
         """Idle time of a CPU is iowait while a task that slept there waits (kernel/sched/cputime.c)."""
@@ -272,6 +271,14 @@ class Scene:
     def leaves(self) -> list[str]:
         """Devices that stand on no other."""
         return [name for name in self.spins if name in self.devices]
+
+
+def _before_merging(row: Row) -> Row:
+    """What a layer counts: requests are merged below it, so that it sees each of them."""
+    if not row.read_merges + row.write_merges:
+        return row
+    reads, writes = row.reads + row.read_merges, row.writes + row.write_merges
+    return replace(row, reads=reads, writes=writes, read_merges=0.0, write_merges=0.0, depth=None)
 
 
 def slower(clock: Clock, below: Submit, factor: float) -> Submit:
