@@ -69,8 +69,8 @@ def arrivals(rates: Sequence[float], rng: np.random.Generator) -> Floats:
 def counted(requests: Served, seconds: int) -> list[Row]:
     """What iostat shows of the requests, second by second."""
     edges = np.arange(seconds + 1, dtype=np.float64)
-    depth = np.diff(_elapsed(requests.arrived, requests.done, edges))
-    util = np.diff(_elapsed(*_merged(requests.arrived, requests.done), edges))
+    depth = np.diff(elapsed(requests.arrived, requests.done, edges))
+    util = np.diff(elapsed(*merged(requests.arrived, requests.done), edges))
     columns: dict[str, Floats] = {"depth": depth, "util": util}
     for name, chosen in (("read", requests.is_read), ("write", ~requests.is_read)):
         part = requests.of(chosen)
@@ -85,7 +85,7 @@ def counted(requests: Served, seconds: int) -> list[Row]:
     return [Row(**dict(zip(columns, each, strict=True))) for each in values]
 
 
-def _elapsed(begins: Floats, ends: Floats, edges: Floats) -> Floats:
+def elapsed(begins: Floats, ends: Floats, edges: Floats) -> Floats:
     """How much time some intervals, taken together, have lasted up to each edge."""
     return _since(begins, edges) - _since(ends, edges)
 
@@ -97,7 +97,7 @@ def _since(moments: Floats, edges: Floats) -> Floats:
     return np.asarray(count * edges - sums[count])
 
 
-def _merged(begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
+def merged(begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
     """The union of intervals that are ordered by their beginnings."""
     reach = np.maximum.accumulate(ends)
     is_new = np.concatenate([[True], begins[1:] > reach[:-1]])

@@ -151,7 +151,7 @@ def _table(sample: Mapping[str, Row], style: Style, sign: str) -> str:
     names = [name.replace("{U}", style.unit) for name in columns]
     printed = [" ".join(f"{name:>10}" for name in names)]
     for row in sample.values():
-        cells = _cells(row, _SCALE[style.unit])
+        cells = cells_of(row, _SCALE[style.unit])
         printed.append(" ".join(f"{cells[name]:10.2f}" for name in columns).replace(".", sign))
     firsts = [head, *sample]
     if style.device_last:
@@ -161,7 +161,7 @@ def _table(sample: Mapping[str, Row], style: Style, sign: str) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def _cells(row: Row, scale: float) -> dict[str, float]:
+def cells_of(row: Row, scale: float) -> dict[str, float]:
     ios = row.reads + row.writes
     moved = row.read_kb + row.write_kb
     waited = row.reads * row.read_ms + row.writes * row.write_ms

@@ -1,0 +1,101 @@
+"""The exam's questions: a mechanism, a number of samples, a seed, and the capture that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+
+from evaluation.exam import hosts, printing, troubles
+from evaluation.exam.scene import Sample, Scene
+from evaluation.exam.truth import Mechanism, Truth
+
+SAMPLES = (1, 2, 3, 5, 10)
+"""How many samples a capture has; people post few."""
+
+MECHANISMS: Mapping[str, Mechanism] = {
+    "one synchronous writer": troubles.one_synchronous_writer,
+    "group commit": troubles.group_commits,
+    "IOPS cap": troubles.iops_cap,
+    "bandwidth cap": troubles.bandwidth_cap,
+    "saturated device": troubles.saturation,
+    "streams on one disk": troubles.streams_on_a_disk,
+    "writeback flood": troubles.writeback_flood,
+    "slow member": troubles.slow_member,
+    "slow member, array alone shown": troubles.slow_member_hidden,
+    "slow sibling": troubles.slow_sibling,
+    "slow layer": troubles.slow_layer,
+    "stuck I/O": troubles.stuck,
+    "sick disk": troubles.sick_disk,
+    "RAID 5/6 partial stripes": troubles.partial_stripes,
+    "RAID 5/6, array alone shown": troubles.partial_stripes_hidden,
+    "small reads on an HDD": troubles.fragments,
+    "shared path, one disk alone first": troubles.shared_path_and_one_alone,
+    "swap thrash": hosts.swap_thrash,
+    "swap flood": hosts.swap_flood,
+    "refaults without swap": hosts.refaults,
+    "before and after": hosts.before_and_after,
+    "CPU exhausted": hosts.cpu_exhausted,
+    "CPU stolen": hosts.stolen,
+    "one reader": hosts.one_reader,
+    "idle": hosts.idle,
+    "light desktop": hosts.light_desktop,
+    "busy database": hosts.busy_database,
+    "backup": hosts.backup,
+    "deep reads on NVMe": hosts.deep_reads,
+    "below the cap": hosts.below_the_cap,
+    "busy array": hosts.busy_array,
+    "equal siblings": hosts.equal_siblings,
+    "background writes": hosts.background_writes,
+    "plain layer": hosts.plain_layer,
+    "shared path": troubles.shared_path,
+    "since boot only": hosts.since_boot_only,
+    "no latency columns": hosts.without_latencies,
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A capture as posted, and what is true of the host."""
+
+    mechanism: str
+    samples: int
+    number: int
+    truth: Truth
+    text: str
+
+
+def furnished(mechanism: str, samples: int, seed: int, number: int) -> tuple[Scene, Truth, list[Sample]]:
+    """The scene of a question, captured. A healthy host that was too busy is drawn again."""
+    for attempt in count():
+        rng = Random(f"{seed} {mechanism} {samples} {number} {attempt}")
+        scene = Scene.drawn(rng, samples)
+        truth = MECHANISMS[mechanism](scene)
+        captured = scene.captured()
+        if truth.sort != "healthy" or scene.is_at_ease():
+            return scene, truth, captured
+    raise AssertionError("counting never ends")
+
+
+def question(mechanism: str, samples: int, seed: int, number: int) -> Question:
+    """One question, the same whenever it is drawn."""
+    return asked(mechanism, number, *furnished(mechanism, samples, seed, number))
+
+
+def asked(mechanism: str, number: int, scene: Scene, truth: Truth, captured: list[Sample]) -> Question:
+    """The question that a captured scene makes."""
+    text = printing.text(scene, captured)
+    if scene.before is not None:
+        text = f"Before:\n\n{printing.text(scene.before, scene.before.captured())}\nAfter:\n\n{text}"
+    return Question(mechanism, scene.samples, number, truth, text)
+
+
+def questions(
+    seed: int, each: int, mechanisms: Iterable[str] | None = None, samples: Sequence[int] = SAMPLES
+) -> Iterator[Question]:
+    """`each` questions of every mechanism and number of samples."""
+    for mechanism in mechanisms or MECHANISMS:
+        for length in samples:
+            for number in range(each):
+                yield question(mechanism, length, seed, number)
