@@ -182,7 +182,7 @@ def _groups(samples: Table, kinds: npt.NDArray[np.int8], kind: int) -> list[Plac
     is_little = (samples["is_idle"] & ~(samples.floats("depth") >= STUCK_DEPTH))[places]
     found = [part for part in (places[~is_little],) if len(part)]
     little = [part for part in (places[is_little],) if len(part)]
-    for column in ("latency_ms", "depth"):
+    for column in ("latency_ms", "depth", "util"):
         values = samples.floats(column)
         found = [part for group in found for part in _apart(group, values[group])]
     return [*found, *little]
