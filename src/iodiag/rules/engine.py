@@ -42,7 +42,7 @@ def run(
             outcomes.append(
                 Outcome(
                     finding.rule,
-                    "clear",
+                    "finding",
                     finding.devices,
                     f"taken into {winner}, which explains the same samples",
                 )

@@ -218,10 +218,23 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
 
 def unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
     """What a rule says of a device without a busy load level."""
+    if is_untold(series):
+        return Outcome(rule, "undetermined", (series.name,), UNTOLD)
     if (series.samples.floats("util") >= limits.busy_util / 100).any():
         reason = "busy at times, but nothing that completed then tells of its limit"
         return Outcome(rule, "undetermined", (series.name,), reason)
     return Outcome(rule, "clear", (series.name,), "never busy enough")
+
+
+UNTOLD = "its counters tell neither how long requests took nor how long it was busy"
+
+
+def is_untold(series: DeviceSeries) -> bool:
+    """Whether latency, queue and busy time are printed as nothing of a device with I/O: md counts none."""
+    samples = series.samples
+    columns = ("latency_ms", "depth", "util")
+    has_io = bool((samples.floats("ios_per_s") > 0).any())
+    return has_io and not any((samples.floats(column) > 0).any() for column in columns)
 
 
 def together(series: DeviceSeries, rows: Table) -> Table:

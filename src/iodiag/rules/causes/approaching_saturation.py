@@ -55,9 +55,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
     rows = in_order(loads)
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = (
-        "high" if is_sustained(together(series, rows)) else "medium" if is_compared else "low"
-    )
+    longest: Confidence = "high" if is_sustained(together(series, rows)) or is_compared else "medium"
     return RULE.finding(
         limits,
         severity="notice",

@@ -25,6 +25,7 @@ from iodiag.analysis.array.stacks import topmost
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
+from iodiag.analysis.load.saturation import UNTOLD, is_untold
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
@@ -47,6 +48,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         level = _alone(series, limits)
         if level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif level is None and is_untold(series):
+            yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
         elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:

@@ -21,7 +21,7 @@ from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, likeness, plateau, spread
 from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask, is_sustained
+from iodiag.analysis.measure.episodes import Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -89,7 +89,7 @@ def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
     return RULE.finding(
         limits,
         severity="notice",
-        confidence=confidence(2 + len(known), at_most="medium" if is_sustained(top.rows) else "low"),
+        confidence=confidence(2 + len(known), at_most="medium"),
         devices=(series.name,),
         **when(top.rows),
         summary=say(

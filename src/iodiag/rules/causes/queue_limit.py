@@ -19,7 +19,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.queueing import Baseline, Level, levels, unloaded
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import confidence, when
@@ -119,7 +118,7 @@ def _finding(series: DeviceSeries, level: Level, alone: Baseline, size: int, lim
     return RULE.finding(
         limits,
         severity="notice",
-        confidence=confidence(3, at_most="medium" if is_sustained(level.rows) else "low"),
+        confidence=confidence(3, at_most="medium"),
         devices=(series.name,),
         **when(level.rows),
         summary=say("The queue of {device} is full: {depth} in flight of {size}.", values),

@@ -50,7 +50,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         loads = classify(view, series, limits)
         alarms = [load for load in loads if load.verdict == "false alarm"]
-        if alarms:
+        is_full = any(load.verdict == "saturated" for load in loads)
+        if is_full and not any(map(_is_compared, alarms)):
+            yield Outcome(RULE.id, "clear", (series.name,), "it was full at times: see true-saturation")
+        elif alarms:
             found[series.name] = alarms
         elif any(load.verdict == "indeterminate" for load in loads):
             reason = next(load.reason for load in loads if load.verdict == "indeterminate")

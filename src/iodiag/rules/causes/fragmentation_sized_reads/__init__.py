@@ -75,6 +75,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
         if mixes_directions(series, most_kb=limits.most_kb, busy=limits.busy / 100):
             return outcome("reads and writes share one size here; iostat -x splits them", "undetermined")
         return outcome("no busy stretch of small reads")
+    if not is_sustained(pattern.rows) and 2 * len(pattern.rows) < len(series.loaded):
+        return outcome("small reads kept it busy in a few of its samples only", "undetermined")
     if pattern.merged > limits.most_merged / 100:
         return outcome("the reads merge, as those of a scan do")
     reference = sequential_reference(view, series)
@@ -99,7 +101,7 @@ def _finding(
     points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
     points += 2 * bool(reference.fact) + (reference.rows is not None)
     outside = bool(attested or reference.fact)
-    long_enough: Confidence = "high" if is_sustained(pattern.rows) else "medium" if outside else "low"
+    long_enough: Confidence = "high" if is_sustained(pattern.rows) or outside else "medium"
     sure = confidence(points, at_most=long_enough if is_serial else "low")
     severity: Severity = "notice" if spins or (is_serial and not pattern.page_kb) else "info"
     if sure != "low" and outside and not pattern.page_kb:
