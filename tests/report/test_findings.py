@@ -88,6 +88,32 @@ def slow_night() -> list[str]:
     return [capture_writer.iostat(archives.load_of(disk))]
 
 
+def beside(rate: float, wait: float, size: float = 8.0) -> dict[str, float]:
+    """Reads whose queue and use follow from Little's law."""
+    depth = rate * wait / 1000
+    util = min(100.0, 100 * depth)
+    return {"r/s": rate, "rkB/s": rate * size, "r_await": wait, "aqu-sz": depth, "%util": util}
+
+
+def encrypted() -> list[str]:
+    tree = "NAME MAJ:MIN TYPE\nsda 8:0 disk\n`-vault 253:0 crypt\n"
+    return [captures.iostat([{"dm-0": beside(200, 12.5), "sda": beside(200, 1.8)}] * 10), tree]
+
+
+def full_path() -> list[str]:
+    spells = [
+        ((480, 16), (480, 16), (0, 0)),
+        ((320, 25), (400, 20), (240, 16)),
+        ((640, 12), (0, 0), (320, 12)),
+    ]
+    rows = [{f"sd{d}": beside(*load, 62.5) for d, load in zip("abc", spell, strict=True)} for spell in spells]
+    return [captures.iostat(rows * 6)]
+
+
+def sick_disk() -> list[str]:
+    return [captures.iostat([{"sda": beside(25, 5600)}] * 3)]
+
+
 CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "approaching-saturation": "seeds/ssd-two-loads.txt",
     "backend-latency-shift": "cases/emptied-burst-bucket",
@@ -97,6 +123,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "coalescing-loss": lost_merges,
     "counter-anomaly": "cases/slow-member",
     "discard-stall": discards,
+    "extreme-latency": sick_disk,
     "first-report-since-boot": "cases/commit-stall",
     "flush-latency": "cases/commit-stall",
     "fragmentation-sized-reads": "seeds/fragmented-table-scan.txt",
@@ -104,6 +131,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "interval-too-long": "seeds/raid5-small-writes-sar.txt",
     "iowait-misread": "seeds/fragmented-table-scan.txt",
     "latency-above-baseline": slow_night,
+    "layer-added-latency": encrypted,
     "layer-iops-mismatch": "seeds/raid5-layers-iostat.txt",
     "low-concurrency-bound": "seeds/util-1-thread.txt",
     "micro-burst-throttle": micro_bursts,
@@ -114,6 +142,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "raid-partial-stripe-write": "cases/raid5-small-writes",
     "raid-resync-load": "seeds/raid5-layers-iostat.txt",
     "serialized-commit": "cases/commit-stall",
+    "shared-ceiling": full_path,
     "slow-member": "cases/slow-member",
     "stack-double-count": "cases/raid5-small-writes",
     "steal-noisy-neighbour": stolen,

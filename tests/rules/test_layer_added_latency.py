@@ -124,3 +124,28 @@ def test_the_layer_explains_the_extreme_latency(report_of):
     (symptom,) = [f for f in report.findings if f.rule == "extreme-latency"]
     assert symptom.explained_by == RULE
     assert report.findings[0].rule == RULE
+
+
+@pytest.mark.parametrize(
+    ("beside", "count"),
+    [({}, 1), (row(3, 4), 1), (row(90, 300, way="w"), 0)],
+    ids=["an idle disk", "a calm disk", "a disk that is slow itself"],
+)
+def test_without_topology_every_disk_must_be_calm(report_of, beside, count):
+    members = {"sda": row(1.6, 12, way="w"), "sdb": row(1.6, 14, way="w"), "sdc": beside}
+    report = report_of(iostat([{"md0": row(3.8, 3670, way="w"), **members}] * 2, step=10), rules=[RULE])
+    assert len([f for f in report.findings if f.rule == RULE]) == count
+
+
+def test_layers_above_the_slow_one_are_in_one_finding(report_of):
+    tree = "NAME TYPE\nsda disk\n`-vault crypt\n  `-vg-data lvm\n"
+    sample = {"sda": row(200, 1.8), "vault": row(200, 12.5), "vg-data": row(200, 12.7)}
+    finding = only(report_of(iostat([sample] * 5), tree, rules=[RULE]))
+    assert finding.devices == ("vault", "vg-data")
+
+
+def test_a_member_that_the_capture_does_not_show_lowers_the_confidence(report_of):
+    sample = {"md0": row(3.8, 3670, way="w"), "sda": row(1.6, 12, way="w")}
+    finding = only(report_of(iostat([sample] * 3, step=10), RAID6, rules=[RULE]))
+    assert finding.confidence == "medium"
+    assert any("not in the capture: sdb, sdc, sdd" in e.text for e in finding.evidence)

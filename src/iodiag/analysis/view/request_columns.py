@@ -39,6 +39,9 @@ _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
 _ABSURD_BITS = np.float64(_ABSURD).view(np.uint64)
 _PLACES = ("line", "segment", "report", "stream", "interval_s")
+_TOTALS = tuple(
+    f"{name}_kb" for name in _DIRECTIONS
+)  # all since boot, in a first report: no rate bounds them
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
@@ -213,7 +216,7 @@ def _is_partly_unknown(disk: Table, name: str) -> bool:
 def _is_counted(name: str, column: Column) -> bool:
     """Whether a column holds numbers of what a device did, and any."""
     is_number = isinstance(column, np.ndarray) and column.dtype.kind in "iuf"
-    return is_number and name not in _PLACES and len(column) > 0
+    return is_number and name not in _PLACES and name not in _TOTALS and len(column) > 0
 
 
 def _or_nothing(rates: Floats) -> Floats:
