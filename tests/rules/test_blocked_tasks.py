@@ -85,6 +85,17 @@ def test_a_load_average_alone_is_weak(report_of):
     assert only(report_of(text, rules=[RULE])).confidence == "low"
 
 
+def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(report_of):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "08:20:00 CPU %user %nice %system %iowait %steal %idle\n"
+    text += "".join(
+        f"08:{m}:00 all 1 0 1 {wait} 0 {98 - wait}\n" for m, wait in ((30, 0), (40, 16.69), (50, 58.75))
+    )
+    finding = only(report_of(text, rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "medium")
+    assert "58.8 % at most, in 2 of 3 samples, from 08:40:00 on" in finding.summary
+
+
 def test_without_a_queue_it_does_not_apply(report_of):
     report = report_of(iostat([{"sda": {}}] * 3), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]

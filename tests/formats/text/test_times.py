@@ -158,6 +158,21 @@ def test_without_a_banner_the_grid_of_the_others_tells_the_first_report():
     assert not reading(live + rows).disk["since_boot"].any()
 
 
+@pytest.mark.parametrize(
+    ("first", "others", "is_since_boot"),
+    [
+        ("0.00 0.00 0.00 0.00 0.00 0.00 7.99 0.00 0.40 0.30 0.00", 1, True),  # a size of no requests
+        ("0.00 0.00 0.00 0.00 0.00 0.00 7.99 0.00 0.40 0.30 0.00", 0, True),
+        ("0.00 0.00 0.00 0.01 0.00 0.08 7.99 0.00 0.40 0.30 0.00", 1, False),
+        ("0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00", 1, False),
+    ],
+)
+def test_requests_that_round_to_none_are_of_a_long_average(first, others, is_since_boot):
+    later = f"{OLD}sdb 0.00 2.00 11.00 3.00 176.00 40.00 15.43 0.10 7.14 7.00 9.80\n\n" * others
+    found = reading(f"{OLD}sdb {first}\n\n{later}").disk["since_boot"]
+    assert found.tolist() == [is_since_boot] + [False] * others
+
+
 BASIC = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
 
 

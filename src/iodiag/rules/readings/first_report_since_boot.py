@@ -2,13 +2,18 @@
 
 What it detects: reports of iostat, vmstat and mpstat that average everything since boot. They are
 left out of every other rule; where a capture has nothing else, the other rules see them, but
-conclude nothing surer than a possibility.
+conclude nothing surer than a possibility. It is told only where the report says something else than
+those that follow, or where nothing follows.
 
 Why it matters: the average of weeks says nothing about now, and is the report that people paste.
 
 When it is wrong: a first report that was taken with -y, or of a short interval whose command line
-was lost, is a sample like the others; it is kept where its rates lie on the grid of that interval.
-sar is not affected but after a restart, and sadc's files hold differences only.
+was lost, is a sample like the others. It is kept where its rates lie on the grid of that interval, where
+its numbers are those of the reports that follow, where a device is busy all the time, or where its totals are
+those of a few minutes. Without a banner a first report is an average where it lies off the grid of the
+others, where its totals are those of an odd length, or where requests with a size round to none. Of
+vmstat's first row only rates are averages: tasks and memory are of the moment. sar is not affected but
+after a restart, and sadc's files hold differences only.
 
 References: iostat(1), option -y; vmstat(8): "the first report produced gives averages since the
 last reboot".
@@ -26,8 +31,13 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
+<<<<<<< HEAD
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table, by_text, numbered, stacked
+=======
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table, numbered, stacked
+>>>>>>> j-host
 
 MOST_LINES = 10**12
 """More than an input has."""
@@ -55,13 +65,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if not found:
         yield Outcome(RULE.id, "clear", (), "no report averages the time since boot")
         return
+    contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
+    only = sorted(set(found) & view.fallback)
+    if not only and not contrasts:
+        text = "an average since boot is left out, and those that follow do not contradict it"
+        yield Outcome(RULE.id, "undetermined", (), text)
+        return
     rows = stacked(list(found.values()))
     source, _ = numbered(rows["source"])
     count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
-    only = sorted(set(found) & view.fallback)
     values: dict[str, float | str] = {"count": count, "tables": ", ".join(only)}
-    contrasts = sorted(_contrasts(view, found, limits), reverse=True, key=lambda contrast: contrast.factor)
     yield RULE.finding(
         limits,
         severity="notice" if only else "info",
@@ -156,6 +170,7 @@ RULE = Rule(
         "With vmstat 1 pass over the first row.",
     ),
     needs=Needs(),
+    to_clear=ToClear(samples=0, requests=0),
     thresholds={
         "samples": Threshold(
             3, "reports", "later reports that a contrast needs", "judgement: a range of two is none"

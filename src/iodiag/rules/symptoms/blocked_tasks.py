@@ -2,7 +2,8 @@
 
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
 are in most samples, and CPUs wait for I/O meanwhile, it is a cost. Without that column: a load average that
-exceeds the runnable tasks by as many as there are CPUs, which is weaker, since it looks back a minute.
+exceeds the runnable tasks by as many as there are CPUs, which is weaker, since it looks back a minute. Where
+nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -35,6 +36,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; the cause is for the other rules to say."""
     queue = view.samples("queue")
     if queue is None:
+        yield _of_cpus_alone(view, limits)
         return
     is_direct = view.has("queue", "blocked")
     least = limits.tasks if is_direct else max(limits.tasks, float(view.cpus or 0))
@@ -59,28 +61,18 @@ def _beyond_runnable(queue: Table) -> Floats:
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
-    mean, samples = weighted.mean(rows, "waiting"), len(all_rows)
-    devices = list(_devices(view, rows, mean, limits))
-    starving = list(_starving(view, rows, limits))
+    mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
-    witnesses = sum(item.weighs == "for" for item in (*devices, *starving, *waits))
+    others = [*_starving(view, limits), *_devices(view, rows, mean, limits)]
+    witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
     at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
-    is_lasting = is_many and len(rows) >= limits.share / 100 * samples
-    is_cost = is_direct and is_lasting and bool(waits)
-    severity: Severity = "warning" if is_cost else "notice"
-    values: dict[str, float | str] = {
-        "tasks": mean,
-        "most": float(np.nanmax(weighted.values(rows, "waiting"))),
-        "count": len(rows),
-        "samples": samples,
-    }
-    if view.cpus:
-        values["cpus"] = view.cpus
-    said = " on {cpus:g} CPUs" if view.cpus else ""
+    is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
+    severity: Severity = "warning" if is_direct and is_lasting and waits else "notice"
+    values: dict[str, float | str] = {"tasks": mean, "most": float(np.nanmax(rows.floats("waiting")))}
+    said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
     text = "{tasks:.1f} tasks at a time stand blocked on I/O" if is_direct else "{tasks:.0f} " + source
     return RULE.finding(
         limits,
@@ -90,10 +82,8 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
             cite(rows, f"{{tasks:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"),
-            *_always(all_rows, len(rows), is_direct),
             *waits,
-            *starving,
-            *devices,
+            *others,
             *_storm(rows),
         ),
         refutes=("blocked threads that are all flushers or journal threads",),
@@ -101,14 +91,51 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     )
 
 
-def _always(all_rows: Table, crowds: int, is_direct: bool) -> Iterator[Evidence]:
-    """Said where somebody waits in most samples, though it is a crowd in few."""
-    is_one = all_rows.floats("waiting") >= 1
-    often = int(is_one.sum())
-    if is_direct and often > crowds and often >= len(all_rows) / 2:
-        values: dict[str, float | str] = {"often": often, "samples": len(all_rows)}
-        text = "at least one task was blocked on I/O in {often} of {samples} samples"
-        yield cite(all_rows[is_one], text, values, weighs="context", worst="waiting")
+def _often(view: View, all_rows: Table, rows: Table, values: dict[str, float | str]) -> tuple[str, str]:
+    """On how many CPUs and in how many samples, as words; fills in their `values`."""
+    samples, always = len(all_rows), int((all_rows.floats("waiting") >= 1).sum())
+    values |= {"count": len(rows), "samples": samples, "always": always}
+    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    if always >= samples / 2 > len(rows):
+        often += ", and one or more in {always}"
+    if not view.cpus:
+        return "", often
+    values["cpus"] = view.cpus
+    return " on {cpus:g} CPUs", often
+
+
+def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
+    """What iowait tells where neither tasks nor devices are shown: since when somebody waited."""
+    cpu = view.cpu_all
+    if cpu is None or view.devices:
+        return Outcome(RULE.id, "not_applicable", (), "no column counts blocked tasks", ("queue",))
+    rows = cpu[cpu.floats("iowait_pct") >= limits.iowait]
+    if not len(rows):
+        return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
+    share = cpu.floats("iowait_pct")
+    found = when(rows)
+    values: dict[str, float | str] = {
+        "mean": weighted.mean(rows, "iowait_pct", "cpu"),
+        "most": float(np.nanmax(share)),
+        "least": float(np.nanmin(share)),
+        "count": len(rows),
+        "samples": len(cpu),
+        "start": str(found.get("start", ""))[11:19],
+    }
+    since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
+    often = "in the only sample" if len(cpu) == 1 else "in {count} of {samples} samples"
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="medium",
+        **{name: value for name, value in found.items() if name != "samples"},
+        summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}.", values),
+        evidence=(
+            cite(rows, "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %", values, worst="iowait_pct"),
+        ),
+        cannot_know=("which tasks, on which device: sar -d of the same time tells",),
+        confirm=("sar -d -p", "sar -q", "vmstat 1"),
+    )
 
 
 def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
@@ -122,7 +149,7 @@ def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
         yield cite(cpu[own], "iowait is {share:.0f} % meanwhile", {"share": share}, worst="iowait_pct")
 
 
-def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+def _starving(view: View, limits: Limits) -> Iterator[Evidence]:
     """Reads that fall while writes flood: the tasks wait behind the writes."""
     paging = view.samples("paging")
     if paging is None or len(paging) < limits.samples:
@@ -182,7 +209,9 @@ RULE = Rule(
         "Find the cause among the other findings; this one shows who suffers.",
         "See what they wait in: cat /proc/PID/stack of the tasks in state D.",
     ),
-    needs=Needs(one_of=({"queue": ("blocked",)}, {"queue": ("load_1m", "run_queue")})),
+    needs=Needs(
+        one_of=({"queue": ("blocked",)}, {"queue": ("load_1m", "run_queue")}, {"cpu": ("iowait_pct",)})
+    ),
     thresholds={
         "tasks": Threshold(
             3, "tasks", "least blocked tasks, or one per CPU", "judgement: flusher and journal are two"

@@ -36,7 +36,7 @@ class RowGroup(NamedTuple):
 
     `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
     are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
-    pairs of a rate and the amount that it makes in the whole report.
+    pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests.
     """
 
     report: Ints
@@ -47,6 +47,7 @@ class RowGroup(NamedTuple):
     util_at: tuple[int, ...] = ()
     now_at: tuple[int, ...] = ()
     totals_at: tuple[tuple[int, int], ...] = ()
+    means_at: tuple[int, ...] = ()
 
 
 class Ends(NamedTuple):
@@ -175,12 +176,15 @@ def may_be_since_boot(groups: Sequence[RowGroup], stated: float | None = None) -
 def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     """Whether the numbers alone prove that the first report is an average since boot.
 
-    Its totals and rates are those of an odd length of more than ten minutes, or its event rates lie off the
-    grid on which all others lie.
+    Its totals and rates are those of an odd length of more than ten minutes, its requests have a size or a
+    latency though their rates round to nothing, or its event rates lie off the grid on which all others lie.
     """
     span = _totals_span(groups)
     if not np.isnan(span):
         return bool(span > _TEN_MINUTES and abs(span / 60 - round(span / 60)) * 60 > _ODD * span)
+    rounded = [np.unique(rows.report[_is_rounded_down(rows)]) for rows in groups]
+    if any(len(reports) == 1 and reports[0] == 0 for reports in rounded):
+        return True
     usual = _clock.grid_interval(_rates(groups, is_first=False))
     if np.isnan(usual) or _later(groups) < 2:
         return False
@@ -188,6 +192,14 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     first = first[first > 0]
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
     return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
+
+
+def _is_rounded_down(rows: RowGroup) -> npt.NDArray[np.bool_]:
+    """The rows with requests that have a size or a latency, and come less than once in 200 s."""
+    has_requests = (rows.numbers[:, list(rows.means_at)] > 0).any(axis=1)
+    is_none = (rows.numbers[:, list(rows.rates_at)] == 0).all(axis=1)
+    result: npt.NDArray[np.bool_] = has_requests & is_none & bool(rows.rates_at)
+    return result
 
 
 def is_alone(groups: Sequence[RowGroup]) -> bool:

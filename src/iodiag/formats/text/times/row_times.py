@@ -22,6 +22,7 @@ from iodiag.table.table import repeated
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 COUNT_RATES = frozenset(f"{counted}_per_s" for counted in _COUNTED)
 _SECTORS = ("rsec/s", "wsec/s", "rkB/s", "wkB/s")
+_OF_REQUESTS = frozenset(("await_ms", "read_await_ms", "write_await_ms", "request_size_kb"))
 _TOTALS = {
     "kB_read": "kB_read/s",
     "kB_wrtn": "kB_wrtn/s",
@@ -327,6 +328,7 @@ class _Part(NamedTuple):
             rates_at=rates if is_fine else (),
             sectors_at=sectors if is_fine else (),
             util_at=tuple(n for n, column in enumerate(columns) if column.column == "util_pct"),
+            means_at=tuple(n for n, column in enumerate(columns) if column.column in _OF_REQUESTS),
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
             totals_at=tuple(
                 (named[rate], n) for n, total in enumerate(raw) if (rate := _TOTALS.get(total)) in named
