@@ -31,13 +31,8 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
-<<<<<<< HEAD
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table, by_text, numbered, stacked
-=======
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table, numbered, stacked
->>>>>>> j-host
+from iodiag.table.table import Table, by_text, numbered, stacked
 
 MOST_LINES = 10**12
 """More than an input has."""
