@@ -161,6 +161,31 @@ def test_a_comparison_holds_no_names_of_either_side():
         assert shown_in(text, names_in([*captures[0], *captures[1]])) == []
 
 
+def test_states_and_the_verdict_hold_pseudonyms():
+    captures, _ = iodiag.read_many([SAMPLES / "cases" / "raid5-small-writes"])
+    report = iodiag.analyze(captures)
+    hidden = iodiag.anonymized(report, captures)
+    assert (hidden.verdict.state, hidden.verdict.rule) == (report.verdict.state, report.verdict.rule)
+    assert (report.verdict.devices, hidden.verdict.devices) == (("md0",), ("array-1",))
+    known = {device.name for device in hidden.devices}
+    assert {state.device for state in hidden.states} <= known
+    assert {state.host for state in hidden.states} == {"host-1"}
+    assert {state.source for state in hidden.states} <= {s.section.source for s in hidden.sources}
+    assert not {state.source for state in hidden.states} & set(captures[0].sources)
+    assert [s.direction for s in hidden.states] == [s.direction for s in report.states]
+    assert [s.text for s in hidden.states] == [s.text for s in report.states]
+
+
+def test_a_device_that_only_a_state_names_is_hidden():
+    captures, _ = iodiag.read_many([SAMPLES / "cases" / "raid5-small-writes"])
+    report = iodiag.analyze(captures)
+    state = dataclasses.replace(report.states[0], device="vg7-payroll", host="acmehost", source="acme.txt")
+    shown = dataclasses.asdict(dataclasses.replace(report, states=(state,)))["states"]
+    assert "payroll" in str(shown)
+    hidden = iodiag.anonymized(dataclasses.replace(report, states=(state,)), captures)
+    assert not re.search("payroll|acme", str(hidden.states))
+
+
 def test_the_verdict_stays_the_same():
     captures, _ = iodiag.read_many([SAMPLES / "cases" / "raid5-small-writes"])
     report = iodiag.analyze(captures)

@@ -7,7 +7,15 @@ import statistics
 
 from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
-from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+from iodiag.model.report import (
+    DeviceSummary,
+    Report,
+    Series,
+    SourceSummary,
+    StateSummary,
+    UnparsedLine,
+    Verdict,
+)
 
 MEMBERS = ("dm-82", "dm-84", "dm-86", "dm-88")
 DISKS = ("sdb", "sdc", "sdd", "sde")
@@ -426,6 +434,29 @@ def _sources() -> tuple[SourceSummary, ...]:
     )
 
 
+def _states() -> tuple[StateSummary, ...]:
+    """Five states of the volume, and one of a disk whose samples have no length."""
+    texts = (
+        ("reads and writes", 30, "30 of 60 samples: 375 requests/s of 8.1 kB, 723 in flight, 1108 ms each"),
+        ("writes", 18, "18 of 60 samples: 45 writes/s of 8.1 kB, 2 in flight, 40.0 ms each"),
+        ("idle", 8, "8 of 60 samples: no I/O"),
+        ("stuck", 3, "3 of 60 samples: nothing completed, 424 in flight, 100 % busy"),
+        ("reads", 1, "1 of 60 samples: 12 reads/s of 4.0 kB, 1 in flight, 5.0 ms each"),
+    )
+    of_volume = (
+        StateSummary(
+            "dm-89", HOST, count, 60.0 * count, count / SAMPLES, 6000.0 * count, kind, 8.07, 100.0, 2.0, 40.0,
+            58.6, text, "sar-d.txt", (171, 175),
+        )
+        for kind, count, text in texts
+    )  # fmt: skip
+    disk = StateSummary(
+        "sdd", HOST, SAMPLES, None, 1.0, 8196.0, "reads", None, 136.6, None, 33.06, None,
+        "136.6 reads/s, 33.06 ms each", "iostat.txt", (9,),
+    )  # fmt: skip
+    return (*of_volume, disk)
+
+
 def raid5_report() -> Report:
     """A RAID5 volume under a nightly backup, with findings of every severity but critical."""
     series = tuple(_series(name, seed) for seed, name in enumerate(("dm-89", *MEMBERS, *DISKS)))
@@ -439,6 +470,8 @@ def raid5_report() -> Report:
             "Small writes to the RAID5 volume `dm-89` hold `backup01` back: two thirds of them made the "
             "array read and rewrite parity."
         ),
+        verdict=Verdict("trouble", "raid-partial-stripe-write", ("dm-89",), "warning", "high"),
+        states=_states(),
         sources=_sources(),
         devices=(*(_device(one) for one in series), idle),
         findings=_findings(),
@@ -522,6 +555,12 @@ def hostile_report(text: str) -> Report:
         iodiag=text,
         generated=text,
         headline=text,
+        verdict=Verdict("open", text, (text,), "critical", "low"),
+        states=(
+            StateSummary(
+                text, text, 3, math.nan, 1.0, 9.0, text, None, 1.0, None, 2.0, None, text, text, (7,)
+            ),
+        ),
         sources=(SourceSummary(section, (line,), (line,), {text: 3}),),
         devices=(DeviceSummary(text, text, (text,), text, text, (text, text), 3, summary, {text: text}),),
         findings=(finding, finding),

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from iodiag.errors import FormatError
 from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
-from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, UnparsedLine
+from iodiag.model.report import (
+    DeviceSummary,
+    Report,
+    Series,
+    SourceSummary,
+    StateSummary,
+    UnparsedLine,
+    Verdict,
+)
 from iodiag.report import as_json
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
@@ -93,6 +101,36 @@ reports = st.builds(
     iodiag=texts,
     generated=texts,
     headline=texts,
+    verdict=st.none()
+    | st.builds(
+        Verdict,
+        st.sampled_from(["trouble", "open", "healthy", "elsewhere", "unknown"]),
+        maybe,
+        many,
+        st.none() | st.sampled_from(["critical", "warning", "notice", "info"]),
+        st.none() | st.sampled_from(["high", "medium", "low"]),
+    ),
+    states=st.lists(
+        st.builds(
+            StateSummary,
+            device=texts,
+            host=maybe,
+            samples=whole,
+            seconds=st.none() | numbers,
+            share_of_time=numbers,
+            requests=numbers,
+            direction=texts,
+            size_kb=st.none() | numbers,
+            per_s=st.none() | numbers,
+            in_flight=st.none() | numbers,
+            latency_ms=st.none() | numbers,
+            busy_pct=st.none() | numbers,
+            text=texts,
+            source=texts,
+            lines=st.lists(whole, max_size=3).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
     sources=st.lists(
         st.builds(
             SourceSummary,
@@ -150,15 +188,22 @@ def test_the_realistic_report_is_as_agreed(golden):
 
 
 CONTRACT = {
-    "": {"schema", "iodiag", "generated", "sources", "devices", "findings", "outcomes"},
+    "": {
+        "schema", "iodiag", "generated", "headline", "verdict", "states", "sources", "devices", "findings",
+        "outcomes",
+    },
+    "states": {
+        "device", "host", "samples", "seconds", "share_of_time", "requests", "direction", "size_kb", "per_s",
+        "in_flight", "latency_ms", "busy_pct", "text", "source", "lines",
+    },
     "sources": {
         "name", "format", "layout", "host", "kernel", "cpus", "start", "end", "reports", "rows", "is_context",
         "unparsed",
     },
     "devices": {"name", "aliases", "kind", "members", "samples", "summary"},
     "findings": {
-        "rule", "severity", "confidence", "devices", "host", "start", "end", "samples", "title", "summary",
-        "evidence", "thresholds", "remedy", "confirm", "references", "supersedes",
+        "rule", "role", "severity", "confidence", "devices", "host", "start", "end", "samples", "title",
+        "summary", "evidence", "thresholds", "remedy", "confirm", "references", "supersedes",
     },
     "outcomes": {"rule", "status", "devices", "reason", "missing"},
 }  # fmt: skip
@@ -170,6 +215,7 @@ def test_every_promised_key_is_there():
     for part, keys in CONTRACT.items():
         for entry in data[part] if part else [data]:
             assert keys <= set(entry), part
+    assert set(data["verdict"]) == {"state", "rule", "devices", "severity", "confidence"}
     assert {"text", "values", "source", "lines"} <= set(data["findings"][0]["evidence"][0])
     assert {"line", "text", "reason"} <= set(data["sources"][1]["unparsed"][0])
     assert set(data["devices"][0]["summary"]["await_ms"]) == {"median", "p95", "max"}
@@ -223,6 +269,19 @@ def test_numpy_scalars_become_plain_numbers():
     assert data["findings"][0]["evidence"][0]["values"] == {"n": None}
 
 
+def test_states_and_the_verdict_come_back():
+    report = raid5_report()
+    again = as_json.from_json(report.to_json())
+    assert (again.verdict, again.states) == (report.verdict, report.states)
+    assert json.loads(report.to_json())["states"][-1]["seconds"] is None
+
+
+@pytest.mark.parametrize("state", ["trouble", "open", "healthy", "elsewhere", "unknown"])
+def test_every_state_of_the_verdict_is_read(state):
+    data = raid5_report().as_dict() | {"verdict": {"state": state}}
+    assert as_json.from_dict(data).verdict == Verdict(state)
+
+
 def test_a_report_without_additions_is_still_read():
     data = {"schema": "iodiag-report/1", "iodiag": "0.1.0", "generated": "x", "sources": [], "devices": []}
     data |= {
@@ -231,6 +290,7 @@ def test_a_report_without_additions_is_still_read():
     }
     report = as_json.from_dict(data)
     assert report.findings[0].evidence == ()
+    assert (report.verdict, report.states) == (None, ())
     assert report.to_markdown().startswith("# Storage report")
 
 
@@ -242,6 +302,8 @@ def test_a_report_without_additions_is_still_read():
         (("findings",), {}, "report.findings: dict"),
         (("findings", 0), 3, r"report.findings\[0\]: expected an object, found int"),
         (("findings", 0, "severity"), "fatal", r"report.findings\[0\].severity: 'fatal' is none of"),
+        (("verdict", "state"), "ill", "report.verdict.state: 'ill' is none of trouble, open, healthy"),
+        (("states", 0, "lines"), [None], r"states\[0\].lines: NoneType"),
         (("findings", 0, "samples"), [1], r"report.findings\[0\].samples: expected 2 values, found 1"),
         (("findings", 0, "evidence", 0, "lines"), ["1"], r"evidence\[0\].lines: str"),
         (("findings", 0, "evidence", 0, "weighs"), "up", r"evidence\[0\].weighs: 'up' is none of"),

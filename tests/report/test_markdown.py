@@ -62,6 +62,7 @@ def test_sections_stand_in_order():
         if token.type == "heading_open" and token.tag == "h2"
     ]
     assert headings == [
+        "What each device was doing",
         "Findings",
         "Looked at and clear",
         "Could not be judged, and why",
@@ -78,6 +79,23 @@ def test_sections_stand_in_order():
         "3. Info",
         "4. Notice",
     ]
+
+
+def test_the_state_of_the_verdict_leads_the_sentence():
+    assert raid5_report().to_markdown().splitlines()[2].startswith("**Trouble. Small writes to")
+    without = replace(raid5_report(), verdict=None, states=())
+    assert without.to_markdown().splitlines()[2].startswith("**Small writes to")
+    assert "What each device was doing" not in without.to_markdown()
+
+
+def test_devices_of_the_verdict_are_shown_first_and_the_others_counted():
+    report = raid5_report()
+    disk = report.states[-1]
+    many = tuple(replace(disk, device=f"sd{at:02}", requests=1e9) for at in range(30))
+    text = replace(report, states=(*many, *report.states), findings=()).to_markdown()
+    rows = [line for line in text.splitlines() if "samples" in line and line.startswith("| `")]
+    assert rows[0].startswith("| `dm-89` | 30 of 60 samples")
+    assert "24 more devices in the JSON report." in text
 
 
 @pytest.mark.parametrize("text", HOSTILE)

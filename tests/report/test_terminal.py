@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
+from iodiag.model.report import Verdict
 from iodiag.report import as_terminal
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
@@ -27,6 +29,30 @@ def test_the_verdict_and_each_finding_are_there():
     assert "172: 07:40:01" in text
     assert "lvs -a -o+segtype" in text
     assert "flush_await_ms" in text
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        ("trouble", "Trouble. "),
+        ("open", "Open. "),
+        ("healthy", "Healthy. "),
+        ("elsewhere", "Elsewhere. "),
+        ("unknown", "Unknown. "),
+    ],
+)
+def test_the_state_of_the_verdict_is_told_in_a_word(state, word):
+    text = printed(replace(raid5_report(), verdict=Verdict(state)))
+    assert f"{word}Small writes to" in text
+    assert "Trouble" not in printed(replace(raid5_report(), verdict=None))
+
+
+def test_what_each_device_was_doing_is_there():
+    text = printed(raid5_report(), width=200)
+    assert "17 of" not in text
+    assert "30 of 60 samples: 375 requests/s" in text
+    assert "2 more states in 4 samples: 24,000 requests" in text
+    assert text.index("What each device was doing") < text.index("1. Warning")
 
 
 def test_the_empty_report_is_printed():
