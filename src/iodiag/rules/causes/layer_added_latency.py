@@ -70,7 +70,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for first, others in _by_stack(view, slow):
         yield _finding(first, others, limits)
     if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "it takes about as long as the disks below it")
+        reason = f"less than {limits.ratio:g} times as long as the slowest disk below it, or hardly longer"
+        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if unsure:
         reason = "slower than the disks below it, but over too few requests; capture for longer"
         yield Outcome(RULE.id, "undetermined", tuple(unsure), reason)
