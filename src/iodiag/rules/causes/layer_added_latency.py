@@ -70,7 +70,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for first, others in _by_stack(view, slow):
         yield _finding(first, others, limits)
     if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "it takes about as long as the disks below it")
+        reason = f"less than {limits.ratio:g} times as long as the slowest disk below it, or hardly longer"
+        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if unsure:
         reason = "slower than the disks below it, but over too few requests; capture for longer"
         yield Outcome(RULE.id, "undetermined", tuple(unsure), reason)
@@ -161,6 +162,13 @@ def _values(layer: Layer) -> dict[str, float | str]:
         "took_below": duration(layer.below_ms),
         "disks": ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else ""),
         "times": "more than 1,000" if ratio > 1000 else f"{ratio:.3g}",
+        "seconds": layer.latency_ms / 1000,
+        "seconds_below": layer.below_ms / 1000,
+        "ratio": ratio,
+        "bound": 1000.0,
+        "shown": float(shown),
+        "of": float(of),
+        "more": float(max(len(names) - 6, 0)),
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
         "layer": layer_name(layer.upper),
         "rate": weighted.mean(layer.rows, "ios_per_s"),

@@ -46,6 +46,10 @@ def numbers(group: Sequence[SlowSibling]) -> Values:
         "depth": weighted.mean(first.rows, "depth"),
         "size": weighted.ratio(first.rows, "kb_per_s", "ios_per_s"),
         "size_fast": weighted.ratio(fast_rows, "kb_per_s", "ios_per_s"),
+        "seconds": first.latency_ms / 1000,
+        "shown": float(shown),
+        "of": float(of),
+        "more": float(max(len(fast) - 4, 0)),
         "often": "the only sample" if of == 1 else f"{shown} of {of} samples",
     }
 
