@@ -60,3 +60,34 @@ def test_timer_skew_is_no_second_request(run):
 def test_sar_is_enough(run):
     row = {"tps": 120.0, "rkB/s": 960.0, "areq-sz": 8.0, "aqu-sz": 0.96, "await": 8.0, "%util": 95.5}
     assert found(run(sar_d([{"sda": row}] * 10)))
+
+
+WRITER = load(36, 27.7, reads=0.0, size=33, util=99.4)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_one_slow_writer_is_a_warning_from_one_sample(run, samples):
+    (finding,) = found(run(iostat([{"sda": load(165, 6, reads=0.0, size=16, util=98)}] * samples)))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "fsync" in finding.remedy[0]
+    assert not any("setra" in command for command in finding.confirm)
+
+
+def test_what_most_samples_agree_on_is_not_hidden_by_the_odd_one(run):
+    flood = load(59, 275, reads=0.0, size=250, util=99.4)
+    rows = [WRITER] * 8 + [flood] + [WRITER] * 9
+    (finding,) = found(run(iostat([{"sda": row} for row in rows])))
+    assert "in 17 of 18 samples" in finding.summary
+    assert finding.severity == "warning"
+    assert any("1 of 18 samples: 59 writes/s" in item.text for item in finding.evidence)
+
+
+def test_quick_writes_one_at_a_time_are_no_warning(run):
+    (finding,) = found(run(iostat([{"sda": load(1900, 0.5, reads=0.0, size=8, util=95)}] * 3)))
+    assert finding.severity == "notice"
+
+
+def test_counters_that_contradict_each_other_clear_nothing(run):
+    row = load(492, 1.76, reads=0.0, size=5.4) | {"aqu-sz": 0.0, "%util": 0.0}
+    report = run(iostat([{"sda": row}] * 3))
+    assert [o.status for o in report.outcomes] == ["undetermined"]

@@ -149,3 +149,14 @@ def test_slow_writes_one_at_a_time_need_no_flushes_to_be_told(report_of):
 
 def test_disks_alone_without_cpu_shares_stay_low(report_of):
     assert only(report_of(run(cpu=None), rules=[RULE])).confidence == "low"
+
+
+def test_a_slow_synchronous_writer_is_told_without_flushes(report_of):
+    row = {"w/s": 118.0, "wkB/s": 944.0, "w_await": 8.4, "aqu-sz": 0.99, "%util": 99.0}
+    flood = {"w/s": 60.0, "wkB/s": 14000.0, "w_await": 270.0, "aqu-sz": 16.2, "%util": 99.0}
+    for rows in ([row], [row] * 3, [row] * 6 + [flood] + [row] * 5):
+        finding = only(report_of(iostat([{"sda": one} for one in rows], None), rules=[RULE]))
+        assert (finding.severity, finding.confidence) == ("warning", "medium")
+        assert "or other synchronous writes" in finding.summary
+    deep = report_of(iostat([{"sda": flood}] * 3, None), rules=[RULE])
+    assert only(deep) is None

@@ -125,3 +125,52 @@ def test_hardly_a_request_on_a_busy_disk_is_not_called_idle(report_of):
     assert [o.reason for o in report.outcomes] == [
         "busy at times, but nothing that completed then tells of its limit"
     ]
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_a_full_disk_of_unknown_class_is_told_from_one_sample(run, samples):
+    report = run(iostat([{"sdg": load(158, 165, reads=0.0, size=252)}] * samples))
+    (finding,) = found(report)
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "is full" in finding.summary
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        load(1200, 7, util=97),  # eight in flight on what may be a network volume
+        load(427, 17),  # seven in flight, as quick as a disk that seeks
+        load(24, 5700, reads=0.0, size=4.5),  # 42 ms busy for each: a sick disk
+    ],
+)
+@pytest.mark.parametrize("samples", [1, 3])
+def test_queues_that_tell_of_no_limit_stay_open(run, row, samples):
+    report = run(iostat([{"sda": row}] * samples))
+    assert not found(report)
+    assert {o.status for o in report.outcomes} == {"undetermined"}
+
+
+def test_more_in_flight_than_any_disk_takes_at_once(run):
+    (finding,) = found(run(iostat([{"sda": load(29000, 4.8, reads=0.0, size=12)}] * 3)))
+    assert finding.severity == "warning"
+    assert not found(run(iostat([{"nvme0n1": load(290000, 0.5, reads=0.0, size=12)}] * 3)))
+
+
+def test_a_longer_queue_of_smaller_requests_that_moves_no_more(run):
+    rows = [load(259, 19.4, size=265), load(420, 34, size=158)]
+    (finding,) = found(run(iostat([{"sdc": row} for row in rows])))
+    assert "67.0 MB/s" in finding.summary
+    assert not found(run(iostat([{"sdc": row} for row in (rows[0], load(700, 20, size=158))])))
+
+
+def test_the_odd_flood_of_a_busy_disk_is_not_what_it_is_busy_with(run):
+    writer, flood = load(36, 27.7, reads=0.0, size=33), load(59, 275, reads=0.0, size=250)
+    report = run(iostat([{"sda": row} for row in [writer] * 8 + [flood] + [writer] * 9]))
+    assert not found(report)
+    assert {o.status for o in report.outcomes} == {"undetermined"}
+
+
+def test_an_array_over_calm_disks_is_not_full(run):
+    text = iostat([{"md0": load(400, 120), **dict.fromkeys(DISKS, load(100, 6, util=40))}] * 5)
+    assert not found(run(text, array("raid5", *DISKS, rota=False)))
+    assert not found(run(text, array("raid5", *DISKS)))

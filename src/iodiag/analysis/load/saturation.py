@@ -335,6 +335,8 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     if load.spindles is not None and is_full:
         load = load._replace(basis="spindles", inflation=(level.depth + load.spindles - 1) / load.spindles)
         if load.inflation >= limits.inflation:
+            if not _reaches_disks(view, series, level, limits):
+                return load._replace(reason=_ABOVE)
             return load._replace(verdict="saturated")
         if load.inflation >= limits.calm_inflation:
             return load._replace(verdict="approaching")
@@ -361,6 +363,9 @@ def _usual_ms(series: DeviceSeries, level: Level) -> float:
     if class_of(series) == "nvme":
         return usual
     return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
+
+
+_ABOVE = "its requests wait, but none of the disks below does: the wait is above them"
 
 
 def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limits) -> bool:

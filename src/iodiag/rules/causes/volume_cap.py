@@ -205,17 +205,20 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         confidence=sure,
         devices=(series.name, *below),
         **when(top.rows),
-        summary=say(
-            "{device} seems to be held by " + by + ": {rate} {unit} in {count}{of} sample{plural}, {latency} "
-            "ms each with {high} in flight.",
-            values,
-        ),
+        summary=say("{device} seems to be held by " + by + _HELD[len(top.rows) >= limits.few], values),
         evidence=(
             cite(top.rows, text + " ({size:.1f} kB per request)", values, worst="queue_depth"),
             *witnesses,
         ),
         cannot_know=("who limits: the volume, the instance, the hypervisor or the array",),
     )
+
+
+_HELD = {
+    True: ": {rate} {unit} in {count}{of} samples, whatever the queue ({low} to {high} in flight), {latency} "
+    "ms each.",
+    False: ": {rate} {unit} with {high} in flight, {latency} ms each (seen in {count}{of} sample{plural}).",
+}
 
 
 def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
