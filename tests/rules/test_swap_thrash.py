@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from writers.captures import vmstat
+from writers.captures import iostat, vmstat
 
 RULE = "swap-thrash"
 THRASH = {"r": 1, "b": 2, "si": 4000, "so": 4200, "bi": 4100, "bo": 4200, "us": 2, "sy": 16, "wa": 80}
@@ -107,6 +107,14 @@ def test_sar_counts_pages_and_its_witnesses_make_it_sure(report_of):
     finding = only(report_of(text, rules=[RULE]))
     assert finding.evidence[0].values["in_kb"] == pytest.approx(4800)
     assert (finding.severity, finding.confidence) == ("critical", "high")
+
+
+def test_the_traffic_of_the_swap_device_tells_without_counters(report_of):
+    disk = {"r/s": 1000.0, "rkB/s": 4000.0, "w/s": 1050.0, "wkB/s": 4200.0, "aqu-sz": 2.0, "%util": 99.0}
+    finding = only(report_of(iostat([{"sda": disk}] * 5), LSBLK, rules=[RULE]))
+    assert (finding.devices, finding.severity, finding.confidence) == (("sda",), "warning", "medium")
+    report = report_of(iostat([{"sda": disk}] * 5), "NAME TYPE MOUNTPOINT\nsda  disk /data\n", rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["not_applicable"]
 
 
 def test_without_swap_counters_it_does_not_apply(report_of):

@@ -91,27 +91,26 @@ def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list
 
 def _missing(rule: Rule, view: View) -> tuple[str, ...]:
     """What the nearest of a rule's alternatives lacks; empty when one is met."""
-    shortest: tuple[str, ...] | None = None
-    for alternative in rule.needs.one_of:
-        lacking: list[str] = []
-        for name, columns in alternative.items():
-            if view.samples(name) is None:
-                if not (name == "disk" and rule.needs.or_unsound and view.left_out):
-                    lacking.append(name)
-                continue
-            for column in columns:
-                if not any(view.has(name, one) for one in column.split("|")):
-                    lacking.append(f"{name}.{column}")
-        if not lacking:
-            return ()
-        if shortest is None or len(lacking) < len(shortest):
-            shortest = tuple(lacking)
-    return shortest or ()
+    return min((_lacking(one, rule, view) for one in rule.needs.one_of), key=len, default=())
+
+
+def _lacking(alternative: Mapping[str, tuple[str, ...]], rule: Rule, view: View) -> tuple[str, ...]:
+    """The tables and columns of one alternative that the capture does not have."""
+    lacking: list[str] = []
+    for name, columns in alternative.items():
+        if view.samples(name) is None:
+            if not (name == "disk" and rule.needs.or_unsound and view.left_out):
+                lacking.append(name)
+            continue
+        for column in columns:
+            if not any(view.has(name, one) for one in column.split("|")):
+                lacking.append(f"{name}.{column}")
+    return tuple(lacking)
 
 
 def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
     """The contract's caps: averages prove little, and a warning needs at least medium confidence."""
-    used = {name for alternative in rule.needs.one_of for name in alternative}
+    used = set(next((one for one in rule.needs.one_of if not _lacking(one, rule, view)), ()))
     about = "disk" if finding.devices else None
     if view.fallback & ({about} if about else used):
         severity = finding.severity if finding.severity == "info" else "notice"

@@ -2,7 +2,8 @@
 
 What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
 writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of
-50 MB/s and more into swap. Large amounts are believed from one sample, small ones from three on.
+50 MB/s and more into swap. Without columns of swapping the traffic of a device tells that lsblk or
+/proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -40,6 +41,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host, on the devices that swap lies on where these are known."""
     frame = swapped(view)
     if frame is None:
+        text = "nothing counts what is swapped, and no device is known to hold swap"
+        yield Outcome(RULE.id, "not_applicable", (), text, ("swapping",))
         return
     rows = frame[_presses(view, frame, limits)]
     if len(rows):
@@ -89,6 +92,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     amount = weighted.mean(rows, "both_kb")
     is_large = amount >= limits.one_way
     points = 1 + (amount >= limits.swapped_kb) + is_large + sum(weight for weight, _ in witnesses)
+    # that the device holds swap is known apart from the counters
+    points += view.samples("swapping") is None
     is_enough = amount >= limits.swapped_kb and (is_large or len(rows) >= FEW)
     at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
     sure = confidence(points, at_most=at_most)
@@ -183,6 +188,7 @@ RULE = Rule(
         one_of=(
             {"swapping": ("swap_in_kb_per_s", "swap_out_kb_per_s")},
             {"swapping": ("pages_in_per_s", "pages_out_per_s")},
+            {"disk": ("read_kb_per_s", "write_kb_per_s")},
         )
     ),
     thresholds={

@@ -15,11 +15,16 @@ from iodiag.table.table import Table
 def swapped(view: View) -> Table | None:
     """The swapping table with `in_kb` and `out_kb` per second, and `both_kb` their sum.
 
-    sar counts pages; they are taken for 4 kB, their size on all but some arm64 and POWER hosts.
+    sar counts pages; they are taken for 4 kB, their size on all but some arm64 and POWER hosts. Where nothing
+    counts them, the traffic of a device that is known to hold swap and nothing else is the same.
     """
     table = view.samples("swapping")
     if table is None:
-        return None
+        series = next((s for name in _named(view) if (s := view.series(name))), None)
+        if series is None:
+            return None
+        came, went = (series.samples.floats(f"{way}_kb_per_s") for way in ("read", "write"))
+        return series.samples.with_columns(in_kb=came, out_kb=went, both_kb=came + went)
     came, went = (_kb(table, direction) for direction in ("in", "out"))
     return table.with_columns(in_kb=came, out_kb=went, both_kb=came + went)
 
@@ -32,10 +37,15 @@ def _kb(table: Table, direction: str) -> npt.NDArray[np.float64]:
 
 def swap_devices(view: View) -> tuple[str, ...]:
     """The devices with samples that swap lies on, or that such a partition is a part of."""
+    found = []
+    for name in _named(view):
+        below = [leaf.name for leaf in view.topology.leaves(name)]
+        found += [s.name for n in (name, *below) if (s := view.series(n))]
+    return tuple(dict.fromkeys(found))
+
+
+def _named(view: View) -> list[str]:
+    """The devices and partitions that lsblk or /proc/swaps say hold swap."""
     named = [name for fact in view.facts_of("swaps") for name in word(fact, "devices").split()]
     named += [device.name for device in view.topology if "[SWAP]" in device.mountpoints]
-    found = []
-    for name in named:
-        below = [leaf.name for leaf in view.topology.leaves(name)]
-        found += [s.name for n in (name, *below) if (s := view.series(n.removeprefix("/dev/")))]
-    return tuple(dict.fromkeys(found))
+    return [name.removeprefix("/dev/") for name in named]
