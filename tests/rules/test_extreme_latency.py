@@ -117,6 +117,13 @@ def test_without_latency_it_says_nothing_of_the_device(report_of, latency):
     assert [o.status for o in report.outcomes] == ["not_applicable"]
 
 
+@pytest.mark.parametrize(("flushes", "fires"), [(2.0, False), (0.1, True), (0.0, True)])
+def test_a_write_that_comes_with_flushes_takes_as_long_as_they_do(report_of, flushes, fires):
+    sample = {"w/s": 2.0, "wkB/s": 0.0, "w_await": 392.0, "aqu-sz": 1.4, "%util": 46.0}
+    flushed = sample | {"f/s": flushes, "f_await": 307.0 if flushes else 0.0}
+    assert (found(report_of, [flushed] * 3) is not None) == fires
+
+
 def test_a_healthy_device_is_clear(report_of):
     report = report_of(iostat([{"sda": load(100, 5)}] * 3), rules=[RULE])
     assert [(o.status, o.devices) for o in report.outcomes] == [("clear", ("sda",))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -71,7 +72,7 @@ def test_a_symptom_alone_is_open_with_guesses_and_a_command():
     guess = finding("cause", "notice", "low", title="Cable")
     found, text = judged([finding("symptom", confirm=("smartctl -x /dev/sda",)), guess])
     assert (found.state, found.rule) == ("open", "some-symptom")
-    assert text == "`sda`: symptom in words. It may be: Cable. Settle it with: smartctl -x /dev/sda"
+    assert text == "`sda`: symptom in words. It may be: Cable. Settle it with: `smartctl -x /dev/sda`"
 
 
 def test_a_symptom_that_no_rule_explains_says_so():
@@ -117,12 +118,24 @@ def test_a_guess_is_open():
     found, text = judged([finding("cause", "notice", "low", confirm=("lsblk -t",))])
     assert found.state == "open"
     assert text.startswith("Not determined; possibly: ")
-    assert text.endswith("Settle it with: lsblk -t")
+    assert text.endswith("Settle it with: `lsblk -t`")
 
 
 @pytest.mark.parametrize("role", ["reading", "context"])
 def test_how_to_read_the_numbers_is_no_verdict(role):
     assert judged([finding(role)])[0].state == "healthy"
+
+
+def test_a_command_in_the_sentence_is_marked_as_one():
+    command = "dmesg -T | grep -iE 'timeout|reset'"
+    found, text = judged([finding("symptom", confirm=(command,))])
+    report = replace(report_of(iostat([{"sda": CALM}] * 5)), headline=text, verdict=found)
+    assert f"`{command}`" in report.to_markdown(), "no character of it is escaped"
+
+
+def test_the_busiest_device_is_the_one_with_the_most_requests_not_the_fastest_sample():
+    samples = [{"sda": CALM, "sdb": load(900, 0.2, size=8) if at == 3 else {}} for at in range(20)]
+    assert "the busiest is sda (20 of 20 samples" in report_of(iostat(samples)).headline
 
 
 # never healthy
@@ -192,7 +205,7 @@ def test_a_waiting_device_without_any_finding_is_named():
     found, text = judged([], iostat([{"sda": FULL}] * 5))
     assert (found.state, found.rule, found.devices) == ("open", None, ("sda",))
     assert "5 of 5 samples: 150 requests/s" in text
-    assert "Settle it with: iostat" in text
+    assert "Settle it with: `iostat" in text
 
 
 # ignored findings

@@ -75,8 +75,11 @@ def _of_harm(harm: Sequence[Finding], findings: Sequence[Finding], hosts: int) -
     guesses = [f for f in findings if f.role == "cause" and set(f.devices) & set(first.devices)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     may_be = f" It may be: {'; '.join(named)}." if named else " No rule names the cause."
-    settle = f" Settle it with: {first.confirm[0]}" if first.confirm else ""
-    return _about(first, "open"), first.summary + where + may_be + settle + then
+    return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
+
+
+def _settled_by(finding: Finding) -> str:
+    return f" Settle it with: `{finding.confirm[0]}`" if finding.confirm else ""
 
 
 def _more(count: int) -> str:
@@ -86,15 +89,14 @@ def _more(count: int) -> str:
 def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View]) -> tuple[Verdict, str]:
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
-        settle = f" Settle it with: {first.confirm[0]}" if first.confirm else ""
         if first.role == "cause" and first.confidence != "low" and not waiting:
             return _about(first, "open"), f"No visible impact. Note: {first.summary}"
-        return _about(first, "open"), f"Not determined; possibly: {first.summary}{settle}"
+        return _about(first, "open"), f"Not determined; possibly: {first.summary}{_settled_by(first)}"
     name = waiting[0]
     view = next(view for view in views if view.series(name) is not None)
     return Verdict("open", devices=tuple(waiting)), (
         f"Not determined: {name} has more to do than it serves at once ({_worst_state(view, name)}), and "
-        "the capture does not show why. Settle it with: iostat -xt 1 30, under this load and at rest"
+        "the capture does not show why. Settle it with: `iostat -xt 1 30`, under this load and at rest"
     )
 
 
@@ -111,7 +113,7 @@ def _has_traffic(shown: Sequence[tuple[View, str, Shown]]) -> bool:
 
 def _healthy(views: Sequence[View]) -> str:
     busiest = [
-        (state.rate, series.name, text_of(state, len(series.samples)))
+        (state.requests, series.name, text_of(state, len(series.samples)))
         for view in views
         for series in view.devices
         for state in states(series)
@@ -126,9 +128,10 @@ def _unknown(views: Sequence[View]) -> str:
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
             f"The capture cannot tell: it holds averages since boot alone ({tables}). Capture the present: "
-            "iostat -xt 5 12"
+            "`iostat -xt 5 12`"
         )
-    return f"The capture cannot tell: {_why(views)}. Capture more: iostat -xt 5 12, and vmstat 5 12 beside it"
+    more = "Capture more: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
+    return f"The capture cannot tell: {_why(views)}. {more}"
 
 
 def _why(views: Sequence[View]) -> str:

@@ -29,9 +29,8 @@ def test_charts_lie_beside_the_report_that_shows_them(tmp_path):
     done = run("analyze", CASE, "-o", tmp_path / "my (first) report.md")
     written = sorted(path.name for path in tmp_path.iterdir())
     shown = images((tmp_path / "my (first) report.md").read_text())
-    assert [name.replace("%20", " ").replace("%28", "(").replace("%29", ")") for name, _ in shown] == written[
-        :-1
-    ]
+    named = [name.replace("%20", " ").replace("%28", "(").replace("%29", ")") for name, _ in shown]
+    assert sorted(set(named)) == written[:-1], "two findings may show the same chart"
     assert written[0] == "my (first) report-1-a-bars.png"
     assert all(words for _, words in shown)
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in written[:-1])

@@ -9,8 +9,9 @@ Why it matters: whoever asked waits for seconds. This is harm whatever the cause
 
 When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine that was paused books the
 pause as latency. A limiter that holds requests back makes any latency: volume-cap and
-throttled-above-device name it. A memory card or a USB stick that erases takes seconds for writes and is no
-worse than its kind.
+throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
+take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
+seconds for writes and is no worse than its kind.
 
 References: Little's law; the table of service times in `analysis/states/service.py`, each with its source.
 """
@@ -57,10 +58,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     """The samples in which requests of either direction took too long for any device of the class."""
     samples = series.samples
-    in_line = _in_line(samples)
+    in_line, flushing = _in_line(samples), _flushing(samples)
     result = np.zeros(len(samples), dtype=np.bool_)
     for latency, size in _latencies(samples):
-        sane = limits.margin * in_line * slowest_ms(series, size)
+        sane = limits.margin * in_line * slowest_ms(series, size) + flushing
         result |= (latency >= limits.least_ms) & (latency > sane)
     return result
 
@@ -69,6 +70,12 @@ def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
     yield samples.floats("latency_ms"), samples.floats("size_kb")
     for way, _ in DIRECTIONS:
         yield samples.floats(f"{way}_await_ms"), samples.floats(f"{way}_size_kb")
+
+
+def _flushing(samples: Table) -> Floats:
+    """What cache flushes add to a write, ms: one before it and one after, where most writes come with one."""
+    is_usual = samples.floats("flushes_per_s") >= 0.5 * samples.floats("ios_per_s")
+    return np.where(is_usual, 2 * np.nan_to_num(samples.floats("flush_await_ms")), 0.0)
 
 
 def _in_line(samples: Table) -> Floats:
@@ -101,7 +108,7 @@ def _finding(
         devices=(series.name, *below),
         **when(rows),
         summary=say(
-            "{device} takes {latency:.0f} ms for {direction} of {size:.1f} kB with {in_line:.1f} in line, "
+            "{device} takes {latency:.0f} ms for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
             + often
             + "; no healthy device takes more than {sane:.0f} ms for that.",
             values,
@@ -114,7 +121,7 @@ def _finding(
 
 def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]:
     """The worst sample, by all requests and by direction."""
-    in_line = _in_line(rows)
+    in_line, flushing = _in_line(rows), _flushing(rows)
     ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
     ways += [(plural, f"{way}_await_ms", f"{way}_size_kb", f"{plural}_per_s") for way, plural in DIRECTIONS]
     for plural, latency, size, rate in ways:
@@ -131,7 +138,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]
             "rate": float(np.nan_to_num(rows.floats(rate)[at])),
             "depth": float(np.nan_to_num(rows.floats("depth")[at])),
             "in_line": float(in_line[at]),
-            "sane": float(in_line[at] * slowest_ms(series, size_kb)),
+            "sane": float(in_line[at] * slowest_ms(series, size_kb) + flushing[at]),
             "class": class_of(series),
         }
 
@@ -140,13 +147,9 @@ def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str])
     text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
-    said: dict[str, float | str] = {
-        "slowest": service.slowest_ms,
-        "class": class_of(series),
-        "source": service.source,
-    }
-    text = "one request alone takes a healthy device ({class}) {slowest:g} ms at the longest ({source})"
-    yield cite(rows, text, said, weighs="context")
+    sane: dict[str, float | str] = {"slowest": service.slowest_ms, "class": class_of(series)}
+    text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
+    yield cite(rows, text, sane, weighs="context")
     util = weighted.mean(rows, "util_pct")
     if not np.isnan(util) and util >= 95 and len(rows):
         per_request = float(weighted.ratio(rows, "util_pct", "ios_per_s") * 10)
