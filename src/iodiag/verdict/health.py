@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -30,19 +31,22 @@ def shown(series: DeviceSeries) -> Shown:
     """Whether a device was shown to be healthy: in each lasting state with I/O it answered as its class does.
 
     `waiting` are devices that are full with a queue, or that hold requests back; `not shown` those whose
-    latency is unknown, or neither calm nor plainly bad.
+    latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
-    found = [_of_state(series, state) for state in states(series) if state.kind != "idle"]
-    lasting = [one for one, share in found if share >= LEAST_SHARE or len(found) == 1]
-    if not found:
+    active = [state for state in states(series) if state.kind != "idle"]
+    if not active:
         return "idle"
+    lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     if "waiting" in lasting:
         return "waiting"
+    if _judged(series, max(active, key=waited)) == "waiting":
+        return "not shown"
     return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
 
 
-def _of_state(series: DeviceSeries, state: State) -> tuple[Shown, float]:
-    return _judged(series, state), state.share
+def waited(state: State) -> float:
+    """How long all requests of a state waited together, as a share of the device's time."""
+    return 0.0 if math.isnan(state.depth) else state.depth * state.share
 
 
 def _judged(series: DeviceSeries, state: State) -> Shown:

@@ -16,7 +16,7 @@ from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths, somebody_waits
+from iodiag.verdict.health import Shown, healths, somebody_waits, waited
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -103,7 +103,7 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
 def _worst_state(view: View, name: str) -> str:
     series = view.series(name)
     assert series is not None
-    busiest = max(states(series), key=lambda state: (state.kind == "stuck", state.util * state.share))
+    busiest = max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
     return text_of(busiest, len(series.samples))
 
 
