@@ -97,6 +97,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "coalescing-loss": lost_merges,
     "counter-anomaly": "cases/slow-member",
     "discard-stall": discards,
+    "extreme-latency": lambda: [of([load(3.4, 3900, size=4, reads=0, depth=13, util=100)]), SPINS],
     "first-report-since-boot": "cases/commit-stall",
     "flush-latency": "cases/commit-stall",
     "fragmentation-sized-reads": "seeds/fragmented-table-scan.txt",
