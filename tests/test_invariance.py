@@ -174,12 +174,16 @@ def test_both_routes_of_one_load_agree(name):
 @pytest.mark.parametrize("name", ["ladder", "full disk", "small writes on RAID5", "slow leg", "commits"])
 @pytest.mark.parametrize("factor", [2, 3])
 def test_all_times_multiplied_give_the_same_verdicts(name, factor):
-    """A device that does everything at a fraction of the speed has the same trouble."""
+    """A device that does everything at a fraction of the speed has the same trouble.
+
+    It may be slower than any healthy one then, which is about seconds.
+    """
     scenario = SCENARIOS[name]
     slower = report_of(writer.iostat(scenario.load.slowed(factor)), context=scenario.context)
     rules = SCENARIOS[name].rules
     assert rules <= {rule for rule, _ in verdicts(slower)}
-    assert_not_turned(name, slower)
+    kept = tuple(finding for finding in slower.findings if finding.rule != "extreme-latency")
+    assert_not_turned(name, replace(slower, findings=kept))
 
 
 CASES = sorted(path.parent for path in (Path(__file__).parents[1] / "samples" / "cases").glob("*/case.toml"))

@@ -117,11 +117,27 @@ def test_without_latency_it_says_nothing_of_the_device(report_of, latency):
     assert [o.status for o in report.outcomes] == ["not_applicable"]
 
 
-@pytest.mark.parametrize(("flushes", "fires"), [(2.0, False), (0.1, True), (0.0, True)])
-def test_a_write_that_comes_with_flushes_takes_as_long_as_they_do(report_of, flushes, fires):
-    sample = {"w/s": 2.0, "wkB/s": 0.0, "w_await": 392.0, "aqu-sz": 1.4, "%util": 46.0}
-    flushed = sample | {"f/s": flushes, "f_await": 307.0 if flushes else 0.0}
+@pytest.mark.parametrize(
+    ("size", "flushes", "latency", "fires"),
+    [
+        (4.0, 2.0, 392.0, False),
+        (4.0, 0.1, 392.0, True),
+        (0.0, 0.0, 392.0, False),
+        (4.0, 2.0, 3900.0, True),
+        (0.0, 0.0, 3900.0, True),
+    ],
+    ids=["flushes counted", "hardly any flushes", "empty writes", "slow flushes", "stuck empty writes"],
+)
+def test_a_write_that_comes_with_flushes_takes_as_long_as_they_do(report_of, size, flushes, latency, fires):
+    sample = {"w/s": 2.0, "wkB/s": 2 * size, "w_await": latency, "aqu-sz": 1.4, "%util": 46.0}
+    flushed = sample | {"f/s": flushes, "f_await": 0.8 * latency if flushes else 0.0}
     assert (found(report_of, [flushed] * 3) is not None) == fires
+
+
+def test_without_a_queue_column_the_latency_tells_how_many_are_in_line(report_of):
+    deep = load(120, 250, size=8, reads=0, depth=30.0, util=100.0)
+    text = iostat([{"sda": deep}] * 3).replace("aqu-sz", "unknown")
+    assert only(report_of(text, HDD, rules=[RULE])) is None
 
 
 def test_a_healthy_device_is_clear(report_of):

@@ -182,6 +182,12 @@ def test_one_odd_sample_of_many_does_not_make_a_device_sick():
     assert shown(series) == "healthy"
 
 
+def test_a_short_flood_in_which_requests_waited_most_is_not_healthy():
+    flood = load(37, 380, size=600, reads=0, util=66.0)
+    series = view_of(iostat([{"sda": load(31, 10)}] * 26 + [{"sda": flood}]), DISK).series("sda")
+    assert shown(series) == "not shown"
+
+
 # elsewhere
 
 

@@ -67,8 +67,8 @@ def _few(loaded: int, samples: int, needed: int) -> str:
     if samples < needed:
         return f"{samples} sample{'s' if samples > 1 else ''} cannot show it; {needed} could"
     if not loaded:
-        return "it was idle: nothing could be seen of it"
-    return f"it was idle in all but {loaded} samples; {needed} with I/O could show it"
+        return "hardly any request completed: nothing could be seen of it"
+    return f"hardly any request completed in all but {loaded} samples; {needed} with I/O could show it"
 
 
 def _host_lacks(rule: Rule, view: View) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -9,7 +10,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service import class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
 Shown = Literal["healthy", "waiting", "not shown", "idle"]
 
@@ -22,6 +23,9 @@ CALM = 3.0
 QUEUE, LONG_QUEUE = 1.5, 8.0
 """Requests in flight while busy that are more than one client's; and a queue whatever the share of time."""
 
+BUSY = 0.75
+"""Busy share from which a device of unknown class is not known to have headroom."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
@@ -30,19 +34,22 @@ def shown(series: DeviceSeries) -> Shown:
     """Whether a device was shown to be healthy: in each lasting state with I/O it answered as its class does.
 
     `waiting` are devices that are full with a queue, or that hold requests back; `not shown` those whose
-    latency is unknown, or neither calm nor plainly bad.
+    latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
-    found = [_of_state(series, state) for state in states(series) if state.kind != "idle"]
-    lasting = [one for one, share in found if share >= LEAST_SHARE or len(found) == 1]
-    if not found:
+    active = [state for state in states(series) if state.kind != "idle"]
+    if not active:
         return "idle"
+    lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     if "waiting" in lasting:
         return "waiting"
+    if _judged(series, max(active, key=waited)) == "waiting":
+        return "not shown"
     return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
 
 
-def _of_state(series: DeviceSeries, state: State) -> tuple[Shown, float]:
-    return _judged(series, state), state.share
+def waited(state: State) -> float:
+    """How long all requests of a state waited together, as a share of the device's time."""
+    return 0.0 if math.isnan(state.depth) else state.depth * state.share
 
 
 def _judged(series: DeviceSeries, state: State) -> Shown:
@@ -52,13 +59,28 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if not latency > 0 or contradicts(state):
         return "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
-    is_full = state.util >= FULL and state.at_once >= QUEUE
-    if is_full and latency > usual:
+    is_parallel = class_of(series) in ("nvme", "solid")
+    if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
         return "waiting"
+    if is_hardly_used(state):
+        return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
-        return "waiting" if state.at_once >= LONG_QUEUE else "not shown"
-    # without a class to hold it against, a full device with a queue is not known to be well
-    return "not shown" if is_full and class_of(series) in ("unknown", "network", "spinning") else "healthy"
+        return "waiting" if state.at_once >= LONG_QUEUE and state.util >= BRIEF else "not shown"
+    # without a class to hold it against, a busy device is not known to have headroom
+    is_busy = state.util >= BUSY
+    return "not shown" if is_busy and not is_parallel else "healthy"
+
+
+def is_hardly_used(state: State) -> bool:
+    """Whether so few requests came that their mean latency says little: nothing queued for them."""
+    return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE)
+
+
+LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
+"""Busy share and latency up to which a few requests per second are what an idle device shows."""
+
+BRIEF = 0.25
+"""Busy share below which a deep queue is a burst that comes and goes."""
 
 
 def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
@@ -80,3 +102,17 @@ def somebody_waits(view: View) -> str:
     if queue is not None and (count := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
         return say("{count:.1f} tasks are blocked on I/O on average", {"count": count})
     return ""
+
+
+LEAST_MOMENTS = 3
+"""Samples of the host's own numbers that show that nobody waits."""
+
+
+def nobody_waits(view: View) -> str:
+    """What shows that no task waited for I/O in several samples; empty where that is not shown."""
+    queue, cpu = view.samples("queue"), view.cpu_all
+    if queue is None or cpu is None or min(len(queue), len(cpu)) < LEAST_MOMENTS:
+        return ""
+    blocked, share = queue.floats("blocked"), cpu.floats("iowait_pct")
+    is_calm = bool((blocked == 0).all() and (share <= 1).all())
+    return say("nobody waits for I/O in {count} samples", {"count": len(queue)}) if is_calm else ""

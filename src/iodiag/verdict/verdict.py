@@ -16,7 +16,7 @@ from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths, somebody_waits
+from iodiag.verdict.health import Shown, healths, nobody_waits, somebody_waits, waited
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -37,7 +37,8 @@ def verdict(
 
 
 def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
-    shown = [(view, series.name, one) for view in views for series, one in healths(view)]
+    # what was averaged since boot shows nothing of the present
+    shown = [(view, s.name, one) for view in views if "disk" not in view.fallback for s, one in healths(view)]
     waiting = [name for _, name, one in shown if one == "waiting"]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
@@ -72,10 +73,17 @@ def _of_harm(harm: Sequence[Finding], findings: Sequence[Finding], hosts: int) -
     if first.role == "cause":
         said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
         return _about(first, "trouble"), said + where + then
-    guesses = [f for f in findings if f.role == "cause" and set(f.devices) & set(first.devices)]
+    guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     may_be = f" It may be: {'; '.join(named)}." if named else " No rule names the cause."
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
+
+
+def _may_be_of(cause: Finding, symptom: Finding) -> bool:
+    """Whether a cause is of the same devices, or of the same host where either names none."""
+    if cause.host != symptom.host:
+        return False
+    return not cause.devices or not symptom.devices or bool(set(cause.devices) & set(symptom.devices))
 
 
 def _settled_by(finding: Finding) -> str:
@@ -103,7 +111,7 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
 def _worst_state(view: View, name: str) -> str:
     series = view.series(name)
     assert series is not None
-    busiest = max(states(series), key=lambda state: (state.kind == "stuck", state.util * state.share))
+    busiest = max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
     return text_of(busiest, len(series.samples))
 
 
@@ -137,7 +145,9 @@ def _unknown(views: Sequence[View]) -> str:
 def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
-            return f"{waits}, and no device is seen to be slow"
+            return waits + (
+                ", and no device is seen to be slow" if view.devices else ", and no disk is shown"
+            )
     with_traffic = [
         series.name
         for view in views
@@ -149,4 +159,8 @@ def _why(views: Sequence[View]) -> str:
         return say("it does not show whether {names} answered as expected", values)
     if any(view.devices for view in views):
         return "no device had any I/O while it was taken"
+    if calm := next((said for view in views if (said := nobody_waits(view))), ""):
+        return f"{calm}; it holds no numbers of any disk"
+    if any(view.left_out is not None and len(view.left_out) for view in views):
+        return "its numbers of the disks cannot be true"
     return "it holds no numbers of any disk"

@@ -25,6 +25,7 @@ _LIKE_RATE, _EQUAL_RATE, _LIKE_SIZE = 2.0, 1.1, 4.0
 _SMALL_KB = 64.0
 """Below this a request's size hardly matters: positioning and the path to the disk take the time."""
 _NOTICED_MS = 200.0
+_FELT_MS = 5.0
 _SIGMAS = 2.0
 _MOST_REQUESTS = 0.5
 
@@ -81,7 +82,6 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
     sizes = part.floats("kb_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), np.nan)
     one = slowest_ms(series, sizes)
     own = part.with_columns(
-        one_request=one,
         in_hand=counted(part) + np.nan_to_num(part.floats("depth")),
         in_line=np.fmax(_NOTICED_MS, line * one),
         mean_size=sizes,
@@ -105,12 +105,11 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
     """The disk against all others, sample by sample."""
     is_slow = np.zeros(len(reports), dtype=np.bool_)
     fast: list[tuple[_Disk, Mask]] = []
-    alone = at_reports(reports, disk.part, "one_request")
     for other in others:
         like = _are_like(disk, other, _LIKE_RATE)
         is_far = like & (disk.latency >= ratio * other.latency)
         is_sick = (disk.latency >= disk.sane) | (
-            _are_like(disk, other, _EQUAL_RATE) & (disk.latency >= np.maximum(alone, other.latency + 10))
+            _are_like(disk, other, _EQUAL_RATE) & (disk.latency >= other.latency + _FELT_MS)
         )
         if (is_far & is_sick).any():
             fast.append((other, is_far & is_sick))

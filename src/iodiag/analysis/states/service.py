@@ -47,6 +47,10 @@ SERVICE: dict[Class, Service] = {
 FASTER_THAN_SEEKS, RANDOM_KB = 500.0, 32.0
 """Requests per second of less than so many kB that no single spinning disk serves at random."""
 
+FLUSH_KB, SLOWEST_FLUSH_MS = 4.0, 500.0
+"""Where writes are smaller than a file system's block, some are flushes without data; a spinning disk that
+writes out a full cache of 64 MB takes about half a second."""
+
 _CARD = re.compile(r"mmcblk\d+(p\d+)?")
 _VIRTUAL = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
 

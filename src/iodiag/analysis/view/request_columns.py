@@ -35,6 +35,9 @@ device-mapper, which have no limit, were seen to hold some thousands."""
 LONGEST_ROUNDED_S = 100.0
 """Up to this length a sample with a request has a rate that is not rounded to 0.00."""
 
+LITTLE_KB_PER_S = 100.0
+"""Half a hundredth of a MB/s is 5 kB/s: below twenty times as much a size from it is off by a twentieth."""
+
 _DIRECTIONS = ("read", "write", "discard")
 _ABSURD = 1e9
 _ABSURD_BITS = np.float64(_ABSURD).view(np.uint64)
@@ -135,8 +138,15 @@ def _sizes(disk: Table) -> Columns:
         ("write_size_kb", "writes_per_s", "write_kb_per_s"),
         ("size_kb", "ios_per_s", "kb_per_s"),
     ):
-        columns[size] = _per(disk.floats(moved), disk.floats(rate))
+        columns[size] = _printed_where_rounded(disk, size, _per(disk.floats(moved), disk.floats(rate)), moved)
     return columns
+
+
+def _printed_where_rounded(disk: Table, size: str, derived: Floats, moved: str) -> Floats:
+    """Bytes per request; as printed where so few bytes moved that MB/s in hundredths round them away."""
+    printed = disk.floats({"size_kb": "request_size_kb"}.get(size, size.replace("_size", "_request_size")))
+    is_rounded = (disk.floats(moved) <= LITTLE_KB_PER_S) & (np.abs(derived - printed) > 0.05 * printed)
+    return np.where(is_rounded & (printed > 0), printed, derived)
 
 
 def _waits_per_completed(disk: Table) -> Columns:

@@ -84,7 +84,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     waiters = _waiters(view, series, worst)
     evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
     sure = _confidence(series, worst, waiters, limits)
-    is_standing = worst.release is None and answers(series)
+    is_standing = worst.release is None and (answers(series) or (_holds(worst) and bool(waiters)))
     severity: Severity = "notice" if sure == "low" else "critical" if is_standing else "warning"
     values = _values(series, worst) | {"count": len(stalls)}
     more = " {count} times; the longest" if len(stalls) > 1 else ""
@@ -219,7 +219,7 @@ RULE = Rule(
     role="cause",
     explains=("symptom",),
     replaces=("true-saturation", "approaching-saturation"),
-    title="The device answered nothing for many seconds",
+    title="The device completed no request for a while",
     why="Everything that needed it stood still.",
     remedy=(
         "Look for timeouts, resets and lost paths in the kernel's log of that minute; check cables, "

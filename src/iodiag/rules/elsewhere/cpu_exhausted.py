@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import seconds
@@ -38,7 +40,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     is_out = (cpu.floats("idle_pct") <= limits.idle) & (work >= limits.busy)
     is_out &= ~(cpu.floats("iowait_pct") > limits.iowait) & ~(cpu.floats("steal_pct") >= limits.steal)
     if not is_out.any():
-        yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else than work takes it")
+        busiest = float(np.nanmax(cpu.floats("user_pct") + cpu.floats("system_pct")))
+        if busiest >= limits.near:
+            reason = f"the CPUs were up to {busiest:.0f} % busy: more of the run queue would tell"
+            yield Outcome(RULE.id, "undetermined", (), reason)
+        else:
+            yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else takes it")
         return
     yield _finding(view, cpu, cpu[is_out], limits)
 
@@ -106,6 +113,7 @@ RULE = Rule(
         "busy": Threshold(
             85, "%", "user and system work", "judgement: the rest is nice, steal or lost digits"
         ),
+        "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),

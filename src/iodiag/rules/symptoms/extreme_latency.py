@@ -26,7 +26,14 @@ from iodiag.analysis.array.stacks import topmost
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.states.service import SERVICE, class_of, counted, slowest_ms
+from iodiag.analysis.states.service import (
+    FLUSH_KB,
+    SERVICE,
+    SLOWEST_FLUSH_MS,
+    class_of,
+    counted,
+    slowest_ms,
+)
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -73,9 +80,16 @@ def _latencies(samples: Table) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _flushing(samples: Table) -> Floats:
-    """What cache flushes add to a write, ms: one before it and one after, where most writes come with one."""
-    is_usual = samples.floats("flushes_per_s") >= 0.5 * samples.floats("ios_per_s")
-    return np.where(is_usual, 2 * np.nan_to_num(samples.floats("flush_await_ms")), 0.0)
+    """What cache flushes add to a write, ms: one before it and one after, where most writes come with one.
+
+    Without columns of flushes, requests smaller than a block show that some of them carry no data.
+    """
+    ios, writes = samples.floats("ios_per_s"), samples.floats("writes_per_s")
+    is_empty = (samples.floats("size_kb") < FLUSH_KB) & (writes >= 0.5 * ios)
+    is_usual = is_empty | (samples.floats("flushes_per_s") >= 0.5 * ios)
+    flush = samples.floats("flush_await_ms")
+    flush = np.fmin(np.where(flush > 0, flush, SLOWEST_FLUSH_MS), SLOWEST_FLUSH_MS)
+    return np.where(is_usual, 2 * flush, 0.0)
 
 
 def _in_line(samples: Table) -> Floats:
@@ -84,6 +98,8 @@ def _in_line(samples: Table) -> Floats:
     Where util misses time, the quotient of depth and util is larger than all requests of the sample.
     """
     depth, util = samples.floats("depth"), samples.floats("util")
+    by_latency = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
+    depth = np.where(np.isnan(depth), by_latency, depth)
     is_usable = (util >= 0.05) & np.asarray(samples["is_util_trusted"])
     at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
     lengths = samples.floats("interval_s")

@@ -23,7 +23,7 @@ from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
 from iodiag.rules.causes.fragmentation_sized_reads.reads import (
     ReadPattern,
@@ -201,5 +201,6 @@ RULE = Rule(
     },
     confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
+    to_clear=ToClear(samples=1),
     detect=detect,
 )
