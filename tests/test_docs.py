@@ -98,7 +98,7 @@ def test_the_page_on_json_names_every_key():
     from iodiag.model.finding import Ignore
 
     cases = ROOT / "samples" / "cases"
-    ignore = [Ignore("mixed-await", "as documented")]
+    ignore = [Ignore("first-report-since-boot", "as documented")]
     before = iodiag.read(cases / "raid5-small-writes")
     reports = [
         iodiag.compare(before, iodiag.read(cases / "raid10-small-writes")),

@@ -114,6 +114,27 @@ def sick_disk() -> list[str]:
     return [captures.iostat([{"sda": beside(25, 5600)}] * 3)]
 
 
+def no_idle_time() -> list[str]:
+    cpu = {"%user": 60.0, "%system": 39.0, "%idle": 1.0}
+    return [captures.iostat([{"sda": load(20, 0.5)}] * 20, cpu)]
+
+
+def sar(header: str, row: str) -> list[str]:
+    clocks = [f"13:00:{second:02}" for second in range(2, 12, 2)]
+    rows = "".join(f"{clock} {row}\n" for clock in clocks)
+    return [f"{captures.banner()}\n13:00:00 {header}\n{rows}"]
+
+
+def waits_for_memory() -> list[str]:
+    shares = "%smem-10 %smem-60 %smem-300 %smem %fmem-10 %fmem-60 %fmem-300 %fmem"
+    return sar(shares, "31.0 25.0 12.0 30.0 13.0 9.0 4.0 12.0")
+
+
+def pages_read_again() -> list[str]:
+    header = "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s %vmeff"
+    return sar(header, "6000.00 0.00 3200.00 1400.00 2000.00 1500.00 30.00 1500.00 98.04")
+
+
 CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "approaching-saturation": "seeds/ssd-two-loads.txt",
     "backend-latency-shift": "cases/emptied-burst-bucket",
@@ -122,6 +143,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "burst-bucket-empty": "cases/emptied-burst-bucket",
     "coalescing-loss": lost_merges,
     "counter-anomaly": "cases/slow-member",
+    "cpu-exhausted": no_idle_time,
     "discard-stall": discards,
     "extreme-latency": sick_disk,
     "first-report-since-boot": "cases/commit-stall",
@@ -134,8 +156,10 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "layer-added-latency": encrypted,
     "layer-iops-mismatch": "seeds/raid5-layers-iostat.txt",
     "low-concurrency-bound": "seeds/util-1-thread.txt",
+    "memory-pressure": waits_for_memory,
     "micro-burst-throttle": micro_bursts,
     "mixed-await": "cases/emptied-burst-bucket",
+    "page-cache-thrash": pages_read_again,
     "psi-io-pressure": pressure,
     "queue-limit": pinned_queue,
     "raid-degraded": "mdadm/raid5-degraded.txt",

@@ -15,7 +15,7 @@ from iodiag.analysis.measure.evidence import cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service import class_of
 from iodiag.analysis.states.states import states
-from iodiag.analysis.states.summary import text_of
+from iodiag.analysis.states.summary import sentence_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
@@ -91,7 +91,8 @@ def otherwise(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
     """What else a device did, where what most samples agree on is not all: its longest other state."""
     for other in states(series):
         if other.kind != "idle" and not np.isin(other.rows["sample"], rows["sample"]).any():
-            yield cite(other.rows, "else: " + text_of(other, len(series.samples)), {}, weighs="context")
+            text, values = sentence_of(other, len(series.samples))
+            yield cite(other.rows, "else: " + text, values, weighs="context")
             return
 
 

@@ -44,7 +44,12 @@ def _summary(host: str | None, state: State, samples: int) -> StateSummary:
 
 def text_of(state: State, samples: int) -> str:
     """A state as an expert says it: how often, what, how many in flight, how long each, how busy."""
-    values = {
+    return say(*sentence_of(state, samples))
+
+
+def sentence_of(state: State, samples: int) -> tuple[str, dict[str, float | str]]:
+    """The template of that sentence and its values."""
+    values: dict[str, float | str] = {
         "count": state.samples,
         "all": samples,
         "rate": state.rate,
@@ -52,21 +57,20 @@ def text_of(state: State, samples: int) -> str:
         "at_once": state.at_once,
         "latency": state.latency_ms,
         "busy": 100 * state.util,
-        "kind": state.kind,
     }
     often = "{count} of {all} samples: " if samples > 1 else ""
     if state.kind == "idle":
-        return say(often + "no I/O", values)
-    busy = "" if math.isnan(state.util) else ", {busy:.0f} % busy"
+        return often + "no I/O", values
+    busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
     if state.kind == "stuck":
-        return say(often + "nothing completed, {at_once} in flight" + busy, values)
+        return often + "nothing completed, {at_once} in flight" + busy, values
     what = "requests" if state.kind == "reads and writes" else state.kind
     text = often + "{rate} " + what + "/s of {size:.1f} kB"
     if not math.isnan(state.at_once):
         text += ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
     if not math.isnan(state.latency_ms):
         text += ", {latency} ms each"
-    return say(text + busy, values)
+    return text + busy, values
 
 
 def _known(number: float) -> float | None:

@@ -187,6 +187,7 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "unit": top.unit,
         "variation": 100 * top.variation,
         "count": len(top.rows),
+        "samples": len(series.samples),
         "low": low,
         "high": high,
         "size": level.size_kb,

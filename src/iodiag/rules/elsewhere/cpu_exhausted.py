@@ -93,8 +93,8 @@ def _runnable(view: View, rows: Table) -> Iterator[Evidence]:
     tasks = weighted.mean(queue, "run_queue", "queue")
     if tasks > (view.cpus or 1):
         on = " on {cpus} CPUs" if view.cpus else ""
-        values: dict[str, float | str] = {"tasks": tasks, "cpus": view.cpus or 0}
-        yield cite(queue, "{tasks:.0f} tasks want to run" + on, values, worst="run_queue")
+        values: dict[str, float | str] = {"run_queue": tasks, "cpus": view.cpus or 0}
+        yield cite(queue, "{run_queue:.0f} tasks want to run" + on, values, worst="run_queue")
 
 
 RULE = Rule(

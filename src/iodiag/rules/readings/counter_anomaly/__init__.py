@@ -126,7 +126,8 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             "all": len(samples),
             "most": float(over["util_pct"].max()),
         }
-        text = "{device}: %util exceeds 100 % in {count} of {all} samples (at most {most} %); taken as 100 %"
+        text = "{device}: %util is above 100 % in {count} of {all} samples (at most {most} %); "
+        text += "taken as busy all the time"
         latest = weighted.values(over, "latency_ms")
         excess = (weighted.values(over, "util_pct") - 100) / 100 * weighted.lengths(over)
         if (latest >= 1000 * excess).all() and latest.max() >= limits.late:
