@@ -99,9 +99,10 @@ def _finding(
     is_compared = lead.basis == "measured" and lead.lower is not None
     longest: Confidence = "high" if is_sustained(together(series, rows)) or is_compared else "medium"
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    shown = {"count": len(rows), "samples": len(series.samples), "plural": "" if lead.spindles == 1 else "s"}
-    values = numbers(series, lead) | shown | {"class": class_named(series)}
-    often = " in the only sample." if len(series.samples) == 1 else " in {count} of {samples} samples."
+    counts: dict[str, float | str] = {"count": len(rows), "samples": len(series.samples)}
+    shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
+    values = numbers(series, lead) | counts | shown
+    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
         limits,
         severity="notice" if _is_passing(series, rows, limits) else _severity(view, lead, sure, limits),
@@ -113,6 +114,7 @@ def _finding(
         confirm=(f"iostat -xyt 1 30 {series.name}", *RULE.confirm),
         evidence=(
             state(series, lead),
+            cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
             *disks_below(lead),
@@ -173,7 +175,7 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "queue", "throughput"), ",{often}")
+_SEEN = dict.fromkeys(("class", "queue", "throughput"), ", {often}.")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
