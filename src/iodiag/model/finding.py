@@ -113,6 +113,17 @@ class Finding:
     edges: tuple[Edge, ...] = ()
 
 
+def by_harm(finding: Finding) -> tuple[bool, int, bool, bool, int]:
+    """The key that puts the most harmful first, causes before effects, readings of the numbers last."""
+    return (
+        finding.role in HARMLESS,
+        -SEVERITIES.index(finding.severity),
+        finding.explained_by is not None,
+        finding.role != "cause",
+        -CONFIDENCES.index(finding.confidence),
+    )
+
+
 @dataclass(frozen=True)
 class Ignore:
     """Findings that somebody has decided to live with, and why.

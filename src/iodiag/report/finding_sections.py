@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from iodiag.model.comparison import Comparison
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Evidence, Finding
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
 from iodiag.model.report import Report
 from iodiag.report import wording
 from iodiag.report.appendix import TextTable
@@ -53,16 +53,8 @@ class Part:
 
 
 def findings_in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """The most harmful first, then the surest; after all of them what another finding explains."""
-
-    def rank(finding: Finding) -> tuple[bool, int, int]:
-        return (
-            finding.explained_by is not None,
-            -SEVERITIES.index(finding.severity),
-            -CONFIDENCES.index(finding.confidence),
-        )
-
-    return sorted(findings, key=rank)
+    """The most harmful first, whatever its host."""
+    return sorted(findings, key=by_harm)
 
 
 def title(report: Report) -> Spans:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from iodiag.analysis.measure.evidence import telling
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
-from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, Role
+from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
 from iodiag.rules.clearing import checked, not_ruled_out
@@ -50,20 +50,9 @@ def run(
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
-    kept.sort(key=_harm)
+    kept.sort(key=by_harm)
     kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
     return kept, _merged(outcomes, view.host)
-
-
-_ABOUT_THE_HOST: tuple[Role | None, ...] = ("cause", "symptom", "elsewhere")
-
-
-def _harm(finding: Finding) -> tuple[bool, int, bool, bool, int]:
-    """The order of findings: by harm, causes before effects; how to read the numbers comes last."""
-    sure = ("high", "medium", "low").index(finding.confidence)
-    is_about_numbers = finding.role not in _ABOUT_THE_HOST
-    is_effect = finding.explained_by is not None
-    return is_about_numbers, -SEVERITIES.index(finding.severity), is_effect, finding.role != "cause", sure
 
 
 def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list[Finding], list[Outcome]]:

@@ -6,10 +6,10 @@ counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy.
 
-When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it
-completes, so one that outlives its interval can make N too small; samples with a latency above a
-tenth of the interval prove nothing and are left out. So are those in which util exceeds 100 %: there
-the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
+When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it completes, so
+one that outlives its interval can make N too small; samples with a latency above a tenth of the interval
+prove nothing and are left out, and so is the sample before such a one. So are those in which util exceeds
+100 %: there the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
 
 References: Linux commits 5b18b5a73760 (5.0), 99dc422335d8 (6.10); sysstat issue 187.
 """
@@ -54,6 +54,8 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
     samples = series.samples
     util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
     outlives = weighted.values(samples, "await_ms") > 100 * weighted.seconds_or_one(samples)
+    # what completes late in one sample was in flight in the sample before, and not counted there
+    outlives[:-1] |= outlives[1:].copy()
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
     inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
     inflated &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
