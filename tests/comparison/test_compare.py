@@ -329,7 +329,8 @@ def test_the_options_apply_to_both_sides():
     [
         ((str(RAID5), str(RAID10)), 0),
         ((str(RAID10), str(RAID5), "--fail-on", "warning"), 1),
-        ((str(RAID5), str(RAID10), "--fail-on", "warning"), 0),  # the finding is gone after
+        ((str(RAID5), str(RAID10), "--fail-on", "warning"), 1),  # its disks are full after as well
+        ((str(FRAGMENTED), str(RESTORED), "--fail-on", "warning"), 0),  # the finding is gone after
         ((str(RAID5),), 2),
         ((str(RAID5), str(RAID10), "--rule", "nonsense"), 2),
         ((str(RAID5), "/nonexistent"), 3),

@@ -195,7 +195,7 @@ def test_marks_follow_from_the_truth():
 
 
 def test_a_rule_that_is_clear_on_the_device_is_marked():
-    asked_for = question("idle", 3, 1, 0)
+    asked_for = question("light desktop", 3, 1, 0)
     outcomes = report_of(asked_for.text)["outcomes"]
     clear = {each["rule"] for each in outcomes if each["status"] == "clear" and each["devices"]}
     assert clear

@@ -47,6 +47,12 @@ def test_floods_that_nobody_waits_for_are_only_told(report_of):
     assert (finding.severity, finding.confidence) == ("info", "medium")
 
 
+def test_a_burst_of_reads_and_writes_alike_is_load_and_no_flood(report_of):
+    """Reads that grow with the writes wait for themselves as well."""
+    burst = FLOOD | {"r/s": 200.0, "rkB/s": 3200.0, "w_await": 4.0}
+    assert only(report_of(capture(read_wait=6.0, flood=burst), rules=[RULE])) is None
+
+
 def test_one_flood_is_enough_where_reads_plainly_wait(report_of):
     finding = only(
         report_of(iostat([{"sda": CALM}] * 3 + [{"sda": FLOOD | {"r_await": 30.0}}]), rules=[RULE])

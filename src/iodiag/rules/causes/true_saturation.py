@@ -9,8 +9,9 @@ requests of which a queue twice as long moves no more kB. One sample is enough: 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
 When it is wrong: larger requests rightly take longer, so that only requests of like size and
-direction are compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks
-are counted and there are none, it is a notice. A rate limit, a slow member or a rebuild below are causes of
+direction are compared. Writeback and asynchronous work queue deeply while nobody waits: where
+blocked tasks are counted and there are none, or a stream at the device's full speed adds no iowait to that of
+other times, it is a notice. A rate limit, a slow member or a rebuild below are causes of
 their own and are named by their rules. A device that is busy for longer with each request than a healthy one
 takes is slow, not full: extreme-latency tells it. A card or a stick of unknown class that erases looks full.
 
@@ -47,6 +48,7 @@ from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.states.service import SERVICE, class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -105,7 +107,9 @@ def _finding(
     often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
         limits,
-        severity="notice" if _is_passing(series, rows, limits) else _severity(view, lead, sure, limits),
+        severity="notice"
+        if _is_passing(series, rows, limits)
+        else _severity(view, series, lead, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
@@ -151,18 +155,36 @@ def _points(view: View, load: Load, limits: Limits) -> float:
     return points - is_long
 
 
-def _severity(view: View, load: Load, sure: Confidence, limits: Limits) -> Severity:
+def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, limits: Limits) -> Severity:
     """By harm: short waits, and writeback that is seen to make nobody wait, are inefficiencies."""
     if sure == "low" or load.level.latency_ms < limits.least_harm:
         return "notice"
-    waiting = blocked(view, load.level.rows)
-    is_patient = waiting is not None and waiting[1] < NOBODY
-    if load.level.direction == "writes" and is_patient:
+    if load.level.direction == "writes" and _is_patient(view, series, load, limits):
         return "notice"
     full = pressure(view, load.level.rows, "full")
     if full is not None and full[1] >= limits.standstill:
         return "critical"
     return "warning"
+
+
+def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+    """Whether nobody is seen to wait: no task is blocked, or a stream at full speed adds no iowait."""
+    waiting = blocked(view, load.level.rows)
+    if waiting is not None:
+        return waiting[1] < NOBODY
+    is_at_speed = (
+        load.level.busy_rate * load.level.size_kb >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
+    )
+    if load.level.size_kb < limits.stream or not is_at_speed:
+        return False
+    cpu = view.cpu_at(load.level.rows)
+    others = view.cpu_at(series.samples[~np.isin(series.samples["sample"], load.level.rows["sample"])])
+    if cpu is None or others is None or view.cpus is None:
+        return False
+    iowait, usual = (weighted.mean(rows, "iowait_pct", "cpu") for rows in (cpu, others))
+    # where no CPU has time left there is no iowait either
+    has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
+    return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
 
 
 def _against(load: Load) -> Iterator[Evidence]:
@@ -227,6 +249,12 @@ RULE = Rule(
             "%",
             "time in which no task got on for I/O that is critical",
             "judgement, on accounting/psi.rst",
+        ),
+        "least_idle": Threshold(
+            10,
+            "%",
+            "idle time and iowait from which iowait tells who waits",
+            "proc_stat(5): iowait is idle time",
         ),
         "most_steal": Threshold(
             10, "%", "CPU time withheld by the hypervisor that spoils latencies", "awesome-prometheus-alerts"

@@ -57,10 +57,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _not_found(view: View, judgement: Judgement) -> Iterator[Outcome]:
-    """Clear only where flushes are counted, or tasks are: else nothing could have been seen of commits."""
+    """Clear only where flushes are counted: crowds of tasks show commits, their absence does not."""
     names = tuple(series.name for series in view.devices)
     untold = tuple(name for name in names if not is_told(view, name))
-    if judgement.status != "clear" or (not names and view.samples("queue") is not None):
+    if judgement.status != "clear":
         yield Outcome(RULE.id, judgement.status, names, judgement.reason)
         return
     if not names or untold:

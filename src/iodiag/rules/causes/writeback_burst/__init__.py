@@ -53,12 +53,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "no floods of writes that make others wait")
 
 
+def _reads_wait(found: Floods, limits: Limits) -> bool:
+    """Whether reads wait for the writes: where reads grow as well, it is a burst of load."""
+    return found.read_harm >= limits.read_harm and not found.starved * limits.more_reads <= 1
+
+
 def _harms(found: Floods, limits: Limits) -> bool:
-    return found.read_harm >= limits.read_harm or found.write_harm >= limits.write_harm
+    return _reads_wait(found, limits) or found.write_harm >= limits.write_harm
 
 
 def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
-    reads_wait, tasks = found.read_harm >= limits.read_harm, blocked_by(view, found)
+    reads_wait, tasks = _reads_wait(found, limits), blocked_by(view, found)
     tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * weighted.or_zero(tasks.outside)
     is_clear = found.read_harm >= limits.clear_harm or found.count >= limits.bursts
     points = 1 + 2 * (reads_wait and is_clear) + (found.count >= limits.bursts) + 2 * tasks_wait
@@ -169,6 +174,9 @@ RULE = Rule(
         "read_harm": Threshold(2, "x", "latency of reads in bursts", "judgement: a doubling is felt"),
         "clear_harm": Threshold(
             4, "x", "latency of reads, or loss of them, that one flood shows", "judgement: twice read_harm"
+        ),
+        "more_reads": Threshold(
+            2, "x", "reads served in bursts that make them bursts of load", "judgement: all of the load grew"
         ),
         "write_harm": Threshold(10, "x", "latency of writes in bursts", "judgement: writes are buffered"),
         "dirty_share": Threshold(
