@@ -13,10 +13,11 @@ import iodiag
 from iodiag.cli import cli
 from iodiag.model.finding import Ignore
 from iodiag.report.as_json import from_json
+from iodiag.report.finding_sections import findings_in_order
 
 CASES = Path(__file__).parents[1] / "samples" / "cases"
 RAID5 = CASES / "raid5-small-writes"
-RULE = "raid-partial-stripe-write"
+RULE, EFFECT = "raid-partial-stripe-write", "true-saturation"
 
 
 @pytest.fixture
@@ -44,15 +45,17 @@ def found(report: dict) -> set[str]:
 def test_an_ignored_finding_is_listed_apart_and_counts_for_nothing(configured):
     loud = configured("", "--fail-on", "warning")
     assert loud.exit_code == 1
-    quiet = configured(ignoring(rule=RULE, reason="replaced in May"), "--fail-on", "warning")
+    both = ignoring(rule=RULE, reason="replaced in May") + ignoring(rule=EFFECT, reason="full of it")
+    quiet = configured(both, "--fail-on", "warning")
     assert quiet.exit_code == 0
     before, after = json.loads(loud.stdout), json.loads(quiet.stdout)
     assert RULE in found(before)
-    assert found(after) == found(before) - {RULE}
+    assert found(after) == found(before) - {RULE, EFFECT}
     assert [(one["reason"], one["finding"]["rule"]) for one in after["ignored"]] == [
-        ("replaced in May", RULE)
+        ("replaced in May", RULE),
+        ("full of it", EFFECT),
     ]
-    assert after["headline"].endswith("The configuration ignores 1 finding, listed below.")
+    assert after["headline"].endswith("The configuration ignores 2 findings, listed below.")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,9 @@ def test_sarif_has_each_finding_at_its_lines():
     log = json.loads(report.to_sarif())
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
-    assert [result["ruleId"] for result in run["results"]] == [f.rule for f in report.findings]
+    assert [result["ruleId"] for result in run["results"]] == [
+        f.rule for f in findings_in_order(report.findings)
+    ]
     assert {r["id"] for r in run["tool"]["driver"]["rules"]} == {f.rule for f in report.findings}
     first, result = report.findings[0], run["results"][0]
     assert result["level"] == "warning"
