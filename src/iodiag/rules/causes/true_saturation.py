@@ -9,11 +9,11 @@ requests of which a queue twice as long moves no more kB. One sample is enough: 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
 When it is wrong: larger requests rightly take longer, so that only requests of like size and
-direction are compared. Writeback and asynchronous work queue deeply while nobody waits: where
-blocked tasks are counted and there are none, or a stream at the device's full speed adds no iowait to that of
-other times, it is a notice. A rate limit, a slow member or a rebuild below are causes of
-their own and are named by their rules. A device that is busy for longer with each request than a healthy one
-takes is slow, not full: extreme-latency tells it. A card or a stick of unknown class that erases looks full.
+direction are compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks
+are counted and there are none, or a stream at the device's full speed adds no iowait to that of other times,
+it is a notice. A rate limit, a slow member or a rebuild below are causes of their own and are named by their
+rules. A device that is busy for longer with each request than a healthy one takes is slow, not full:
+extreme-latency tells it. A card or a stick of unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.

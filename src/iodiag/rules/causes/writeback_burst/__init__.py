@@ -9,7 +9,8 @@ Why it matters: a flood fills the device's queue, and reads and log writes wait 
 writer that meets the dirty limit stops until the device has caught up.
 
 When it is wrong: floods that nobody waits for do no harm, however long their queue; then this is
-information. Checkpoints, compactions and backups look the same and have remedies of their own.
+information. Where reads grow as well, all of the load grew: that is a burst of work and no flood.
+Checkpoints, compactions and backups look the same and have remedies of their own.
 
 References: Documentation/admin-guide/sysctl/vm.rst (dirty_ratio, dirty_background_bytes); sar(1), kbdirty.
 """
