@@ -76,8 +76,7 @@ def test_sections_stand_in_order():
     assert [title.split(":")[0] for title in found[:4]] == [
         "1. Warning",
         "2. Warning",
-        "3. Info",
-        "4. Notice",
+        "3. Notice", "4. Info",
     ]
 
 
@@ -188,7 +187,7 @@ def test_several_hosts_are_told_apart():
     assert "- **Host:** `backup01`" in text
 
 
-def test_the_worst_comes_first_and_what_is_explained_comes_last():
+def test_the_worst_comes_first_and_what_is_explained_after_its_like():
     base = raid5_report().findings[0]
     findings = (
         replace(base, severity="notice", confidence="high", title="N"),
@@ -200,7 +199,7 @@ def test_the_worst_comes_first_and_what_is_explained_comes_last():
     order = [
         line.split(": ")[1] for line in text.splitlines() if line.startswith("### ") and line[4].isdigit()
     ]
-    assert order == ["C", "W", "N", "W explained"]
+    assert order == ["C", "W", "W explained", "N"]
 
 
 def test_a_report_read_back_renders_the_same():
