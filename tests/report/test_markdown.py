@@ -76,7 +76,8 @@ def test_sections_stand_in_order():
     assert [title.split(":")[0] for title in found[:4]] == [
         "1. Warning",
         "2. Warning",
-        "3. Notice", "4. Info",
+        "3. Notice",
+        "4. Info",
     ]
 
 

@@ -87,7 +87,7 @@ def test_ways_that_take_turns_are_thrash(report_of):
 
 
 def test_little_traffic_that_is_mostly_swap_is_only_possible(report_of):
-    rows = [THRASH | {"si": 300, "so": 300, "bi": 310, "bo": 320}] * 20
+    rows = [THRASH | {"si": 300, "so": 300, "bi": 310, "bo": 320, "wa": 10}] * 20
     finding = only(report_of(vmstat(rows), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "low")
 
@@ -120,3 +120,10 @@ def test_the_traffic_of_the_swap_device_tells_without_counters(report_of):
 def test_without_swap_counters_it_does_not_apply(report_of):
     report = report_of(IOSTAT, rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+def test_a_slow_disk_that_swaps_little_is_felt_all_the_same(report_of):
+    """vmstat of a host that waits 80 % of its time while half of what is paged is swap."""
+    row = THRASH | {"si": 511, "so": 312, "bi": 1060, "bo": 500, "wa": 80}
+    assert only(report_of(vmstat([row] * 13), rules=[RULE])).severity == "warning"
+    assert only(report_of(vmstat([row | {"wa": 10}] * 13), rules=[RULE])).severity == "notice"

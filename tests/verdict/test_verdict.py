@@ -105,7 +105,7 @@ def test_averages_since_boot_cannot_tell():
     text = iostat([{"sda": CALM}])
     report = report_of(text[: text.rindex("11/20/26 13:")])
     assert report.verdict.state == "unknown"
-    assert "averages since boot" in report.headline
+    assert "averages alone" in report.headline
 
 
 def test_a_likely_inefficiency_is_open_without_visible_impact():

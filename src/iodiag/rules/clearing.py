@@ -43,7 +43,7 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     """What the samples of a device lack to clear a rule; empty where they have it all."""
     samples = series.samples
     if "disk" in view.fallback:
-        return "there are only averages since boot, which show neither bursts nor changes"
+        return "there are only averages, which show neither bursts nor changes"
     if lack := _few(len(series.loaded), len(samples), needed.samples):
         return lack
     missing = [
@@ -76,7 +76,7 @@ def _host_lacks(rule: Rule, view: View) -> str:
     used = {name for alternative in rule.needs.one_of for name in alternative}
     there = [name for name in used if view.samples(name) is not None]
     if there and all(name in view.fallback for name in there):
-        return "there are only averages since boot, which show neither bursts nor changes"
+        return "there are only averages, which show neither bursts nor changes"
     rows = max((_moments(view, name) for name in there), default=0)
     if rows < rule.to_clear.samples:
         return f"{rows} sample{'s' if rows != 1 else ''} cannot show it; {rule.to_clear.samples} could"

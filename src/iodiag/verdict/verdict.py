@@ -135,8 +135,8 @@ def _unknown(views: Sequence[View]) -> str:
     if any(view.fallback for view in views) and not any(set(view.tables) - view.fallback for view in views):
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
-            f"The capture cannot tell: it holds averages since boot alone ({tables}). Capture the present: "
-            "`iostat -xt 5 12`"
+            f"The capture cannot tell: it holds averages alone ({tables}), since boot or over a run. "
+            "Capture the present: `iostat -xt 5 12`"
         )
     more = "Capture more: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
     return f"The capture cannot tell: {_why(views)}. {more}"

@@ -3,7 +3,8 @@
 What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
 writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of
 50 MB/s and more into swap. Without columns of swapping the traffic of a device tells that lsblk or
-/proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on.
+/proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on, and
+amounts below 1 MB/s where most of the CPUs' time is iowait.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -94,7 +95,10 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     points = 1 + (amount >= limits.swapped_kb) + is_large + sum(weight for weight, _ in witnesses)
     # that the device holds swap is known apart from the counters
     points += view.samples("swapping") is None
-    is_enough = amount >= limits.swapped_kb and (is_large or len(rows) >= FEW)
+    # a slow disk swaps few kB because it thrashes: then who waits tells, not how much
+    is_felt = _is_felt(view, rows, amount, limits)
+    points += 2 * (is_felt and amount < limits.swapped_kb)
+    is_enough = (amount >= limits.swapped_kb or is_felt) and (is_large or len(rows) >= FEW)
     at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
     sure = confidence(points, at_most=at_most)
     pressed = rows_at(view, "pressure", rows)
@@ -133,6 +137,16 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
             "which process takes the memory, and whether a control group's limit is what runs short",
         ),
     )
+
+
+def _is_felt(view: View, rows: Table, amount: float, limits: Limits) -> bool:
+    """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged."""
+    cpu, paging = view.cpu_at(rows), rows_at(view, "paging", rows)
+    if cpu is None or paging is None:
+        return False
+    moved = weighted.mean(paging, "pgpgin_kb_per_s") + weighted.mean(paging, "pgpgout_kb_per_s")
+    is_most = amount >= limits.felt_share / 100 * moved
+    return bool(is_most and weighted.mean(cpu, "iowait_pct", "cpu") >= limits.felt_iowait)
 
 
 def _without_disk(view: View, rows: Table, amount: float) -> Iterator[Evidence]:
@@ -205,6 +219,8 @@ RULE = Rule(
             20, "%", "share of the lesser way where they take turns", "judgement: a fifth comes back"
         ),
         "share": Threshold(10, "%", "share of all that is paged that will do instead", "judgement"),
+        "felt_share": Threshold(30, "%", "share of it that is what the host waits for", "judgement"),
+        "felt_iowait": Threshold(50, "%", "iowait that goes with it", "judgement: more waits than works"),
         "major_faults": Threshold(
             100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"
         ),
