@@ -137,7 +137,7 @@ def stored_table(frame: pd.DataFrame) -> pa.Table:
 
 
 def hour_rows(hosts: Iterable[View], host: str) -> list[Row]:
-    """The hourly sums of the disk samples (`derive.baselines`).
+    """The hourly sums of the disk samples (`analysis.load.baselines`).
 
     Day and hour are of the clock that `time` shows: of an sa file UTC, whatever day it is to its host.
     """

@@ -1,6 +1,6 @@
 """The registry of canonical columns: what each is called, counted in, and how it aggregates.
 
-Raw column names live in the formats, nowhere else. `kind` rules aggregation (derive/weighted):
+Raw column names live in the formats, nowhere else. `kind` rules aggregation (analysis/measure/weighted):
 
 - `rate`, `gauge`, `share`: the mean weighted by the length of the interval
 - `mean`: the mean weighted by the column named in `weight` (latencies by their requests)

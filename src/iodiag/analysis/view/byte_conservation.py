@@ -1,7 +1,7 @@
 """Which layout conserves the bytes that were seen: what a device was asked for, what a group moved.
 
 A stripe's legs move what it is asked for; a mirror's write it twice; full stripes of parity write
-n/(n-p) of it, small writes more and read besides, and then both tell the same share (derive.parity).
+n/(n-p) of it, small writes more and read besides, and then both tell the same share (analysis.array.parity).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What a stripe is asked for, its legs move together: ΣB(legs) = B(array) for reads and for writes of
 a stripe, 2·B for writes of a mirror, n/(n-1) for full stripes of RAID5, and small writes on parity
-give α and ρ that tell the same share (derive.parity). Legs of one array run at equal rates, so only
+give α and ρ that tell the same share (analysis.array.parity). Legs of one array run at equal rates, so only
 groups of equal rates are tried: few, whatever the number of devices. What an input states is never
 touched; what is concluded says "inferred: …" as its provenance and costs a rule a point.
 """

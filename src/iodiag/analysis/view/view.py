@@ -30,7 +30,7 @@ IDLE_KB_PER_S = 256.0
 class DeviceSeries:
     """One device's samples, in order, and what the topology knows of it.
 
-    `samples` holds the disk table's columns and those that derive.requests adds: util (0..1, may
+    `samples` holds the disk table's columns and those that request_columns adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
     read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. What several rules derive from
     a device is `@remembered` on it.

@@ -1,4 +1,4 @@
-"""Devices held against their own past, over all days of the fleet (`derive.baselines`)."""
+"""Devices held against their own past, over all days of the fleet (`analysis.load.baselines`)."""
 
 from __future__ import annotations
 
