@@ -51,7 +51,7 @@ def test_the_wheel_holds_the_package_its_data_and_manual_pages(wheel):
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {name for name in wheel if name.startswith("iodiag/")} == expected
-    assert {"iodiag/py.typed", "iodiag/report/page.html", "iodiag/analysis/load/caps.toml"} <= expected
+    assert {"iodiag/py.typed", "iodiag/report/page.html", "iodiag/analysis/load/rate_limits.toml"} <= expected
     assert f"{data}iodiag.1" in wheel
 
 

@@ -22,7 +22,7 @@ from fleet.deaths import die_on_three
 from iodiag.errors import OutputError
 from iodiag.fleet import jobs, local, store
 from iodiag.fleet.discover import inputs_of, scan
-from iodiag.fleet.places import TEMPORARY, Folder, write
+from iodiag.fleet.output_files import TEMPORARY, Folder, write
 from iodiag.fleet.plan import Options, plan
 from writers.fleet_writer import LAYOUTS, ROLES, sa_day
 from writers.sa_writer import SaFile

@@ -17,7 +17,7 @@ from fleet.tables import (
     slowed,
 )
 from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.whole import summarise
+from iodiag.fleet.summary.summarise import summarise
 
 DAYS = days_from(8)
 HOSTS = host_names(60)

@@ -9,7 +9,7 @@ import pytest
 
 from fleet.tables import days_from, devices_table, host_names, hours_table, outcomes_table, slowed
 from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.whole import summarise
+from iodiag.fleet.summary.summarise import summarise
 
 DAYS = days_from(3)
 

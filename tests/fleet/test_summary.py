@@ -10,7 +10,7 @@ import pytest
 
 from fleet import tables
 from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.whole import summarise
+from iodiag.fleet.summary.summarise import summarise
 from iodiag.model.fleet import FleetReport
 
 HOSTS = tables.host_names(40)

@@ -18,8 +18,8 @@ from iodiag.model.rule import Rule
 def rules(rule: str | None, as_json: bool) -> None:
     """List the rules, or print the page of RULE: claim, thresholds with their source, remedy."""
     from iodiag.rules import all_rules, page
-    from iodiag.rules.choice import unknown_rule
     from iodiag.rules.precedence import relations
+    from iodiag.rules.selection import unknown_rule
 
     known = all_rules()
     if rule is not None and rule not in known:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import device_names

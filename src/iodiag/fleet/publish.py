@@ -17,10 +17,10 @@ from urllib.parse import quote
 from iodiag.errors import IodiagError
 from iodiag.fleet import store
 from iodiag.fleet.engine import Engine, Progress
-from iodiag.fleet.places import Place, write
+from iodiag.fleet.output_files import Place, write
 from iodiag.fleet.store import Record
 from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.whole import NEEDED, REPEATED, summarise
+from iodiag.fleet.summary.summarise import NEEDED, REPEATED, summarise
 from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import jobs, store
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
 from iodiag.fleet.engine import Engine, Progress
-from iodiag.fleet.places import Bucket, Folder, Place, write
+from iodiag.fleet.output_files import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
 from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record

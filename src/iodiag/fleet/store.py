@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from iodiag.errors import ConfigError, OutputError
-from iodiag.fleet.places import TEMPORARY, Place, write
+from iodiag.fleet.output_files import TEMPORARY, Place, write
 from iodiag.fleet.plan import InputRow
 
 if TYPE_CHECKING:

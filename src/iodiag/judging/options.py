@@ -33,7 +33,7 @@ class Options:
 
 def check(options: Options) -> None:
     """Raise ConfigError for what an analysis would: before a long run begins, not in the midst of it."""
-    from iodiag.rules.choice import changed_limits, chosen_rules, without_ignored
+    from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
 
     chosen_rules(options.rules, options.skip_rules)
     changed_limits(options.limits)

@@ -39,8 +39,8 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.states.summary import state_summaries
     from iodiag.analysis.view.summary import device_summaries, series_for
-    from iodiag.rules.choice import changed_limits, chosen_rules, without_ignored
     from iodiag.rules.engine import run
+    from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
     from iodiag.verdict.verdict import verdict
 
     chosen = chosen_rules(options.rules, options.skip_rules)

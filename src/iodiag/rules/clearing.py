@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.states.service import counted
+from iodiag.analysis.states.service_times import counted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Rule, ToClear

@@ -8,7 +8,7 @@ from typing import Literal
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
-from iodiag.analysis.states.service import class_of, usual_ms
+from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from iodiag.analysis.states.service import SERVICE, class_of, relative_error, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import SERVICE, class_of, relative_error, slowest_ms, usual_ms
 from iodiag.analysis.states.states import MOST_STATES, State, states
 from iodiag.analysis.states.summary import state_summaries, text_of
 from views import view_of

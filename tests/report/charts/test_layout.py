@@ -30,18 +30,7 @@ from iodiag.report.charts.chart import (
     Timeline,
 )
 from iodiag.report.charts.fonts import text_width
-from iodiag.report.charts.shapes import (
-    COLOURS,
-    INK,
-    LINES,
-    WIDTH,
-    Box,
-    Dots,
-    Drawing,
-    Fill,
-    Stroke,
-    Words,
-)
+from iodiag.report.charts.shapes import COLOURS, INK, LINES, WIDTH, Box, Dots, Drawing, Fill, Stroke, Words
 
 AT = 1568876400.0
 LONG = "a-name-of-twenty-eight-lette…"

@@ -17,7 +17,7 @@ from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
-from iodiag.analysis.states.service import counted, relative_error
+from iodiag.analysis.states.service_times import counted, relative_error
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View

@@ -13,7 +13,7 @@ from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure.evidence import cite, cite_fact
 from iodiag.analysis.measure.facts import number
-from iodiag.analysis.states.service import class_of
+from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.states.summary import sentence_of
 from iodiag.analysis.view.view import DeviceSeries, View

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.load import caps
+from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.queueing import Level, level_of, levels
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
@@ -36,21 +36,21 @@ class Plateau:
     """
 
     rows: Table = field(repr=False)
-    quantity: caps.Directed
+    quantity: rate_limits.Directed
     rate: float
     variation: float
-    cap: caps.Cap | None
+    cap: rate_limits.Cap | None
     round_rate: float | None
 
     @property
     def is_bytes(self) -> bool:
         """Whether throughput is held, not IOPS."""
-        return caps.quantity_of(self.quantity) == "kb_per_s"
+        return rate_limits.quantity_of(self.quantity) == "kb_per_s"
 
     @property
     def is_exact(self) -> bool:
         """Whether its rate is a number that limits have, as exactly as a meter keeps to it."""
-        return caps.is_exact(self.rate, caps.quantity_of(self.quantity))
+        return rate_limits.is_exact(self.rate, rate_limits.quantity_of(self.quantity))
 
     @cached_property
     def level(self) -> Level:
@@ -76,7 +76,7 @@ class Plateau:
 
 def plateau(
     samples: Table,
-    quantity: caps.Directed,
+    quantity: rate_limits.Directed,
     demand: Mask,
     *,
     width: float,
@@ -111,16 +111,16 @@ def plateau(
     return None
 
 
-def of_rate(rows: Table, quantity: caps.Directed, rate: float, variation: float) -> Plateau:
+def of_rate(rows: Table, quantity: rate_limits.Directed, rate: float, variation: float) -> Plateau:
     """A plateau with the limits that its rate is near."""
-    counted = caps.quantity_of(quantity)
-    cap, round_rate = caps.near(rate, counted), caps.round_number(rate, counted)
+    counted = rate_limits.quantity_of(quantity)
+    cap, round_rate = rate_limits.near(rate, counted), rate_limits.round_number(rate, counted)
     return Plateau(rows, quantity, rate, variation, cap, round_rate)
 
 
 def likeness(found: Plateau) -> Iterator[Evidence]:
     """Which published limit or round number a plateau is near, if any."""
-    values: dict[str, float | str] = {"unit": found.unit, "date": caps.published()[0]}
+    values: dict[str, float | str] = {"unit": found.unit, "date": rate_limits.published()[0]}
     if found.cap is not None:
         values |= {"listed": found.shown(found.cap.value), "name": found.cap.name}
         yield cite(found.rows, "{listed:g} {unit} is the limit of {name} (list of {date})", values)
@@ -172,7 +172,7 @@ def most(rows: Table, column: str) -> float:
 class Step:
     """The samples before and after one step of a rate; rates are medians, noise is robust."""
 
-    quantity: caps.Quantity
+    quantity: rate_limits.Quantity
     before: Table = field(repr=False)
     after: Table = field(repr=False)
 
@@ -212,7 +212,7 @@ class Step:
         return _median(self.after, column) / before if before > 0 else float("nan")
 
 
-def step_of(samples: Table, quantity: caps.Quantity, least: int) -> Step | None:
+def step_of(samples: Table, quantity: rate_limits.Quantity, least: int) -> Step | None:
     """The one step that splits a rate's samples best, at least `least` of them to each side.
 
     Least squares on logarithms over all splits; whether it is a step is for the caller to judge.

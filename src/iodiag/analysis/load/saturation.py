@@ -39,7 +39,7 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import longest
-from iodiag.analysis.states.service import SERVICE, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service import counted, relative_error
+from iodiag.analysis.states.service_times import counted, relative_error
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.remembered import remembered
 from iodiag.table.table import Floats, Places, Table

@@ -23,16 +23,7 @@ from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
 from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, lengths_of, may_be_since_boot
 from iodiag.formats.types import Item, LayoutColumn
-from iodiag.formats.whole_files import (
-    CLASS,
-    Classes,
-    Ints,
-    account,
-    line_starts,
-    mark_lines,
-    undress,
-    unseen,
-)
+from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.table import Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts

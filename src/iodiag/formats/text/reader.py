@@ -10,9 +10,9 @@ from iodiag.errors import UnknownFormat
 from iodiag.formats import clock as _clock
 from iodiag.formats import table_formats
 from iodiag.formats.text.account import ledger, sections, unread_notes
+from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
-from iodiag.formats.text.clean.one_line import unflattened
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk

@@ -11,18 +11,7 @@ from typing import Literal, NamedTuple
 
 from iodiag.report import wording
 from iodiag.report.charts.fonts import text_width
-from iodiag.report.charts.shapes import (
-    GRID,
-    INK,
-    MUTED,
-    WIDTH,
-    Dash,
-    Dots,
-    Shape,
-    Stroke,
-    Words,
-    bar,
-)
+from iodiag.report.charts.shapes import GRID, INK, MUTED, WIDTH, Dash, Dots, Shape, Stroke, Words, bar
 
 TITLE, LEGEND, TICK = 9.0, 8.5, 8.0
 """Sizes of letters."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.analysis.measure.changepoints import onset

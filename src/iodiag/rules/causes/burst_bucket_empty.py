@@ -18,12 +18,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.stacks import topmost
-from iodiag.analysis.load import caps
-from iodiag.analysis.load.caps import QUANTITIES, Quantity
+from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.device_class import is_spinning
 from iodiag.analysis.load.plateaus import Step, step_of
 from iodiag.analysis.load.queueing import level_of, prepared
+from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
 from iodiag.analysis.measure.episodes import by_stream, is_sustained, seconds
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -137,10 +137,10 @@ def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
 
 
 def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
-    cap, number = caps.near(rate, quantity), caps.round_number(rate, quantity)
+    cap, number = rate_limits.near(rate, quantity), rate_limits.round_number(rate, quantity)
     values: dict[str, float | str] = {"rate": rate / unit}
     if cap is not None:
-        values |= {"listed": cap.value / unit, "name": cap.name, "date": caps.published()[0]}
+        values |= {"listed": cap.value / unit, "name": cap.name, "date": rate_limits.published()[0]}
         yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
     elif number is not None:
         yield cite(

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
-from iodiag.analysis.array.stacks import are_related
+from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, duration, say
 from iodiag.analysis.measure.grading import when

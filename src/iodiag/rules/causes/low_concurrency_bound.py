@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared

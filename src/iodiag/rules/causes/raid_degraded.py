@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.left_leg import LeftLeg, left_leg
+from iodiag.analysis.array.dropped_mirror_leg import LeftLeg, left_leg
 from iodiag.analysis.array.members import Account, Array, account, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import spread
 from iodiag.analysis.measure import grading, weighted

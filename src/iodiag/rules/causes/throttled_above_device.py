@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.array.stacks import are_related, topmost
+from iodiag.analysis.array.topmost_devices import are_related, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
-from iodiag.analysis.load.caps import QUANTITIES
 from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, prepared
+from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say

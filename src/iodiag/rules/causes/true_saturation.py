@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
@@ -48,7 +48,7 @@ from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.states.service import SERVICE, class_of
+from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

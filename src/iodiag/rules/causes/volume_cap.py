@@ -12,7 +12,7 @@ steady pace has no queue. Links have ceilings as well, and are named as such. Ve
 the list is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
-performance; see caps.toml.
+performance; see rate_limits.toml.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.stacks import topmost
-from iodiag.analysis.load.caps import DIRECTED, EXACT, QUANTITIES, Directed
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.load.device_class import cloud_model, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import Level, levels, prepared, unloaded
+from iodiag.analysis.load.rate_limits import DIRECTED, EXACT, QUANTITIES, Directed
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.states.service import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

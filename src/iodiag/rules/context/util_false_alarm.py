@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.load.load_sentences import (
     Values,
     both,

@@ -13,7 +13,8 @@ throttled-above-device name it. A write that comes with cache flushes takes as l
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind.
 
-References: Little's law; the table of service times in `analysis/states/service.py`, each with its source.
+References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
+source.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.states.service import (
+from iodiag.analysis.states.service_times import (
     FLUSH_KB,
     SERVICE,
     SLOWEST_FLUSH_MS,

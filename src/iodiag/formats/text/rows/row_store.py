@@ -17,8 +17,8 @@ from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape
 from iodiag.formats.text.rows.irregular import RepairedRow
 from iodiag.formats.text.rows.numbers import Numbers, Tokens
 from iodiag.formats.text.rows.repeated_values import together, words_at
+from iodiag.formats.text.rows.row_by_hand import bare_name, is_fraction, is_item
 from iodiag.formats.text.rows.row_clocks import row_clocks, tail_clocks
-from iodiag.formats.text.rows.single_row import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
 from iodiag.model.units import KB_PER_BYTE

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.array.stacks import topmost
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import Convoy, CpuShares, convoy, cpu_shares
 from iodiag.analysis.load.device_class import has_parity
 from iodiag.analysis.measure import weighted

@@ -28,8 +28,8 @@ import numpy as np
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
-from iodiag.analysis.array.siblings import SlowSibling, slow_siblings
 from iodiag.analysis.array.side_by_side import Keys, report_keys
+from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.episodes import is_sustained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.siblings import SlowSibling
+from iodiag.analysis.array.slow_siblings import SlowSibling
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, duration
 from iodiag.model.finding import Evidence

@@ -12,7 +12,7 @@ from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import Mask, longest
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.states.service import counted
+from iodiag.analysis.states.service_times import counted
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.table import Table
 

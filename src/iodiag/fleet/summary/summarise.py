@@ -11,7 +11,7 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.analysis.load import baselines
-from iodiag.fleet.summary import harm, onsets, past, peers
+from iodiag.fleet.summary import harm, onsets, own_history, peers
 from iodiag.fleet.summary.harm import ReportLink
 from iodiag.fleet.summary.inventory import ATTRIBUTES, Inventory
 from iodiag.fleet.summary.states import UNJUDGED, States, states
@@ -60,8 +60,8 @@ def summarise(
     """
     tables = {name: _table(name, frames.get(name)) for name in NEEDED}
     findings, devices, hours = tables["findings"], tables["devices"], tables["hours"]
-    runs, compared = past.departed(hours)
-    unlike, judged = past.as_tables(runs, compared)
+    runs, compared = own_history.departed(hours)
+    unlike, judged = own_history.as_tables(runs, compared)
     known = states([tables["outcomes"], judged], [findings, unlike])
     stated = (inventory or Inventory()).match(known.hosts)
     rows = harm.scored(findings)
@@ -71,7 +71,7 @@ def summarise(
     ranked = tuple(
         replace(host, change=onsets.change_of(host, changes)) for host in harm.ranking(rows, known, link)
     )
-    single, begun_alone = onsets.single(begun[begun["rule"] != past.DEPARTED], changes, ONSETS)
+    single, begun_alone = onsets.single(begun[begun["rule"] != own_history.DEPARTED], changes, ONSETS)
     standing_out, remarks = peers.outliers(hours, _identity(devices, stated), link)
     failed = _failed(tables["manifest"])
     silent = _silent(known)
@@ -94,7 +94,7 @@ def summarise(
         changes=changes,
         onsets=single,
         outliers=standing_out[:OUTLIERS],
-        departures=past.departures(runs, link, DEPARTURES),
+        departures=own_history.departures(runs, link, DEPARTURES),
         failed=failed[:FAILED],
         unjudged=_unjudged(known, tables["outcomes"]),
         silent=silent[:SILENT],

@@ -16,7 +16,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service import counted, slowest_ms
+from iodiag.analysis.states.service_times import counted, slowest_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 

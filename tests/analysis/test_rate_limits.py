@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from iodiag.analysis.load import caps
+from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.plateaus import densest, step_of
 from iodiag.table.table import Table
 
 
 def test_the_list_is_dated_and_whole():
-    date, found = caps.published()
+    date, found = rate_limits.published()
     assert date[:2] == "20"
     assert all(cap.value > 0 and cap.name for cap in found)
     assert any(cap.is_link for cap in found)
@@ -31,7 +31,7 @@ def test_the_list_is_dated_and_whole():
     ],
 )
 def test_near_is_within_two_and_a_half_per_cent(value, quantity, expected):
-    assert (caps.near(value, quantity) is not None) == expected
+    assert (rate_limits.near(value, quantity) is not None) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_near_is_within_two_and_a_half_per_cent(value, quantity, expected):
     ],
 )
 def test_round_numbers(value, quantity, expected):
-    assert caps.round_number(value, quantity) == expected
+    assert rate_limits.round_number(value, quantity) == expected
 
 
 @given(st.floats(0.5, 1e6))
 def test_a_round_number_is_near_what_it_rounds(value):
-    found = caps.round_number(value, "ios_per_s")
-    assert found is None or abs(value / found - 1) <= caps.ROUND
+    found = rate_limits.round_number(value, "ios_per_s")
+    assert found is None or abs(value / found - 1) <= rate_limits.ROUND
 
 
 RATES = st.floats(1, 1e5) | st.sampled_from([64.0, 100.0, 100.05, 102.4, 128.0])
@@ -80,7 +80,7 @@ def test_too_short_a_series_has_no_step():
 
 
 def test_of_the_limits_near_the_nearest_is_named_and_of_equal_ones_the_first_listed():
-    listed = [cap for cap in caps.published()[1] if cap.quantity == "ios_per_s"]
+    listed = [cap for cap in rate_limits.published()[1] if cap.quantity == "ios_per_s"]
     for rate in (15_800, 16_000, 16_200, 3_010, 79_000):
         nearest = min(listed, key=lambda cap: max(cap.value / rate, rate / cap.value))
-        assert caps.near(rate, "ios_per_s") == nearest
+        assert rate_limits.near(rate, "ios_per_s") == nearest

@@ -1,4 +1,4 @@
-"""Rates that look like limits: those that vendors publish (caps.toml), and round ones."""
+"""Rates that look like limits: those that vendors publish (rate_limits.toml), and round ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def published() -> tuple[str, tuple[Cap, ...]]:
     """The date of the list, and its entries."""
     import tomllib
 
-    data = tomllib.loads(Path(__file__).with_name("caps.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("rate_limits.toml").read_text(encoding="utf-8"))
     found = []
     for kind in ("cap", "link"):
         for entry in data[kind]:
