@@ -114,3 +114,10 @@ def test_a_capture_of_nothing_but_impossible_numbers_is_not_called_healthy(repor
     assert report.verdict.state == "unknown"
     reasons = {o.reason for o in report.outcomes if o.missing == ("disk",)}
     assert reasons == {"none of its disk samples can be true"}
+
+
+def test_a_depth_that_rate_and_latency_contradict_proves_no_inflated_util(report_of):
+    """A paste: 1,632 reads/s of 1.09 ms are 1.8 in flight, where 0.08 is printed beside 100 % util."""
+    row = {"r/s": 1632.0, "rkB/s": 16600.0, "r_await": 1.09, "aqu-sz": 0.08, "%util": 100.0}
+    report = report_of(iostat([{"sda": row}]), rules=[RULE, "util-sampling-bias"])
+    assert [f.rule for f in report.findings] == ["counter-anomaly"]

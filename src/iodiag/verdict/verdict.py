@@ -95,6 +95,8 @@ def _more(count: int) -> str:
 
 
 def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View]) -> tuple[Verdict, str]:
+    # a guess about another device is no answer for the one that waits
+    noted = [f for f in noted if not waiting or not f.devices or set(f.devices) & set(waiting)]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         if first.role == "cause" and first.confidence != "low" and not waiting:

@@ -53,9 +53,12 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
     """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
     samples = series.samples
     util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
-    outlives = weighted.values(samples, "await_ms") > 100 * weighted.seconds_or_one(samples)
+    await_ms = weighted.values(samples, "await_ms")
+    outlives = await_ms > 100 * weighted.seconds_or_one(samples)
     # what completes late in one sample was in flight in the sample before, and not counted there
     outlives[:-1] |= outlives[1:].copy()
+    # a depth that rate and latency contradict proves nothing (Little's law)
+    outlives |= depth < 0.5 * weighted.values(samples, "ios_per_s") * await_ms / 1000 - HALF_DIGIT
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
     inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
     inflated &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)

@@ -68,7 +68,9 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     samples = series.samples
     held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
     is_wrong = (held >= _LEAST_HELD) & (samples.floats("depth") < 0.1 * held)
-    is_wrong &= ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
+    # what waited long may have been in flight before the sample; what is quick was within it
+    is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
+    is_wrong &= is_quick | ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
     if is_wrong.any() and not series.is_stacked:
         rows = samples[is_wrong]
         values: dict[str, float | str] = {
