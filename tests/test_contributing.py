@@ -75,7 +75,9 @@ def test_the_new_format_is_read_and_the_rule_is_listed(followed):
     [
         ("tests/test_samples.py", "-k", "ioping"),
         ("tests/rules/test_sub_block_writes.py",),
-        ("tests/test_house.py", "-k", "not without_pandas and not help"),
+        pytest.param(
+            ("tests/test_house.py", "-k", "not without_pandas and not help"), marks=pytest.mark.slow
+        ),
     ],
     ids=["samples", "rule", "house"],
 )

@@ -37,6 +37,7 @@ def test_a_wrong_sum_is_noticed(tmp_path, monkeypatch):
         list(agreement.check(files))
 
 
+@pytest.mark.slow
 def test_the_runner_prints_ratios_and_paths(tmp_path, capsys):
     page = tmp_path / "page.md"
     page.write_text(f"before\n{run.BEGIN}\nold\n{run.END}\nafter\n")

@@ -340,6 +340,7 @@ def test_samples_hold_what_their_json_says(path):
     assert FORMAT.recognise(text.encode()[:4096])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_cut_or_damage_loses_rows_but_never_changes_them(data):

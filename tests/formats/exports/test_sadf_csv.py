@@ -307,6 +307,7 @@ def test_what_is_written_is_read(rows):
     assert frame["report"].tolist() == [order.index(at) for at, _, _ in rows]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):

@@ -185,6 +185,7 @@ def test_cut_section_is_named():
     assert [note.line for note in of_kind(found, ParseNote) if note.is_unread] == [cut.count("\n") + 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):

@@ -154,6 +154,7 @@ def test_what_is_written_is_read(rows):
     assert frame["line"].tolist() == [1 + 8 * at for at in range(len(rows))]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):

@@ -151,6 +151,7 @@ def test_what_is_not_understood_is_named(line):
     assert [(note.line, note.text) for note in of_kind(found, ParseNote) if note.is_unread] == [(3, line)]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(["11.5.4-r.txt", "12.7.7-r.txt"]), st.data())
 def test_any_damage_is_survived_and_every_line_counted(name, data):

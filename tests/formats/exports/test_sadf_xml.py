@@ -177,6 +177,7 @@ def test_cut_end_keeps_the_samples_before():
     assert [note.text for note in notes] == ["<memfree>10</memfree>", "<memu"]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):

@@ -152,6 +152,7 @@ def test_samples_between_texts_of_any_length(path: Path):
         assert_lengths_do_not_matter(block, "a capture and prose", 3, 2500, 900)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     path=st.sampled_from(TEXTS),
