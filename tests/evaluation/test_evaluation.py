@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation import generated, measure, run, simulator
+import iodiag
+from evaluation import generated, measure, perturbed, run, simulator
 from evaluation.corpus import TROUBLE, cases
 from evaluation.said import listen
 from evaluation.scores import Counts, wilson
@@ -147,3 +148,23 @@ def test_a_folder_without_cases_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         run.main([str(tmp_path)])
     assert "no case" in capsys.readouterr().err
+
+
+CASES = sorted(path.parent for path in (SAMPLES / "cases").glob("*/case.toml"))
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
+def test_a_disturbed_capture_never_gets_an_all_clear_or_another_cause(folder):
+    found = list(perturbed.outcomes([folder]))
+    assert len(found) >= 25
+    assert not [(one.change, one.said) for one in found if one.became not in ("kept", "weaker")]
+
+
+def test_a_verdict_that_turns_round_is_noticed():
+    busy = iodiag.analyze(SAMPLES / "cases" / "raid5-small-writes")
+    calm = iodiag.analyze(SAMPLES / "cases" / "healthy")
+    slow = iodiag.analyze(SAMPLES / "cases" / "slow-member")
+    assert perturbed.became(busy, calm, frozenset()) == "all-clear"
+    assert perturbed.became(busy, slow, frozenset({"raid-partial-stripe-write"})) == "other cause"
+    assert perturbed.became(busy, slow, frozenset({"slow-member"})) == "weaker"
+    assert perturbed.became(busy, busy, frozenset({"raid-partial-stripe-write"})) == "kept"

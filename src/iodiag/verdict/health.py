@@ -66,9 +66,11 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
         return "waiting" if state.at_once >= LONG_QUEUE and state.util >= BRIEF else "not shown"
+    if math.isnan(state.util):
+        # the mean in flight bounds the busy share from above; whether it is full stays open
+        return "not shown" if not state.depth < BUSY else "healthy"
     # without a class to hold it against, a busy device is not known to have headroom
-    is_busy = state.util >= BUSY
-    return "not shown" if is_busy and not is_parallel else "healthy"
+    return "not shown" if state.util >= BUSY and not is_parallel else "healthy"
 
 
 def is_hardly_used(state: State) -> bool:

@@ -196,7 +196,7 @@ def _may_be_flush(series: DeviceSeries, stall: Stall) -> bool:
         return True
     samples = series.samples
     reads, writes = (np.nansum(weighted.values(samples, f"{way}_kb_per_s")) for way in ("read", "write"))
-    counts_flushes = not np.isnan(weighted.values(samples, "flush_await_ms")).all()
+    counts_flushes = samples.has("flushes_per_s") and samples.has("flush_await_ms")
     return bool(writes > reads and not counts_flushes and stall.seconds <= LONGEST_FLUSH_S)
 
 
