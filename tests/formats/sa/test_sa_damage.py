@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from iodiag.errors import FormatError
 from iodiag.formats.sa.sa_binary import FORMAT
 from writers import sa_writer as w
-from writers.sa_cases import START, disk, item, read, record
+from writers.sa_cases import disk, item, read, record
 
 BOTH = [w.CPU, w.DISK]
 
@@ -57,20 +57,6 @@ def test_a_damaged_record_ends_the_reading(at: int, code: str, value: int, reaso
     assert reason in note.reason
     assert note.line == len(good)
     assert note.is_unread
-
-
-@pytest.mark.parametrize("magic", [0x215D, 0x2169, 0x216F])
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_formats_before_8_1_3_are_refused_by_name(magic: int, order: str) -> None:
-    marked = struct.pack(order + "HH", 0xD596, magic) + bytes(300)
-    at_36 = struct.pack(order + "Q7IHH", START, *range(7), magic, 400) + b"\1\1\1Linux\0" + bytes(300)
-    at_4 = struct.pack(order + "IHH", 1, magic, 400) + bytes(40) + b"Linux\0" + bytes(300)
-    for at, data in ((2, marked), (36, at_36), (4, at_4)):
-        assert FORMAT.recognise(data)
-        with pytest.raises(
-            FormatError, match=rf"sa15@{at}: format {magic:#x} \(sysstat before 8.1.3\).*sar -A -f"
-        ):
-            read(data)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ NETWORK_SECTIONS: tuple[SarSection, ...] = (
         named("""
             totsck=total_sockets tcpsck=tcp_sockets udpsck=udp_sockets rawsck=raw_sockets
             ip-frag=ip_fragments tcp-tw=tcp_time_wait_sockets
-        """),
+        """)
+        # the most that were ever in use, which 3.3.2 printed
+        | dict.fromkeys(("hi-tcpsck", "hi-udpsck", "hi-rawsck")),
     ),
     SarSection(
         "sockets6",

@@ -9,12 +9,13 @@ newer releases only appended, so that the declared size tells how many fields th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from iodiag.formats.sa._header import Activity, Order, padded
+from iodiag.formats.sa._layout import Run, fields_of, view, width
 
 NAMES = {
     1: "cpu",
@@ -172,18 +173,6 @@ _COUNTED: dict[int, tuple[Counted, ...]] = {
 }
 
 
-class Run(NamedTuple):
-    """Fields of one kind in a row: the first at `at`, then one every `step` bytes.
-
-    `code` is a numpy type without byte order; `ulong` is as wide as the writer's.
-    """
-
-    code: str
-    at: int
-    step: int
-    names: str
-
-
 def _name(at: int, size: int = 16) -> Run:
     return Run(f"S{size}", at, size, "name")
 
@@ -198,7 +187,6 @@ _PLACED: dict[tuple[int, int], tuple[Run, ...]] = {
     (3, 0x8A): (Run("u8", 0, 16, "intr/s"),),
     (4, 0x8A): (Run("ulong", 0, 8, "pswpin/s pswpout/s"),),
     (5, 0x8A): (Run("ulong", 0, 8, _PAGING),),
-    (6, 0x8A): (Run("u4", 0, 4, _IO),),
     (6, 0x8B): (Run("u8", 0, 8, " ".join(_IO.split()[:5])),),
     (7, 0x8A): (Run("ulong", 0, 8, _MEMORY),),
     (8, 0x8A): (Run("u4", 0, 4, _KTABLES),),
@@ -261,6 +249,8 @@ _PLACED: dict[tuple[int, int], tuple[Run, ...]] = {
     (39, 0x8A): (Run("u4", 0, 4, _SOFTNET),),
 }
 
+_IO_TOTALS = " ".join(_IO.split()[:5])
+_IO_BY_SIZE = {20: (Run("u4", 0, 4, _IO_TOTALS),), 80: (Run("u8", 0, 16, _IO_TOTALS),)}
 _FS_WITH_MOUNTPOINT = (Run("u8", 0, 16, _FS), _name(80, 128), Run("S128", 208, 128, "mountpoint"))
 
 
@@ -269,19 +259,13 @@ def structure(activity: Activity, order: Order, long_bytes: int) -> np.dtype[np.
 
     Fields that the declared size or counts do not reach are left out.
     """
-    places = _counted_places(activity, long_bytes) if activity.types else _fixed_places(activity)
-    if not places:
-        return None
-    return np.dtype(
-        {
-            "names": list(places),
-            "formats": [
-                order + (f"u{long_bytes}" if code == "ulong" else code) for code, _ in places.values()
-            ],
-            "offsets": [at for _, at in places.values()],
-            "itemsize": activity.size,
-        }
-    )
+    if activity.at is not None:
+        places = list(fields_of(activity.fields))
+    elif activity.types:
+        places = [(name, code, at) for name, (code, at) in _counted_places(activity, long_bytes).items()]
+    else:
+        places = list(_fixed_places(activity))
+    return view(places, order, long_bytes, activity.size) if places else None
 
 
 def _counted_places(activity: Activity, long_bytes: int) -> Mapping[str, tuple[str, int]]:
@@ -314,17 +298,15 @@ def _counted_places(activity: Activity, long_bytes: int) -> Mapping[str, tuple[s
     return places
 
 
-def _fixed_places(activity: Activity) -> Mapping[str, tuple[str, int]]:
-    """Type and offset of each field of a C structure of an old generation, as far as it reaches."""
+def _fixed_places(activity: Activity) -> Iterator[tuple[str, str, int]]:
+    """Each field of a C structure of an old generation, as far as the declared size reaches."""
     runs = _PLACED.get((activity.id, activity.magic), ())
     if runs and activity.id == 37 and activity.size >= 336:
         # 11.1.4 lengthened the name from 72 bytes to 128 without a new magic.
         runs = _FS_WITH_MOUNTPOINT
-    places = {}
-    for run in runs:
-        width = 8 if run.code == "ulong" else np.dtype(run.code).itemsize
-        for number, name in enumerate(run.names.split()):
-            at = run.at + number * run.step
-            if at + width <= activity.size:
-                places[name] = (run.code, at)
-    return places
+    if (activity.id, activity.magic) == (6, 0x8A):
+        # so did RHEL 6.3 the counters from 32 bits to 64: only the size tells
+        runs = _IO_BY_SIZE.get(activity.size, ())
+    for name, code, at in fields_of(runs):
+        if at + width(code) <= activity.size:
+            yield name, code, at

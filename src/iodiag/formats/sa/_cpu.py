@@ -14,6 +14,7 @@ from iodiag.table.texts import Texts
 
 _PARTS = ("user", "nice", "system", "idle", "iowait", "steal", "irq", "softirq")
 """These make up all time of a CPU; guest time is inside user and nice."""
+_LEAST_PARTS = _PARTS[:4]
 _GUESTS = ("guest", "guest_nice")
 _FIRST_TO_ADD_UP = (11, 7, 3)
 
@@ -26,10 +27,12 @@ def cpu_rows(section: SarSection, stored: Stored, context: Context) -> Iterator[
     From 0x2175 on the whole is the sum of the parts, before it is the uptime; and from 11.7.3 on
     the line of all CPUs is the sum of theirs, before it is the kernel's own.
     """
-    if not stored.has(*_PARTS):
+    # files before 8.1.3 know fewer kinds of time
+    parts = [name for name in _PARTS if stored.has(name)]
+    if not stored.has(*_LEAST_PARTS):
         return
-    samples = _with_last(stored.where(_is_online(stored, _PARTS)), context)
-    ticks = {name: _forward(samples, name) for name in (*_PARTS, *_GUESTS) if stored.has(name)}
+    samples = _with_last(stored.where(_is_online(stored, parts)), context)
+    ticks = {name: _forward(samples, name) for name in (*parts, *_GUESTS) if stored.has(name)}
     item, record = samples.now.item, samples.now.record
     whole = _whole(samples, ticks, context)
     if not context.is_self_describing:
@@ -62,7 +65,8 @@ def _whole(samples: Pairs, ticks: dict[str, Floats], context: Context) -> Floats
     Guest time that user time did not follow (the kernel may count one before the other) is time as
     well: sysstat takes it as user time that went back.
     """
-    parts = [ticks[part] if context.is_self_describing else _signed(samples, part) for part in _PARTS]
+    stored = [part for part in _PARTS if part in ticks]
+    parts = [ticks[part] if context.is_self_describing else _signed(samples, part) for part in stored]
     whole: Floats = np.sum(parts, axis=0)
     for host, guest in (("user", "guest"), ("nice", "guest_nice")):
         if samples.now.has(guest):
@@ -97,7 +101,8 @@ def _shares(ticks: dict[str, Floats], whole: Floats) -> dict[str, Floats]:
         for name, values in ticks.items()
     }
     percent["idle"] = np.where(has_ticked, percent["idle"], 100.0)
-    percent["system"] = percent["system"] + percent["irq"] + percent["softirq"]
+    for part in ("irq", "softirq"):
+        percent["system"] = percent["system"] + percent.get(part, 0.0)
     return {f"{name}_pct": values for name, values in percent.items()}
 
 

@@ -100,7 +100,7 @@ def _not_used(columns: dict[str, Floats], version: tuple[int, int, int]) -> Floa
     12.7.8, the first to store shared memory, prints all but what is available. From 11.7.4 on
     (11.6.4 and 11.4.10 on the old branches) buffers, page cache and slab were not used either.
     """
-    if "shared_kb" in columns:
+    if "shared_kb" in columns and "available_kb" in columns:
         return columns["available_kb"]
     leaves_cache_out = (
         version >= (11, 7, 4) or (11, 6, 4) <= version < (11, 7) or (11, 4, 10) <= version < (11, 5)
@@ -108,6 +108,17 @@ def _not_used(columns: dict[str, Floats], version: tuple[int, int, int]) -> Floa
     if leaves_cache_out and "slab_kb" in columns:
         return columns["free_kb"] + columns["buffers_kb"] + columns["cached_kb"] + columns["slab_kb"]
     return columns["free_kb"]
+
+
+def _kernel_tables(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
+    samples = only_item(stored, context)
+    columns = columns_of(section, samples)
+    for what in ("super", "dquot", "rtsig"):
+        if stored.has(f"{what}-sz", f"{what}_max"):
+            target = section.columns[f"%{what}-sz"]
+            assert target is not None
+            columns[target[0]] = share(samples.gauge(f"{what}-sz"), samples.gauge(f"{what}_max"))
+    yield table(section.family, samples, columns)
 
 
 def _hugepages(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
@@ -121,12 +132,12 @@ def _hugepages(section: SarSection, stored: Stored, context: Context) -> Iterato
 
 
 def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[ActivityRows]:
-    if not stored.has("major", "minor", "tps", "rd_sec/s", "wr_sec/s"):
+    if not stored.has("major", "minor", "tps"):
         return
     # Up to 0x2173 the list of disks has spare places, which are all zero.
     stored = stored.where((stored.values["major"] > 0) | (stored.values["minor"] > 0))
     numbers = stored.values["major"].astype(np.int64) << 32 | stored.values["minor"].astype(np.int64)
-    sectors = [name for name in ("rd_sec/s", "wr_sec/s", "dc_sec/s") if stored.has(name)]
+    sectors = [name for name in ("sect/s", "rd_sec/s", "wr_sec/s", "dc_sec/s") if stored.has(name)]
     samples = pair(stored, keys_of((numbers,), stored.period), context.seconds, ("tps", *sectors))
     columns = columns_of(section, samples)
     requests, seconds = samples.delta("tps"), samples.seconds
@@ -161,7 +172,8 @@ def _named(section: SarSection, stored: Stored, context: Context) -> Iterator[Ac
     """Counters of items that have a name: interfaces, Fibre Channel hosts."""
     if not stored.has("name"):
         return
-    stored = stored.where(stored.values["name"] != b"")
+    # before 8.1.3 the list of interfaces has spare places of that name
+    stored = stored.where((stored.values["name"] != b"") & (stored.values["name"] != b"?"))
     names = spelled(stored.values["name"], spell_text, stored.period)
     counters = [token for token in section.columns if stored.has(token)]
     samples = pair(stored, names.codes.astype(np.int64), context.seconds, counters)
@@ -179,7 +191,11 @@ def _serial(section: SarSection, stored: Stored, context: Context) -> Iterator[A
     if not stored.has("number"):
         return
     numbers = stored.values["number"]
-    if not context.is_self_describing:
+    if context.header.old:
+        # All bits mark a spare place.
+        stored = stored.where(numbers != np.iinfo(numbers.dtype).max)
+        numbers = stored.values["number"]
+    elif not context.is_self_describing:
         # Lines were counted from 1 there, as 0 marked a spare place.
         stored = stored.where(numbers > 0)
         numbers = stored.values["number"] - 1
@@ -317,6 +333,7 @@ _DECODERS: dict[int, Decoder] = {
     3: interrupt_rows,
     5: _paging,
     7: _memory,
+    8: _kernel_tables,
     9: _queue,
     10: _serial,
     11: _disk,

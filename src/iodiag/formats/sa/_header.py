@@ -1,9 +1,10 @@
 """The head of sysstat's binary files: magic, file header, list of activities.
 
-Four generations share the leading bytes (sysstat's magic 0xd596, the format's magic, the
-version): 0x2170 and 0x2171 (8.1.3 to 10.2.1), 0x2173 (10.3.1 to 11.6), 0x2175 (11.7.1 on), which
-describes its own structures by counts of integers of each width. The generation is told by the
-format magic alone: the version is no guide, since old branches went on writing old formats and
+Files from before 8.1.3 have no such list: see _old_header. Four generations share the leading bytes
+(sysstat's magic 0xd596, the format's magic, the version): 0x2170 and 0x2171
+(8.1.3 to 10.2.1; RHEL 6.5 calls the first 0x1170), 0x2173 (10.3.1 to 11.6), 0x2175 (11.7.1 on), which
+describes its own structures by counts of integers of each width. The generation is told by the format magic
+alone: the version is no guide, since old branches went on writing old formats and
 `sadf -c` keeps the version of the file that it converts.
 """
 
@@ -13,12 +14,12 @@ import struct
 from typing import Literal, NamedTuple
 
 from iodiag.errors import FormatError
+from iodiag.formats.sa._layout import Run
 
 SELF_DESCRIBING = 0x2175
-_READABLE = (0x2170, 0x2171, 0x2173, SELF_DESCRIBING)
-_OLDEST, _NEWEST = 0x215D, 0x2180
-_FIRST_MARKED = 0x2170
-_SYSSTAT = 0xD596
+_WITHOUT_REVISIONS = (0x2170, 0x1170)
+_READABLE = (*_WITHOUT_REVISIONS, 0x2171, 0x2173, SELF_DESCRIBING)
+MARK = 0xD596
 
 _MOST_ACTIVITIES = 256
 _LARGEST_HEADER = 8192
@@ -43,7 +44,9 @@ Types = tuple[int, int, int]
 class Activity(NamedTuple):
     """One entry of the list of activities: what each statistics record holds, in this order.
 
-    `has_count` means that each record says itself how many items it holds, before them.
+    `has_count` means that each record says itself how many items it holds, before them. Files before
+    8.1.3 have their items at a fixed place `at` in each record, with these fields; `continues` means
+    that they come after the one of the activity of the same number.
     """
 
     id: int
@@ -53,6 +56,22 @@ class Activity(NamedTuple):
     has_count: bool
     size: int
     types: Types | None
+    at: int | None = None
+    fields: tuple[Run, ...] = ()
+    continues: bool = False
+
+
+class OldRecords(NamedTuple):
+    """The records of a file before 8.1.3: which releases write such, and the length of one of statistics.
+
+    A restart and a comment are shorter: `SaHeader.record_size` long, with the comment's text inside. `head`
+    are the clocks and the kind.
+    """
+
+    releases: str
+    size: int
+    comment_at: int
+    head: tuple[Run, ...]
 
 
 class SaHeader(NamedTuple):
@@ -76,10 +95,13 @@ class SaHeader(NamedTuple):
     record_types: Types | None
     volatile: int
     first_record: int
+    old: OldRecords | None = None
 
     @property
     def layout(self) -> str:
-        """The generation and the version that wrote the file: `0x2175 12.6.1`."""
+        """The generation and the version that wrote the file, `0x2175 12.6.1`, or those that may have."""
+        if self.old:
+            return f"{self.magic:#x} ({self.old.releases})"
         return f"{self.magic:#x} {'.'.join(map(str, self.version))}"
 
 
@@ -87,24 +109,18 @@ def byte_order(head: bytes) -> Order | None:
     """The byte order of a file that begins with sysstat's magic, or None."""
     if len(head) < 4:
         return None
-    if int.from_bytes(head[:2], "little") == _SYSSTAT:
+    if int.from_bytes(head[:2], "little") == MARK:
         return "<"
-    return ">" if int.from_bytes(head[:2], "big") == _SYSSTAT else None
+    return ">" if int.from_bytes(head[:2], "big") == MARK else None
 
 
-def unmarked_magic(head: bytes) -> tuple[int, int] | None:
-    """Offset and value of the format magic of a file before 8.1.3, which has no leading mark.
+EARLIEST, LATEST = 946_684_800, 7_258_118_400
+"""Bounds of a plausible time: the years 2000, before which no format that is read was written, and 2200."""
 
-    Those headers hold the magic as a 16-bit integer somewhere before the name of the operating
-    system (at byte 4 in 5.0, at byte 36 in 6.0), so both are asked for.
-    """
-    end = head.find(b"Linux\0", 0, 128)
-    for order in ("<", ">"):
-        for at in range(0, end - 1, 2):
-            (word,) = struct.unpack_from(order + "H", head, at)
-            if _OLDEST <= word < _FIRST_MARKED:
-                return at, int(word)
-    return None
+
+def is_moment(seconds: int) -> bool:
+    """Whether seconds since 1970 are a time at which a host may have run sadc."""
+    return EARLIEST <= seconds <= LATEST
 
 
 def padded(types: Types) -> int:
@@ -143,31 +159,32 @@ class _Reader:
 
 def read_header(name: str, data: bytes) -> SaHeader:
     """What stands before the first record of a sa file; FormatError where it is not readable."""
+    # few files are as old as that: their table of layouts is read for those alone
+    from iodiag.formats.sa._old_header import candidates, read_old_header
+
     order = byte_order(data)
+    magic = struct.unpack_from(order + "H", data, 2)[0] if order else 0
+    if magic not in _READABLE and any(candidates(data[:64])):
+        return read_old_header(name, data)
     if order is None:
-        old = unmarked_magic(data)
-        raise _refusal(name, *old) if old else FormatError(f"{name}@0: this is no sa file of sysstat")
+        raise FormatError(f"{name}@0: this is no sa file of sysstat")
     reader = _Reader(name, data, order)
-    magic = reader.number("H", 2)
     if magic not in _READABLE:
-        raise _refusal(name, 2, magic)
+        raise _refusal(name, magic)
     version = (reader.number("B", 4), reader.number("B", 5), reader.number("B", 6))
     read = _read_self_describing if magic == SELF_DESCRIBING else _read_fixed
     return read(reader, magic, version)
 
 
-def _refusal(name: str, at: int, magic: int) -> FormatError:
-    if _OLDEST <= magic < _FIRST_MARKED:
-        what = f"format {magic:#x} (sysstat before 8.1.3) is not readable"
-    else:
-        what = f"format {magic:#x} is unknown"
+def _refusal(name: str, magic: int) -> FormatError:
     return FormatError(
-        f"{name}@{at}: {what}; print it with the sysstat that wrote it (`sar -A -f FILE`) and give that text"
+        f"{name}@2: format {magic:#x} is unknown; print it with the sysstat that wrote it (`sar -A -f FILE`)"
+        " and give that text"
     )
 
 
 def _read_fixed(reader: _Reader, magic: int, version: Version) -> SaHeader:
-    """Header and activities of 0x2170, 0x2171 and 0x2173, whose structures are what they were."""
+    """Header and activities of 0x2170, 0x1170, 0x2171 and 0x2173, whose structures are what they were."""
     is_2173 = magic == 0x2173
     start, size = (76, 288) if is_2173 else (8, 280)
     if is_2173:
@@ -176,7 +193,7 @@ def _read_fixed(reader: _Reader, magic: int, version: Version) -> SaHeader:
     volatile = reader.number("I", start + 16) if is_2173 else 0
     reader.check(volatile <= _MOST_ACTIVITIES, start + 16, f"{volatile} volatile activities")
     count, long_bytes = _basics(reader, count_at, chars + 3)
-    entry = 12 if magic == 0x2170 else 20
+    entry = 12 if magic in _WITHOUT_REVISIONS else 20
     places = [start + size + number * entry for number in range(count)]
     activities = tuple(_fixed_activity(reader, at, magic) for at in places)
     cpu_items = next((activity.items for activity in activities if activity.id == 1), 0)
@@ -199,7 +216,7 @@ def _read_fixed(reader: _Reader, magic: int, version: Version) -> SaHeader:
 
 
 def _fixed_activity(reader: _Reader, at: int, magic: int) -> Activity:
-    if magic == 0x2170:
+    if magic in _WITHOUT_REVISIONS:
         kind, items, size = (reader.number(code, at + 4 * i) for i, code in enumerate("Iii"))
         revision, subitems = _FIRST_REVISION, 1
     else:

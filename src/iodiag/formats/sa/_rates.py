@@ -103,18 +103,43 @@ def gather(
     return Stored(values, record, order // activity.subitems, order % activity.subitems, period)
 
 
+def with_rest(first: Stored, rest: Stored) -> Stored:
+    """The items of both in each record: those of a host's total, and as many behind each as `rest` has there.
+
+    Counters of 32 bits go on beyond their wraps, so that those of both kinds are of one width.
+    """
+    names = [name for name in rest.values.dtype.names or () if first.has(name)]
+    records, period = len(first.values), 1 + rest.period
+    values = np.zeros((records, period), dtype=[(name, np.uint64) for name in names])
+    for name in names:
+        values[name][:, :1] = _unwrapped(first.values[name].reshape(records, 1))
+        values[name][:, 1:] = _unwrapped(rest.values[name].reshape(records, rest.period))
+    item, record = np.tile(np.arange(period), records), np.repeat(np.arange(records), period)
+    return Stored(values.reshape(-1), record, item, np.zeros_like(item), period)
+
+
+def _unwrapped(counters: Uints) -> Ints:
+    """Counters of 32 bits, a column per item, as if they had more; others as they are."""
+    grown = counters.astype(np.int64)
+    if counters.dtype.itemsize == 4 and len(grown):
+        grown[1:] += np.cumsum(np.diff(grown, axis=0) < -(2**31), axis=0) * 2**32
+    return grown
+
+
 def intervals(header: SaHeader, segment: Segment) -> Floats:
     """Seconds from each record to the next, of length records - 1.
 
     From 0x2175 on the uptime is in hundredths of a second. Before, it is in the kernel's clock
     ticks, of which all but two architectures have 100 a second (USER_HZ); with several CPUs the
-    uptime of one of them is meant.
+    uptime of one of them is meant, which files before 4.1.6 do not hold: the mean of all then.
     """
     ticks = _USUAL_CLOCK_TICKS
     if header.record_types is None:
         ticks = _CLOCK_TICKS.get(header.machine, ticks)
         if segment.cpus != 1 and segment.uptime_one.all():
             return _steps(segment.uptime_one) / ticks
+        if header.old and segment.cpus:
+            return cpu_ticks(segment) / segment.cpus / ticks
     return cpu_ticks(segment) / ticks
 
 

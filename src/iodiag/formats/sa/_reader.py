@@ -13,7 +13,7 @@ from iodiag.formats.columns import front_columns
 from iodiag.formats.sa import _decoders as _sa_decoders
 from iodiag.formats.sa._activities import structure
 from iodiag.formats.sa._header import SaHeader, read_header
-from iodiag.formats.sa._rates import cpu_ticks, gather, intervals
+from iodiag.formats.sa._rates import cpu_ticks, gather, intervals, with_rest
 from iodiag.formats.sa._records import Remark, Segment, walk
 from iodiag.formats.sa._tables import ActivityRows, Context
 from iodiag.formats.types import Item
@@ -21,6 +21,9 @@ from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.table import Table
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
+
+_DISK = 11
+"""The number of the activity that has a row per disk."""
 
 
 def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
@@ -54,10 +57,15 @@ def _skipped(source: Source, header: SaHeader) -> Iterator[ParseNote]:
     unknown = [
         f"{activity.id} (revision {activity.magic:#x}, {activity.size} bytes)"
         for position, activity in enumerate(header.activities)
-        if not _is_read(header, position) or activity.id in ids[:position]
+        if not _is_read(header, position) or (activity.id in ids[:position] and not activity.continues)
     ]
     if unknown:
         reason = f"activities that are not known to this reader were left out: {', '.join(unknown)}"
+        yield ParseNote(source.name, header.first_record, reason)
+    if header.old and not any(activity.id == _DISK for activity in header.activities):
+        reason = (
+            "the file holds no disks: sadc kept them with -d alone; the totals of all are in the io table"
+        )
         yield ParseNote(source.name, header.first_record, reason)
 
 
@@ -81,6 +89,11 @@ def _tables(
             continue
         seen.add(activity.id)
         stored = gather(source.data, segment, position, activity, view)
+        for place, other in enumerate(header.activities):
+            if other.id == activity.id and other.continues:
+                rest = structure(other, header.order, header.long_bytes)
+                assert rest is not None
+                stored = with_rest(stored, gather(source.data, segment, place, other, rest))
         for rows in _sa_decoders.rows_of(activity.id, stored, context):
             _merge(merged.setdefault(rows.family, []), rows)
     base = _Base(source, header, segment, number)

@@ -16,13 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.sa._header import (
+    EARLIEST,
+    LATEST,
     MOST_CPU_ENTRIES,
     MOST_ITEMS,
     SELF_DESCRIBING,
     SaHeader,
+    is_moment,
     skip_extras,
     text,
 )
+from iodiag.formats.sa._layout import fields_of, view
 
 Ints = npt.NDArray[np.int64]
 Uints = npt.NDArray[np.unsignedinteger[Any]]
@@ -32,9 +36,6 @@ Structs = npt.NDArray[np.void]
 
 _STATS, _RESTART, _LAST_STATS, _COMMENT, _LAST_KIND = 1, 2, 3, 4, 15
 _COMMENT_BYTES = 64
-_EARLIEST, _LATEST = 1_000_000_000, 7_258_118_400
-"""Bounds of a plausible time: what sysstat demands, and the year 2200."""
-
 _FIRST_LOOK, _FURTHER = 8, 8
 """How many records are first taken to be like the one before, and how many times more each time they are."""
 
@@ -182,9 +183,7 @@ class _Pass:
         if record.kind == _RESTART:
             after = self._restart(after)
         elif record.kind == _COMMENT:
-            words = text(self._bytes(after, _COMMENT_BYTES))
-            self.remarks.append(Remark(at, "comment written by the host's user", words))
-            after += _COMMENT_BYTES
+            after = self._comment(at, after)
         if record.has_extra:
             # A statistics record has its extra structures in front of the statistics.
             behind = skip_extras(self.data, self.header.order, after)
@@ -194,6 +193,13 @@ class _Pass:
         if record.kind in (_STATS, _LAST_STATS):
             after = self._statistics(record, after)
         return after
+
+    def _comment(self, at: int, after: int) -> int:
+        """Keep the words of the record at an offset; return the offset behind. `after` is its head's end."""
+        old = self.header.old
+        words = text(self._bytes(at + old.comment_at if old else after, _COMMENT_BYTES))
+        self.remarks.append(Remark(at, "comment written by the host's user", words))
+        return after if old else after + _COMMENT_BYTES
 
     def _bytes(self, at: int, size: int) -> bytes:
         if at + size > len(self.data):
@@ -212,7 +218,8 @@ class _Pass:
         time = values["time"]
         if not _STATS <= kind <= _LAST_KIND or hour > 23 or minute > 59 or second > 60:
             raise _DamagedError(f"no record of sysstat (kind {kind}, {hour:02}:{minute:02}:{second:02})")
-        if not _EARLIEST <= time <= _LATEST:
+        # the words of a long comment in 0x216f run over its time, which nothing needs
+        if not is_moment(time) and not (self.header.old and kind == _COMMENT):
             raise _DamagedError(f"a record with an impossible time ({time} seconds since 1970)")
         self._bytes(at, self.header.record_size)
         seconds_of_day = hour * 3600 + minute * 60 + second
@@ -257,6 +264,10 @@ class _Pass:
         places, counts = [], []
         for activity, items in zip(self.header.activities, self._items, strict=True):
             count = items
+            if activity.at is not None:
+                places.append(activity.at)
+                counts.append(count)
+                continue
             if activity.has_count:
                 (count,) = struct.unpack(self.header.order + "i", self._bytes(at, 4))
                 if not 0 <= count <= MOST_ITEMS:
@@ -267,6 +278,9 @@ class _Pass:
             at += count * activity.subitems * activity.size
             if at > len(self.data):
                 raise _CutOffError
+        if self.header.old:
+            at = record.at + self.header.old.size
+            self._bytes(record.at, self.header.old.size)
         segment = self._segment_for(record)
         clocks = (np.array([value], dtype=np.uint64) for value in record[1:4])
         segment.runs.append(Run(record.at, at - record.at, places, counts, *clocks))
@@ -306,7 +320,7 @@ class _Pass:
             clock = np.where(heads["uptime_one"] > 0, heads["uptime_one"], clock)
         is_alike = np.concatenate([[clock[0] >= np.uint64(self._clock)], clock[1:] >= clock[:-1]])
         is_alike &= (heads["kind"] == _STATS) & (heads["hour"] <= 23) & (heads["minute"] <= 59)
-        is_alike &= (heads["second"] <= 60) & (heads["time"] >= _EARLIEST) & (heads["time"] <= _LATEST)
+        is_alike &= (heads["second"] <= 60) & (heads["time"] >= EARLIEST) & (heads["time"] <= LATEST)
         if self._has("extra"):
             is_alike &= heads["extra"] == 0
         for activity, place, count in zip(self.header.activities, run.places, run.counts, strict=True):
@@ -334,22 +348,16 @@ class _Pass:
 
 def _head_type(header: SaHeader) -> np.dtype[np.void]:
     """The integers of a record's header that matter."""
-    places = {"uptime": ("u8", 0)}
+    if header.old:
+        return view(list(fields_of(header.old.head)), header.order, header.long_bytes, header.record_size)
+    places = [("uptime", "u8", 0)]
     if header.record_types is None:
-        places |= {"uptime_one": ("u8", 16), "time": (f"u{header.long_bytes}", 32)}
+        places += [("uptime_one", "u8", 16), ("time", "ulong", 32)]
         kind_at = 40
     else:
         quads, longs, ints = header.record_types
         ints_at = 8 * quads + 8 * longs
-        places |= {"time": ("u8", 8)} | ({"extra": ("u4", ints_at)} if ints else {})
+        places += [("time", "u8", 8), *([("extra", "u4", ints_at)] if ints else [])]
         kind_at = ints_at + 4 * ints
-    for number, name in enumerate(("kind", "hour", "minute", "second")):
-        places[name] = ("u1", kind_at + number)
-    return np.dtype(
-        {
-            "names": list(places),
-            "formats": [header.order + code for code, _ in places.values()],
-            "offsets": [at for _, at in places.values()],
-            "itemsize": kind_at + 4,
-        }
-    )
+    places += [(name, "u1", kind_at + n) for n, name in enumerate(("kind", "hour", "minute", "second"))]
+    return view(places, header.order, header.long_bytes, kind_at + 4)

@@ -1,8 +1,8 @@
-"""sysstat's binary files: `saDD` and `saYYYYMMDD` as sadc writes them, of sysstat 8.1.3 to 12.7.
+"""sysstat's binary files: `saDD` and `saYYYYMMDD` as sadc writes them, of sysstat 3.3.2 to 12.7.
 
 Written on any architecture (either byte order, 32 or 64 bits) and by any release with the magics
-0x2170, 0x2171, 0x2173 and 0x2175, or converted by `sadf -c`. Activities and fields that a file has
-and this reader does not know are skipped by their declared size. As sar and sadf do, it takes the
+0x215a to 0x2175 and 0x1170 (RHEL 6.5 to 6.10), or converted by `sadf -c`. Activities and fields that
+a file has and this reader does not know are skipped by their declared size. As sar and sadf do, it takes the
 first record after the start of the file or of the host as the baseline and prints no row for it.
 
 What the files lack: names of disks (they are called by their numbers, dev8-0, as sar calls them
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from iodiag.formats.sa._header import byte_order, read_header, unmarked_magic
+from iodiag.formats.sa._header import byte_order, read_header
 from iodiag.formats.types import FileFormat, Item
 from iodiag.model.capture import Source
 
@@ -83,7 +83,12 @@ def _zone_s(segments: list[Segment]) -> int:
 
 
 def _recognise(head: bytes) -> bool:
-    return byte_order(head) is not None or unmarked_magic(head) is not None
+    if byte_order(head) is not None or b"\0" not in head[:64]:
+        return byte_order(head) is not None
+    # files before 8.1.1 bear no mark; texts hold no zero byte
+    from iodiag.formats.sa._old_header import candidates
+
+    return any(candidates(head[:64]))
 
 
 FORMAT = FileFormat(
@@ -94,6 +99,11 @@ FORMAT = FileFormat(
     read=read,
     read_some=read_some,
     pos_unit="byte",
-    releases="8.1.3 to 12.7 (magics 0x2170, 0x2171, 0x2173, 0x2175), every word size and byte order",
-    not_read="files from before 8.1.3: their fixed records are not documented; refused by name",
+    releases=(
+        "3.3.2 to 12.7 (magics 0x215a to 0x2175) and RHEL 6.5 to 6.10 (0x1170), any word size and byte order"
+    ),
+    not_read=(
+        "files of sysstat 3.2 and before (0x115a, 0x015d), whose records bear no date; interrupts per CPU of "
+        "files before 8.1.3"
+    ),
 )
