@@ -410,3 +410,19 @@ def test_a_zone_behind_clocks_of_twelve_hours(is_live: bool):
     zoned = reading(text.replace("  IST", " PM HKT").replace("12:", "01:"))
     assert "neither AM" not in zoned.remarks
     assert (zoned.tables["cpu"]["time"].dt.hour >= 12).all()
+
+
+def test_a_start_of_the_host_that_was_not_printed_shortens_no_other_sample():
+    """Before 4.1.5 sar prints no RESTART: the header's clock alone tells when counting began anew."""
+    text = """Linux 2.4.20-8 (h) 	06/10/03
+
+00:05:06          tps      rtps      wtps   bread/s   bwrtn/s
+00:15:06        27.41      9.42     17.99    277.34   1350.34
+00:25:06        55.70     18.48     37.22   1495.57   1383.44
+Average:        41.60     14.27     27.33   1003.95   1749.43
+
+00:46:36          tps      rtps      wtps   bread/s   bwrtn/s
+00:56:36        55.70     18.48     37.22   1495.57   1383.44
+Average:        41.60     14.27     27.33   1003.95   1749.43
+"""
+    assert iodiag.read(io.BytesIO(text.encode())).tables["io"]["interval_s"].tolist() == [600, 600, 600]

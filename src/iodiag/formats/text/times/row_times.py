@@ -198,6 +198,7 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     interval = np.empty(len(at))
     for run in runs(stretch[at]):
         interval[run] = _row_intervals(blocks[block[run.start]], local[run])
+    _begin_anew(blocks, block, shown, interval)
     own = np.cumsum(is_first) - 1
     timing.local = timing.local.copy()
     timing.local[samples], timing.interval[samples] = local[own], interval[own]
@@ -248,6 +249,17 @@ def _row_intervals(first: Block, ends: Floats) -> Floats:
         lengths[np.isnan(lengths)] = command.interval_s
     result: Floats = lengths[inverse]
     return result
+
+
+def _begin_anew(blocks: Blocks, block: Ints, shown: Floats, interval: Floats) -> None:
+    """Shorten samples whose own header's clock is later than the row above: counting began anew there.
+
+    Releases before 4.1.5 print no RESTART where the host was started within a file.
+    """
+    edges = np.flatnonzero(np.diff(block)) + 1
+    length = (shown[edges] - _shown_seconds(blocks)[block[edges]]) % DAY_S
+    is_shorter = (length > 0) & (length < interval[edges])
+    interval[edges[is_shorter]] = length[is_shorter]
 
 
 def _by_tail(rows: Rows, timing: Timing) -> None:
