@@ -126,16 +126,24 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
     )
     if is_long and top.quantity in QUANTITIES:
         is_deep = level.busy_depth >= limits.steady_depth and times >= limits.waits
-        is_named = is_deep and class_of(series) in SOLID and bool(top.cap or top.round_rate)
-        if is_named or queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
+        if is_deep and class_of(series) in SOLID and (top.cap or _is_odd(series, top)):
+            return True
+        if queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
             return True
     is_deep = level.busy_depth >= limits.few_depth or count > 1
     is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
     is_limit = top.is_exact or (top.is_number and class_of(series) == "network")
-    if is_queued and top.variation <= EXACT and is_limit:
+    # a layer has no limit of its own, and a delay of one makes numbers as round
+    if is_queued and top.variation <= EXACT and is_limit and not series.is_stacked:
         return True
-    is_most = len(top.rows) >= max(2 if top.is_number else limits.few, DENSE * count)
+    is_told = top.is_exact or (_is_odd(series, top) and _is_solid(series, top, limits))
+    is_most = len(top.rows) >= max(2 if is_told else limits.few, DENSE * count)
     return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
+
+
+def _is_odd(series: DeviceSeries, top: Plateau) -> bool:
+    """Whether its number is one that limits have: of two digits only where no flash serves by itself."""
+    return top.is_exact or (top.is_number and class_of(series) in ("network", "unknown"))
 
 
 def _alone_ms(series: DeviceSeries, level: Level) -> float:
@@ -155,9 +163,8 @@ def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
     is_named = bool(top.cap or top.round_rate)
     if not is_named and not _is_solid(series, top, limits):
         return 1.0
-    is_odd = top.is_number or class_of(series) == "network" or _is_mixed(top, limits)
-    is_deep = is_named and top.level.busy_depth >= limits.few_depth
-    is_deep |= is_odd and top.variation <= limits.meter / 100
+    is_odd = _is_odd(series, top) or class_of(series) == "network" or _is_mixed(top, limits)
+    is_deep = is_odd and top.variation <= limits.meter / 100
     return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
 
 
