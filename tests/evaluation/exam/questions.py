@@ -45,6 +45,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "backup": hosts.backup,
     "deep reads on NVMe": hosts.deep_reads,
     "below the cap": hosts.below_the_cap,
+    "paced below the cap": hosts.paced_below_the_cap,
     "busy array": hosts.busy_array,
     "equal siblings": hosts.equal_siblings,
     "background writes": hosts.background_writes,

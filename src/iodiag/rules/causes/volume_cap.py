@@ -130,7 +130,7 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
             return True
         if queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
             return True
-    is_deep = level.busy_depth >= limits.few_depth or count > 1
+    is_deep = level.busy_depth >= limits.few_depth or (count > 1 and class_of(series) == "network")
     is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
     is_limit = top.is_exact or (top.is_number and class_of(series) == "network")
     # a layer has no limit of its own, and a delay of one makes numbers as round
