@@ -109,6 +109,11 @@ def names_below(series: DeviceSeries) -> set[str]:
     return {series.name, *(device.name for device in chain(series)), *(leaf.name for leaf in series.leaves)}
 
 
+def is_virtual(series: DeviceSeries) -> bool:
+    """Whether a hypervisor or a network serves it, by its name or model: where limits are usual."""
+    return any(_UNRELIABLE_NAME.fullmatch(name) for name in names_below(series)) or bool(cloud_model(series))
+
+
 def cloud_model(series: DeviceSeries) -> str:
     """The model of a disk below that a provider meters; empty where there is none."""
     models = [leaf.model for leaf in series.leaves if leaf.model and _CLOUD.search(leaf.model)]

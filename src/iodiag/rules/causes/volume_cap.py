@@ -1,15 +1,20 @@
 """A rate limiter, not the medium, fixes what the volume moves.
 
 What it detects: a device with four and more requests in flight whose IOPS or throughput stay within 3 %
-of one value while the queue doubles; or, on a device that does not spin and holds eight and more,
-a steady rate that is a published or round limit.
+of one value while the queue doubles; or, on a device that does not spin and holds eight and more, a steady
+rate that is a published or round limit. In few samples (two where the number is a limit's): a rate that moves
+less than a tenth as much as what is asked of it: the sizes, or the queue where the number is one that limits
+have, or a hypervisor serves the device, or reads and writes together are held to 0.5 %. In one sample: a
+published or round number to 0.15 %, under a queue that makes requests take twice as long as they usually do.
 
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
-requests; spinning disks pass for flat in every second window and are left out. A client that asks at a
-steady pace has no queue. Links have ceilings as well, and are named as such. Vendors change their limits:
-the list is dated.
+requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
+fifty is a round number by chance, one in eight a number of two digits: in one sample that is a hint, and only
+for what a hypervisor serves. A client that asks at a steady pace has no queue. A layer that delays requests
+makes round rates as well. Links have ceilings, and are named as such. Vendors change their limits: the list
+is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.
@@ -23,10 +28,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning
+from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, levels, prepared, unloaded
-from iodiag.analysis.load.rate_limits import DIRECTED, EXACT, QUANTITIES, Directed
+from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.evidence import cite, say
@@ -130,20 +135,20 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
             return True
         if queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
             return True
-    is_deep = level.busy_depth >= limits.few_depth or (count > 1 and class_of(series) == "network")
+    is_deep = level.busy_depth >= limits.few_depth or (count > 1 and is_virtual(series))
     is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
-    is_limit = top.is_exact or (top.is_number and class_of(series) == "network")
+    is_limit = top.is_exact or (top.is_number and is_virtual(series))
     # a layer has no limit of its own, and a delay of one makes numbers as round
-    if is_queued and top.variation <= EXACT and is_limit and not series.is_stacked:
+    if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
-    is_told = top.is_exact or (_is_odd(series, top) and _is_solid(series, top, limits))
+    is_told = top.is_exact or (is_virtual(series) and bool(top.cap or top.is_number))
     is_most = len(top.rows) >= max(2 if is_told else limits.few, DENSE * count)
     return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
 
 
 def _is_odd(series: DeviceSeries, top: Plateau) -> bool:
     """Whether its number is one that limits have: of two digits only where no flash serves by itself."""
-    return top.is_exact or (top.is_number and class_of(series) in ("network", "unknown"))
+    return top.is_exact or (top.is_number and (is_virtual(series) or class_of(series) == "unknown"))
 
 
 def _alone_ms(series: DeviceSeries, level: Level) -> float:
@@ -163,7 +168,7 @@ def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
     is_named = bool(top.cap or top.round_rate)
     if not is_named and not _is_solid(series, top, limits):
         return 1.0
-    is_odd = _is_odd(series, top) or class_of(series) == "network" or _is_mixed(top, limits)
+    is_odd = _is_odd(series, top) or is_virtual(series) or _is_mixed(top, limits)
     is_deep = is_odd and top.variation <= limits.meter / 100
     return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
 
