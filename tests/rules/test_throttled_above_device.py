@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from writers.captures import iostat, vmstat
@@ -63,3 +65,12 @@ def test_a_busy_device_is_clear(run, row):
 def test_a_rate_that_moves_is_clear(run):
     rows = [{"sda": load(300 + 40 * (n % 5), 2.1, size=4, util=13)} for n in range(20)]
     assert status(run(iostat(rows), FLASH, WAITING)) == {"clear"}
+
+
+def test_a_mean_of_fio_is_held_against_all_that_the_device_did_meanwhile(run):
+    """What stood in a queue for half of the run has a long mean, and is calm for the rest."""
+    fio = (Path(__file__).parents[2] / "samples/fio/random-reads.json").read_text()
+    calm, busy = ([{"sda": row}] * 20 for row in (STEADY, load(400, 400, size=4, util=100)))
+    (finding,) = run(iostat(calm), FLASH, fio).findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert not run(iostat([*calm, *busy]), FLASH, fio).findings

@@ -22,7 +22,7 @@ from iodiag.analysis.array.topmost_devices import are_related, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
 from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
-from iodiag.analysis.load.queueing import Level, prepared
+from iodiag.analysis.load.queueing import Level, level_of, prepared
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import is_sustained
@@ -107,18 +107,19 @@ def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
 
 
 def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits) -> Iterator[Evidence]:
-    """Latencies that fio measured on this device, far above what the device took."""
+    """Latencies that fio measured on this device, far above what the device took while fio ran."""
+    whole = level_of(prepared(series))
+    slowest = max(level.latency_ms, whole.latency_ms)
     for fact in view.facts_of("fio"):
         of_device = word(fact, "device")
         latency = number(fact, "latency_ms")
         if of_device and view.topology.canonical(of_device) != series.name:
             continue
-        if latency >= limits.slower * level.latency_ms:
-            values = dict(fact.values) | {"device_ms": level.latency_ms}
+        if latency >= limits.slower * slowest:
+            values = dict(fact.values) | {"device_ms": slowest}
             yield cite_fact(fact)
-            yield cite(
-                level.rows, "the device itself took {device_ms} ms a request", values, weighs="context"
-            )
+            text = "the device itself took {device_ms} ms a request"
+            yield cite(whole.rows, text, values, weighs="context")
 
 
 def _finding(
