@@ -65,7 +65,12 @@ def iops_cap(scene: Scene) -> Truth:
     per_s = scene.rng.choice((100, 300, 500, 1000, 1600, 2000, 3000, 6000, 16000))
     depth = math.ceil(per_s * 0.0015 * scene.rng.uniform(1.5, 5)) + 4
     device = _at_a_cap(scene, per_s, 1000, scene.rng.choice(((4.0,), (8.0,), (4.0, 8.0, 16.0))), depth)
-    return trouble(CAPPED, device.name, also="throttled-above-device")
+    return _held(device)
+
+
+def _held(device: Device) -> Truth:
+    """One sample shows one rate, not that it is flat: depth over latency is a rate of any device."""
+    return replace(trouble(CAPPED, device.name, also="throttled-above-device"), open_up_to=1)
 
 
 def bandwidth_cap(scene: Scene) -> Truth:
@@ -74,9 +79,7 @@ def bandwidth_cap(scene: Scene) -> Truth:
     sizes = scene.rng.choice(((64.0,), (128.0,), (64.0, 128.0, 256.0), (32.0, 64.0, 128.0)))
     per_s = 1024 * mb_per_s / (sum(sizes) / len(sizes))
     depth = math.ceil(per_s * 0.0015 * scene.rng.uniform(1.5, 5)) + 4
-    return trouble(
-        CAPPED, _at_a_cap(scene, 64000, mb_per_s, sizes, depth).name, also="throttled-above-device"
-    )
+    return _held(_at_a_cap(scene, 64000, mb_per_s, sizes, depth))
 
 
 def saturation(scene: Scene) -> Truth:
