@@ -203,7 +203,7 @@ def test_what_few_samples_do_not_tell(run, device, rows):
 @pytest.mark.parametrize("device", ["vdb", "xvdf"])
 def test_a_number_of_two_digits_in_one_sample_is_a_hint(run, device):
     (finding,) = found(run(iostat([{device: held(1600, 24)}])))
-    assert (finding.severity, finding.confidence) == ("info", "low")
+    assert (finding.severity, finding.confidence) == ("notice", "low")
 
 
 def test_a_card_is_no_volume(run):

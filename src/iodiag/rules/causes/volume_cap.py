@@ -224,7 +224,8 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     is_meter = len(top.rows) > 1 and top.variation <= limits.meter / 100
     sure = confidence(points + is_meter + top.is_exact, at_most="medium")
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
-    severity = "info" if sure == "low" and top.cap is None else severity
+    is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
+    severity = "info" if sure == "low" and not is_hint else severity
     low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
     values: dict[str, float | str] = {
         "device": series.name,
