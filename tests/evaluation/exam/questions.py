@@ -19,6 +19,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "group commit": troubles.group_commits,
     "IOPS cap": troubles.iops_cap,
     "bandwidth cap": troubles.bandwidth_cap,
+    "throttled above the device": troubles.throttled_above,
     "saturated device": troubles.saturation,
     "streams on one disk": troubles.streams_on_a_disk,
     "writeback flood": troubles.writeback_flood,

@@ -82,6 +82,21 @@ def bandwidth_cap(scene: Scene) -> Truth:
     return _held(_at_a_cap(scene, 64000, mb_per_s, sizes, depth))
 
 
+def throttled_above(scene: Scene) -> Truth:
+    """A control group's limit holds callers back before the block layer counts them; the device is calm."""
+    device = scene.disk(scene.rng.choice(("SATA SSD", "NVMe", "volume")))
+    per_s = scene.rng.choice((100, 200, 400, 512, 1000))
+    scene.expect(per_s)
+    gate = Station(scene.clock, 1, lambda request, waiting: 1 / per_s)
+    draw = at_random(
+        scene.rng, reads=scene.rng.choice((1.0, 0.7, 0.0)), sizes=scene.rng.choice(((4.0,), (8.0,)))
+    )
+    clients = scene.rng.randint(4, 16)
+    closed(scene.clock, through(gate.submit, device.submit), clients, draw, waiters=scene.waiters)
+    scene.printing.has_vmstat = True
+    return trouble("throttled-above-device", device.name, also="volume-cap")
+
+
 def saturation(scene: Scene) -> Truth:
     """More callers than the device can serve at once, without a pause."""
     kind = scene.rng.choice(("HDD", "HDD", "SATA SSD", "USB stick", "SD card", "NVMe"))
