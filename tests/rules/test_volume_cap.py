@@ -74,9 +74,11 @@ def test_a_rate_that_moves_is_no_cap(run):
     assert status(report) == {"clear"}
 
 
-@pytest.mark.parametrize("samples", [1, 2, 3, 5])
-def test_few_samples_tell_an_exact_number_under_a_queue(run, samples):
-    (finding,) = found(run(iostat([{"sda": held(6004, 39)}] * samples), FLASH))
+@pytest.mark.parametrize(
+    ("device", "samples"), [("vdb", 1), ("vdb", 2), ("vdb", 3), ("sda", 2), ("sda", 3), ("sda", 5)]
+)
+def test_few_samples_tell_an_exact_number_under_a_queue(run, device, samples):
+    (finding,) = found(run(iostat([{device: held(6004, 39)}] * samples), FLASH))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
 
 
@@ -178,6 +180,8 @@ def test_what_few_samples_tell(run, device, rows, says):
     [
         ("sdc", [held(300, 11, 8)]),
         ("sdc", [held(768, 12, 64)]),
+        ("sdb", [load(3000, 0.14, size=10), held(7500, 64, 31)]),
+        ("hda", [held(262, 5, 10), held(259, 116, 31), held(260.5, 134, 31), held(251, 132, 31)]),
         ("vdb", [held(1000, 9)]),
         ("nvme0n1", [held(397250, depth, 8) for depth in (506, 540, 572)]),
         ("nvme0n1", [load(3000, 1.5)] * 3),
@@ -188,6 +192,8 @@ def test_what_few_samples_tell(run, device, rows, says):
     ids=[
         "may be a disk",
         "may be a stream",
+        "a flood at a round rate by chance",
+        "a full disk at about one rate",
         "no longer than volumes may take",
         "flash at its own limit",
         "a steady client",

@@ -152,7 +152,8 @@ def writeback_flood(scene: Scene) -> Truth:
         0.0 if scene.samples <= 2 else scene.began + scene.window * scene.rng.randint(1, scene.samples - 1)
     )
     closed(scene.clock, device.submit, scene.rng.choice((64, 128)), draw, start=start)
-    also = "fragmentation-sized-reads" if kind == "HDD" else ""
+    # the flood meets the volume's limit
+    also = {"HDD": "fragmentation-sized-reads", "volume": "volume-cap"}.get(kind, "")
     return trouble("writeback-burst true-saturation", device.name, present="writeback-burst", also=also)
 
 

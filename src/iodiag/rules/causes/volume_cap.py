@@ -4,17 +4,18 @@ What it detects: a device with four and more requests in flight whose IOPS or th
 of one value while the queue doubles; or, on a device that does not spin and holds eight and more, a steady
 rate that is a published or round limit. In few samples (two where the number is a limit's): a rate that moves
 less than a tenth as much as what is asked of it: the sizes, or the queue where the number is one that limits
-have, or a hypervisor serves the device, or reads and writes together are held to 0.5 %. In one sample: a
-published or round number to 0.15 %, under a queue that makes requests take twice as long as they usually do.
+have, or a hypervisor serves the device, or reads and writes together are held to 0.5 %. In one sample of a
+device that a hypervisor serves: a published or round number to 0.15 %, under a queue that makes requests take
+twice as long as they usually do.
 
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
 requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
-fifty is a round number by chance, one in eight a number of two digits: in one sample that is a hint, and only
-for what a hypervisor serves. A client that asks at a steady pace has no queue. A layer that delays requests
-makes round rates as well. Links have ceilings, and are named as such. Vendors change their limits: the list
-is dated.
+fifty is a round number by chance, one in eight a number of two digits: one sample tells only of what a
+hypervisor serves, and two digits are a hint there. A client that asks at a steady pace has no queue. A layer
+that delays requests makes round rates as well. Links have ceilings, and are named as such. Vendors change
+their limits: the list is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.
@@ -137,7 +138,7 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
             return True
     is_deep = level.busy_depth >= limits.few_depth or (count > 1 and is_virtual(series))
     is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
-    is_limit = top.is_exact or (top.is_number and is_virtual(series))
+    is_limit = top.is_number if is_virtual(series) else top.is_exact and count > 1
     # a layer has no limit of its own, and a delay of one makes numbers as round
     if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
@@ -165,11 +166,12 @@ def _alone_ms(series: DeviceSeries, level: Level) -> float:
 
 def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
     """How far what was asked ranged: the sizes; and the queue, where no medium keeps its rate like that."""
-    is_named = bool(top.cap or top.round_rate)
+    is_metered = top.variation <= limits.meter / 100
+    is_named = is_metered and bool(top.cap or top.round_rate)
     if not is_named and not _is_solid(series, top, limits):
         return 1.0
     is_odd = _is_odd(series, top) or is_virtual(series) or _is_mixed(top, limits)
-    is_deep = is_odd and top.variation <= limits.meter / 100
+    is_deep = is_odd and is_metered
     return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
 
 
