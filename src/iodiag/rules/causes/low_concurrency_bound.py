@@ -3,8 +3,8 @@
 What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it
 is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
-Or, on what serves several at once, one whole number in flight in three samples and more, at rates that differ
-by a tenth and a latency that is usual: so many callers each wait for their own request.
+Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
+that differ by a tenth and a latency that is usual: so many callers each wait for their own request.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -93,14 +93,18 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     at_once = weighted.values(samples, "at_once")
     number = np.round(at_once)
     holds = np.abs(at_once - number) <= limits.pinned / 100 * number
-    holds &= (number >= 2) & (weighted.values(samples, "util") >= limits.full_util / 100)
+    holds &= (
+        (number >= 2)
+        & (number <= limits.most_callers)
+        & (weighted.values(samples, "util") >= limits.full_util / 100)
+    )
     if class_of(series) not in ("nvme", "solid", "network") or not holds.any():
         return None
     values, counts = np.unique(number[holds], return_counts=True)
     rows = samples[holds & (number == values[counts.argmax()])]
     level = level_of(rows)
     busy = np.count_nonzero(samples.floats("util") >= limits.least_util / 100)
-    is_most = len(rows) >= limits.few and 2 * len(rows) > busy
+    is_most = len(rows) >= limits.few and 2 * len(rows) >= busy
     is_calm = level.latency_ms <= usual_ms(series, level.size_kb, level.rate)
     return level if is_most and is_calm and most(rows, "ios_per_s") >= limits.ranges else None
 
@@ -267,7 +271,10 @@ RULE = Rule(
             "captures of one thread measured 1.00 to 1.05",
         ),
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
-        "few": Threshold(3, "samples", "samples that show a pinned number", "two may agree by chance"),
+        "few": Threshold(
+            2, "samples", "samples that show a pinned number", "by chance one in forty at eight"
+        ),
+        "most_callers": Threshold(8, "requests", "largest such number", "above it most depths are near one"),
         "ranges": Threshold(
             1.1, "x", "range of the rate meanwhile", "what is full or limited keeps its rate"
         ),
