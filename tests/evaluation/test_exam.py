@@ -194,6 +194,15 @@ def test_marks_follow_from_the_truth():
     assert not elsewhere.is_found
 
 
+def test_open_is_right_where_so_few_samples_show_no_more():
+    asked_for = question("bandwidth cap", 1, 3, 1)
+    left_open = mark(asked_for)
+    assert (left_open.state, left_open.is_named, left_open.is_found) == ("open", False, True)
+    assert not mark(replace(asked_for, truth=replace(asked_for.truth, open_up_to=0))).is_found
+    assert not mark(replace(asked_for, truth=replace(asked_for.truth, devices=frozenset({"sdz"})))).is_found
+    assert not mark(replace(asked_for, samples=2)).is_found
+
+
 def test_a_rule_that_is_clear_on_the_device_is_marked():
     asked_for = question("light desktop", 3, 1, 0)
     outcomes = report_of(asked_for.text)["outcomes"]

@@ -91,3 +91,35 @@ def test_counters_that_contradict_each_other_clear_nothing(run):
     row = load(492, 1.76, reads=0.0, size=5.4) | {"aqu-sz": 0.0, "%util": 0.0}
     report = run(iostat([{"sda": row}] * 3))
     assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
+def readers(count, rates, latency=None):
+    """Rows of so many callers that each wait for their own request, at several rates."""
+    return [load(rate, latency or 1000 * count / rate, size=8, util=100) for rate in rates]
+
+
+@pytest.mark.parametrize(
+    ("device", "rows", "says"),
+    [
+        ("xvda", readers(4, (1160, 1319, 1525)), "4 callers that each wait for their own"),
+        ("xvda", [*readers(4, (1160, 1319)), *readers(8.12, (1300,)), *readers(4.71, (1525,))], "4 callers"),
+        ("xvda", readers(4, (1160,)), ""),
+        ("xvda", readers(4, (1300, 1305, 1310)), ""),
+        ("xvda", readers(4.4, (1160, 1319, 1525)), ""),
+        ("xvda", readers(8, (1160, 1319, 1525)), ""),
+        ("sda", readers(4, (1160, 1319, 1525)), ""),
+    ],
+    ids=[
+        "four callers",
+        "half of the samples",
+        "one sample",
+        "a rate that is kept",
+        "no whole number",
+        "longer than usual: full",
+        "of unknown class",
+    ],
+)
+def test_a_queue_that_callers_pin(report_of, device, rows, says):
+    report = report_of(iostat([{device: row} for row in rows]), rules=["low-concurrency-bound"])
+    assert [says in f.summary for f in report.findings] == ([True] if says else [])
+    assert all((f.severity, f.confidence) == ("notice", "medium") for f in report.findings)

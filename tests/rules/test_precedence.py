@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from iodiag.model.finding import Evidence, Finding
+from iodiag.model.finding import Evidence, Finding, by_harm
 from iodiag.model.rule import Needs, Rule
 from iodiag.rules import all_rules
 from iodiag.rules.precedence import order
@@ -99,6 +99,29 @@ def test_harm_reaches_the_cause_of_a_cause():
     assert found["volume-cap"].severity == "notice", "a cause without a cost of its own is not made grave"
     grave = {f.rule: f for f in ordered([symptom, full, replace(cap, severity="warning")])}
     assert grave["volume-cap"].severity == "critical"
+
+
+def test_every_cause_of_a_grave_effect_ranks_above_it():
+    full = finding("true-saturation", "medium", "critical", devices=("md0", "sdc"))
+    causes = [
+        finding("raid-partial-stripe-write", "medium", "warning", devices=("md0",)),
+        finding("slow-member", "medium", "warning", devices=("sdc",)),
+    ]
+    found = sorted(ordered([full, *causes]), key=by_harm)
+    assert found[-1].rule == "true-saturation"
+    assert [f.severity for f in found] == ["critical"] * 3
+
+
+def test_what_the_host_suffers_from_is_not_the_harm_of_every_cause():
+    symptom = finding("psi-io-pressure", "high", "critical")
+    likely = finding("true-saturation", "high", "warning", devices=("sda",))
+    other = finding("slow-member", "medium", "warning", devices=("sdb",))
+    found = {f.rule: f.severity for f in ordered([symptom, likely, other])}
+    assert found == {
+        "psi-io-pressure": "critical",
+        "true-saturation": "critical",
+        "slow-member": "warning",
+    }
 
 
 @pytest.mark.parametrize(

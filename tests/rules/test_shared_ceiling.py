@@ -80,21 +80,73 @@ def test_streams_that_are_all_full_are_a_suspicion_from_one_sample(report_of):
     assert "321 MB/s in sum" in finding.summary
 
 
+def streams(*rates, size=128, util=100.0, depth=1.9):
+    return {
+        f"sd{letter}": disk(rate, depth, size, util) for letter, rate in zip("abcdefgh", rates, strict=False)
+    }
+
+
 @pytest.mark.parametrize(
     "sample",
     [
-        {f"sd{letter}": disk(40, 1.9, 128) for letter in "abcdefgh"},
-        {
-            f"sd{letter}": disk(rate, 1.9, 128, 60)
-            for letter, rate in zip("abcd", (30, 35, 40, 45), strict=True)
-        },
-        {f"sd{letter}": disk(rate, 1.9, 4) for letter, rate in zip("abcd", (3, 3.5, 4, 4.5), strict=True)},
-        {f"sd{letter}": disk(rate, 1.9, 128) for letter, rate in zip("abc", (30, 35, 40), strict=True)},
+        {"md0": disk(320, 16, 128)} | streams(*[40] * 8),
+        streams(30, 35, 40, 45, util=60),
+        streams(3, 3.5, 4, 4.5, size=4),
+        streams(30, 40),
     ],
-    ids=["equal rates as of a stripe", "not full", "small requests", "three disks"],
+    ids=["equal rates below an array", "not full", "small requests", "two disks"],
 )
 def test_streams_that_tell_nothing(report_of, sample):
     assert not found(report_of(iostat([sample]), rules=[RULE]))
+
+
+def test_equal_streams_without_an_array_are_a_suspicion_too(report_of):
+    (finding,) = found(report_of(iostat([streams(40, 40, 40)]), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def beside(alone, *company, size=256):
+    """Samples of sda alone, and of all disks together."""
+    idle = {name: disk(0, 0) for name in list(streams(*company))[1:]}
+    return [streams(alone, size=size, depth=2) | idle, streams(*company, depth=2)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_disk_that_is_faster_alone_shares_a_path(report_of, count):
+    one, all_of_them = beside(98, 39, 39.2, 39.1)
+    (finding,) = found(report_of(iostat([one] * count + [all_of_them] * count), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert finding.devices == ("sda", "sdb", "sdc")
+    assert "sda streams 98.0 MB/s alone and 39.0 MB/s beside sdb, sdc (117 MB/s in sum" in finding.summary
+    assert finding.confirm[0].startswith("dd if=/dev/sdb ")
+
+
+def test_alone_and_beside_may_be_two_pastes(report_of):
+    one, all_of_them = (iostat([sample]) for sample in beside(98, 39, 39.2, 39.1))
+    report = report_of(f"Before:\n\n{one}\nAfter:\n\n{all_of_them}")
+    assert report.findings[0].rule == RULE
+    assert report.verdict.state == "trouble"
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        beside(50, 39, 39, 39),
+        [beside(98, 39, 39)[0], streams(39, 39, 39, depth=3.5)],
+        [beside(98, 39, 39)[0], streams(39, 39, 39, size=4)],
+        [streams(98), {"sda": disk(39, 2, 128), "sdb": disk(3, 0.1, 128, util=5)}],
+    ],
+    ids=["little faster", "more in flight", "other requests", "hardly any company"],
+)
+def test_what_was_no_slower_for_the_company(report_of, samples):
+    assert all(f.confidence == "low" for f in found(report_of(iostat(samples), rules=[RULE])))
+
+
+def test_full_cpus_may_bound_the_sum_as_well(report_of):
+    one, all_of_them = beside(98, 39, 39.2, 39.1)
+    full = {"%user": 20.0, "%system": 75.0, "%iowait": 5.0, "%idle": 0.0}
+    (finding,) = found(report_of(iostat([one, all_of_them], full), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
 
 
 def test_one_disk_shares_nothing(report_of):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from writers.captures import iostat, vmstat
@@ -63,3 +65,55 @@ def test_a_busy_device_is_clear(run, row):
 def test_a_rate_that_moves_is_clear(run):
     rows = [{"sda": load(300 + 40 * (n % 5), 2.1, size=4, util=13)} for n in range(20)]
     assert status(run(iostat(rows), FLASH, WAITING)) == {"clear"}
+
+
+def test_a_mean_of_fio_is_held_against_all_that_the_device_did_meanwhile(run):
+    """What stood in a queue for half of the run has a long mean, and is calm for the rest."""
+    fio = (Path(__file__).parents[2] / "samples/fio/random-reads.json").read_text()
+    calm, busy = ([{"sda": row}] * 20 for row in (STEADY, load(400, 400, size=4, util=100)))
+    (finding,) = run(iostat(calm), FLASH, fio).findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert not run(iostat([*calm, *busy]), FLASH, fio).findings
+
+
+TICKS = load(1000, 0.08, size=8, util=100)
+
+
+@pytest.mark.parametrize(
+    ("row", "samples", "blocked", "sure"),
+    [
+        (STEADY, 1, 8, "medium"),
+        (STEADY, 2, 8, "medium"),
+        (load(431, 2.1, size=4, util=13), 3, 8, "medium"),
+        (TICKS, 3, 9, "medium"),
+        (load(431, 2.1, size=4, util=13), 1, 8, None),
+        (load(431, 2.1, size=4, util=13), 2, 8, None),
+        (STEADY, 3, 1, None),
+        (load(1000, 1.3, size=8, util=98), 3, 9, None),
+    ],
+    ids=[
+        "one sample of a limit's number",
+        "two of them",
+        "three of any number",
+        "util counted in ticks",
+        "one of any number",
+        "two of any number",
+        "one patient reader",
+        "a device that may be the limit",
+    ],
+)
+def test_what_few_samples_tell(run, row, samples, blocked, sure):
+    waiting = vmstat([{"b": blocked, "bi": 1600}] * (samples + 1))
+    found = run(iostat([{"sda": row}] * samples), FLASH, waiting).findings
+    assert [(f.severity, f.confidence) for f in found] == ([("warning", sure)] if sure else [])
+
+
+def test_a_calm_sample_of_a_busy_device_is_no_state_of_it(run):
+    rows = [{"sda": STEADY}, *[{"sda": load(9000 + 300 * n, 1.4, size=4, util=100)} for n in range(5)]]
+    assert not run(iostat(rows), FLASH, vmstat([{"b": 12}] * 7)).findings
+
+
+def test_it_says_more_than_that_one_request_is_in_flight(report_of):
+    row = load(1000, 0.65, size=4, util=65)
+    report = report_of(iostat([{"sda": row}] * 3), FLASH, vmstat([{"b": 12}] * 4))
+    assert [f.rule for f in report.findings if f.role == "cause"] == [RULE]

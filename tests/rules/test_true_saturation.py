@@ -174,3 +174,11 @@ def test_an_array_over_calm_disks_is_not_full(run):
     text = iostat([{"md0": load(400, 120), **dict.fromkeys(DISKS, load(100, 6, util=40))}] * 5)
     assert not found(run(text, array("raid5", *DISKS, rota=False)))
     assert not found(run(text, array("raid5", *DISKS)))
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_a_memory_card_serves_one_request_at_a_time(run, samples):
+    (finding,) = found(run(iostat([{"mmcblk0": load(204, 88, size=128)}] * samples)))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "queue on 1 memory card" in finding.summary
+    assert not found(run(iostat([{"mmcblk0": load(800, 1.2, util=96)}] * samples)))

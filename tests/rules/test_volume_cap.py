@@ -74,9 +74,11 @@ def test_a_rate_that_moves_is_no_cap(run):
     assert status(report) == {"clear"}
 
 
-@pytest.mark.parametrize("samples", [1, 2, 3, 5])
-def test_few_samples_tell_an_exact_number_under_a_queue(run, samples):
-    (finding,) = found(run(iostat([{"sda": held(6004, 39)}] * samples), FLASH))
+@pytest.mark.parametrize(
+    ("device", "samples"), [("vdb", 1), ("vdb", 2), ("vdb", 3), ("sda", 2), ("sda", 3), ("sda", 5)]
+)
+def test_few_samples_tell_an_exact_number_under_a_queue(run, device, samples):
+    (finding,) = found(run(iostat([{device: held(6004, 39)}] * samples), FLASH))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
 
 
@@ -125,6 +127,94 @@ def test_reads_and_writes_may_be_held_together(run):
         rows.append({"sda": row | {"aqu-sz": 11.5, "%util": 100.0}})
     (finding,) = found(run(iostat(rows * 2), FLASH))
     assert "60 MiB/s" in finding.summary or "960 IOPS" in finding.summary
+
+
+def mix(mb, depth, share, size=64.0):
+    """Reads and writes of `size` kB that are held to `mb` MiB/s together."""
+    rate = mb * 1024 / size
+    return load(rate, 1000 * depth / rate, size=size, reads=share, util=100)
+
+
+TOGETHER = [mix(60, depth, share) for depth, share in ((9, 0.52), (16, 0.47), (9.1, 0.49))]
+
+
+@pytest.mark.parametrize(
+    ("device", "rows", "says"),
+    [
+        ("sdc", TOGETHER, "60 MiB/s in 3 samples"),
+        (
+            "sdc",
+            [mix(287, depth, share) for depth, share in ((37, 0.7), (45, 0.68), (60, 0.73))],
+            "287 MiB/s in 3 samples",
+        ),
+        ("sdc", [held(1120, depth, 128) for depth in (15, 14.06, 8.03)], "140 MiB/s"),
+        ("vdb", [held(768, depth, 64) for depth in (12, 13.1)], "48 MiB/s"),
+        ("vdb", [held(300, depth, 18) for depth in (5, 6, 8)], "300 IOPS in 3 samples"),
+        ("vdb", [held(3000, 21)] * 2, "3,000 IOPS"),
+        ("vdb", [held(16030, 129), held(16040, 159)], "16,035 IOPS"),
+        ("xvdf", [held(100, 5, 9)], "100 IOPS"),
+        ("vda", [mix(60, 13.9, 0.5, 75)], "60 MiB/s"),
+        ("vda", [load(60, 1, size=8), held(3000, 12, 8)], "3,000 IOPS"),
+    ],
+    ids=[
+        "reads and writes together",
+        "together, no number at all",
+        "two digits and a queue that ranges",
+        "two samples of two digits",
+        "a small limit",
+        "two samples of one number",
+        "near a published one",
+        "one sample of a published one",
+        "one sample of bytes",
+        "one sample, and the device's own calm one",
+    ],
+)
+def test_what_few_samples_tell(run, device, rows, says):
+    (finding,) = found(run(iostat([{device: row} for row in rows])))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert says in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("device", "rows"),
+    [
+        ("sdc", [held(300, 11, 8)]),
+        ("sdc", [held(768, 12, 64)]),
+        ("sdb", [load(3000, 0.14, size=10), held(7500, 64, 31)]),
+        ("hda", [held(262, 5, 10), held(259, 116, 31), held(260.5, 134, 31), held(251, 132, 31)]),
+        ("vdb", [held(1000, 9)]),
+        ("nvme0n1", [held(397250, depth, 8) for depth in (506, 540, 572)]),
+        ("nvme0n1", [load(3000, 1.5)] * 3),
+        ("sdc", [held(2996, 4.76)] * 3),
+        ("dm-3", [held(2560, 128)]),
+        ("sdc", [held(2000 * factor, 20 * factor) for factor in (1, 1.05, 1.1)]),
+    ],
+    ids=[
+        "may be a disk",
+        "may be a stream",
+        "a flood at a round rate by chance",
+        "a full disk at about one rate",
+        "no longer than volumes may take",
+        "flash at its own limit",
+        "a steady client",
+        "a steady client of an unknown device",
+        "a layer's delay",
+        "a rate that grows with the queue",
+    ],
+)
+def test_what_few_samples_do_not_tell(run, device, rows):
+    assert not [f for f in found(run(iostat([{device: row} for row in rows]))) if f.confidence != "low"]
+
+
+@pytest.mark.parametrize("device", ["vdb", "xvdf"])
+def test_a_number_of_two_digits_in_one_sample_is_a_hint(run, device):
+    (finding,) = found(run(iostat([{device: held(1600, 24)}])))
+    assert (finding.severity, finding.confidence) == ("notice", "low")
+
+
+def test_a_card_is_no_volume(run):
+    report = run(iostat([{"mmcblk0": held(48, 12, 512)}] * 5))
+    assert status(report) == {"undetermined"}
 
 
 def test_a_stream_that_is_flat_by_nature_stays_open(run):

@@ -118,3 +118,14 @@ def test_without_writes_or_dirty_memory_it_does_not_apply(report_of):
     assert [o.status for o in report_of(plain, rules=[RULE]).outcomes] == ["clear"]
     few = sar_d([{"sda": {"tps": 9.0, "wkB/s": 90.0, "await": 1.0, "aqu-sz": 0.1}}] * 5)
     assert [o.status for o in report_of(few, rules=[RULE]).outcomes] == ["undetermined"]
+
+
+def test_a_flood_in_sar_is_told_by_all_requests(report_of):
+    """sar -d does not tell the latencies of reads and writes apart."""
+    calm = {"tps": 31.0, "rkB/s": 496.0, "areq-sz": 16.0, "aqu-sz": 0.31, "await": 10.0, "%util": 26.0}
+    flood = {"tps": 37.0, "rkB/s": 296.0, "wkB/s": 21760.0, "areq-sz": 596.0, "aqu-sz": 14.1, "await": 380.8}
+    rows = [calm] * 12 + [flood | {"%util": 66.0}] + [calm] * 8
+    alone = only(report_of(sar_d([{"sda": row} for row in rows]), rules=[RULE]))
+    assert (alone.severity, alone.confidence) == ("info", "low")
+    assert "requests wait 38.1 times as long" in alone.summary
+    assert only(report_of(sar_d([{"sda": row} for row in [calm] * 12 + [flood | {"await": 60.0}]]))) is None

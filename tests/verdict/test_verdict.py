@@ -173,6 +173,15 @@ def test_iowait_is_not_healthy():
     assert report.verdict.state != "healthy"
 
 
+@pytest.mark.parametrize(("iowait", "state"), [(55.0, "open"), (2.0, "unknown")])
+def test_who_waits_waits_for_the_device_that_is_never_idle(iowait, state):
+    row = load(1120, 13, size=128, util=100)
+    report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": 90.0 - iowait, "%iowait": iowait}))
+    assert report.verdict is not None
+    assert report.verdict.state == state
+    assert ("sdc has more to do" in report.headline) == (state == "open")
+
+
 def test_blocked_tasks_are_not_healthy():
     assert state_of(iostat([{"sda": CALM}] * 5), vmstat([{"b": 3, "us": 5}] * 5)) != "healthy"
 

@@ -21,7 +21,7 @@ def order(
 
     `relatives` maps a device to those above and below it, for which a cause counts too. A cause of
     `low` confidence is a guess: it replaces nothing, and explains nothing that is surer than itself.
-    No symptom outranks its cause: what the kernel measured of the harm is the cause's severity.
+    No effect outranks a cause of it: the harm that was seen of it is the severity of all its causes.
     """
     found = list(findings)
     by_rule = _by_rule(found)
@@ -35,6 +35,7 @@ def order(
         (gone if any(_replaces(other, finding) for other in winners) else kept).append(finding)
     left = _by_rule(kept)
     result = []
+    above: dict[Key, set[Key]] = {}
     for finding in kept:
         replaced = [
             loser.rule
@@ -43,11 +44,21 @@ def order(
         ]
         likely = _of(left, explained_by.get(finding.rule, ()))
         causes = [cause for cause in likely if _explains(cause, finding, relatives)]
-        cause = max(causes, key=_weight).rule if causes else None
+        cause = max(causes, key=_weight, default=None)
+        if cause is not None:
+            # what the host suffers from is the likeliest cause's alone
+            above[_key(finding)] = set(map(_key, causes if finding.devices else [cause]))
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
-        result.append(replace(finding, supersedes=supersedes, explained_by=cause))
-    harmed = {f.host for f in result if f.role == "symptom"}
-    return [_with_harm(finding, result) if finding.host in harmed else finding for finding in result]
+        explained = cause.rule if cause is not None else None
+        result.append(replace(finding, supersedes=supersedes, explained_by=explained))
+    return [_with_harm(finding, result, above) for finding in result]
+
+
+Key = tuple[str, tuple[str, ...], str | None]
+
+
+def _key(finding: Finding) -> Key:
+    return finding.rule, finding.devices, finding.host
 
 
 def named_by(rules: Sequence[Rule], names: Callable[[Rule], tuple[str, ...]]) -> dict[str, list[str]]:
@@ -103,16 +114,15 @@ def _of(by_rule: Mapping[str, list[tuple[int, Finding]]], rules: Iterable[str]) 
     return [finding for _, finding in sorted(placed, key=lambda one: one[0])]
 
 
-def _with_harm(cause: Finding, findings: Iterable[Finding]) -> Finding:
-    """A cause as grave as the harm that the kernel measured below it, with the line that says so."""
+def _with_harm(cause: Finding, findings: Iterable[Finding], above: Mapping[Key, set[Key]]) -> Finding:
+    """A cause as grave as the worst of its effects, with the line that says so."""
     if _weight(cause)[0] < _REAL or cause.confidence == "low":
         return cause
-    found = [f for f in findings if f.host == cause.host]
-    below, effects = {cause.rule}, {cause.rule}
+    below, effects = {_key(cause)}, {_key(cause)}
     while effects:
-        effects = {f.rule for f in found if f.explained_by in effects} - below
+        effects = {effect for effect, causes in above.items() if causes & effects} - below
         below |= effects
-    harm = [f for f in found if f.role == "symptom" and f.rule in below - {cause.rule}]
+    harm = [f for f in findings if _key(f) in below]
     worst = max(harm, key=_weight, default=cause)
     if _weight(worst)[0] <= _weight(cause)[0]:
         return cause

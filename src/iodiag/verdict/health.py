@@ -91,6 +91,14 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
         yield series, shown(series)
 
 
+def full(view: View) -> Iterator[str]:
+    """Devices that are hardly ever idle and hold a queue, whatever their class would take."""
+    for series in view.devices:
+        lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
+        if any(state.util >= FULL and state.at_once >= LONG_QUEUE for state in lasting):
+            yield series.name
+
+
 IOWAIT_PCT, BLOCKED = 15.0, 1.0
 """Share of CPU time spent waiting for I/O, and tasks blocked on it, from which somebody waits."""
 

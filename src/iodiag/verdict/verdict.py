@@ -16,7 +16,7 @@ from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths, nobody_waits, somebody_waits, waited
+from iodiag.verdict.health import Shown, full, healths, nobody_waits, somebody_waits, waited
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -38,7 +38,8 @@ def verdict(
 
 def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     # what was averaged since boot shows nothing of the present
-    shown = [(view, s.name, one) for view in views if "disk" not in view.fallback for s, one in healths(view)]
+    present = [view for view in views if "disk" not in view.fallback]
+    shown = [(view, s.name, one) for view in present for s, one in healths(view)]
     waiting = [name for _, name, one in shown if one == "waiting"]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
@@ -48,6 +49,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         first = elsewhere[0]
         return _about(first, "elsewhere"), f"Not storage: {first.summary}"
     noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
+    # who waits for I/O while a device is never idle waits for that one
+    waiting = waiting or [name for view in present if somebody_waits(view) for name in full(view)]
     if waiting or noted:
         return _open(noted, waiting, views)
     is_calm = shown and all(one in ("healthy", "idle") for _, _, one in shown) and _has_traffic(shown)

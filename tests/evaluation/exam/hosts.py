@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evaluation.exam.devices import KINDS, volume
 from evaluation.exam.engine import Device
-from evaluation.exam.loads import at_random, bursts, closed, in_sequence, opened, written_back
+from evaluation.exam.loads import at_random, bursts, closed, in_sequence, opened, paced, written_back
 from evaluation.exam.scene import Memory, Scene
 from evaluation.exam.troubles import fragments, iops_cap, saturation
 from evaluation.exam.truth import Truth, trouble
@@ -179,6 +179,17 @@ def below_the_cap(scene: Scene) -> Truth:
     return HEALTHY
 
 
+def paced_below_the_cap(scene: Scene) -> Truth:
+    """A client that asks for exactly so much, and a device that has room: the rate is a round number."""
+    device = scene.disk(scene.rng.choice(("volume", "volume", "SATA SSD", "NVMe")))
+    per_s = scene.rng.choice((500, 1000, 2000, 3000, 5000, 8000))
+    scene.expect(per_s)
+    sizes = scene.rng.choice(((4.0,), (8.0,), (16.0,), (64.0,)))
+    draw = at_random(scene.rng, reads=scene.rng.choice((1.0, 0.7, 0.0)), sizes=sizes)
+    paced(scene.clock, scene.rng, device.submit, per_s, draw)
+    return HEALTHY
+
+
 def busy_array(scene: Scene) -> Truth:
     """RAID 1 or 10 of disks at a fifth to a third of what they could do."""
     level = scene.rng.choice(("raid1", "raid10"))
@@ -237,7 +248,8 @@ def before_and_after(scene: Scene) -> Truth:
     below = volume(calm.clock, scene.rng, scene.rng, 16000)
     device = calm.disk("volume", min(truth.devices), below)
     _ask(calm, device, scene.rng.uniform(20, 80), at_random(scene.rng, reads=0.6, sizes=(8.0,)))
-    return replace(truth, also=truth.also | {"backend-latency-shift"})
+    # the first paste shows what the volume takes when nothing holds it
+    return replace(truth, also=truth.also | {"backend-latency-shift"}, open_up_to=0)
 
 
 def since_boot_only(scene: Scene) -> Truth:

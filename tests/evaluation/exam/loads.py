@@ -103,6 +103,27 @@ def opened(
     clock.at(rng.expovariate(per_s), arrive)
 
 
+def paced(
+    clock: Clock, rng: Random, target: Submit, per_s: float, draw: Draw, waiters: Log | None = None
+) -> None:
+    """Arrivals at a steady pace, as of a client that limits itself: `per_s` of them, hardly a jitter."""
+    count = 0
+
+    def arrive() -> None:
+        nonlocal count
+        number = waiters.begin(clock.now) if waiters is not None else -1
+
+        def end() -> None:
+            if waiters is not None:
+                waiters.ended[number] = clock.now
+
+        target(draw(), end)
+        count += 1
+        clock.at((count + 0.5 * rng.random()) / per_s, arrive)
+
+    clock.at(0.0, arrive)
+
+
 def bursts(clock: Clock, rng: Random, target: Submit, every_s: float, most: int, draw: Draw) -> None:
     """Up to `most` requests at once every few seconds, for which nobody waits."""
 

@@ -45,8 +45,17 @@ class Mark:
 
     @property
     def is_found(self) -> bool:
-        """Recall: the trouble is named with at least medium confidence, or rightly put elsewhere."""
-        return self.state == "elsewhere" if self.truth.sort == "elsewhere" else self.is_named
+        """Recall: the trouble is named, medium or surer, or rightly put elsewhere or left open."""
+        if self.truth.sort == "elsewhere":
+            return self.state == "elsewhere"
+        return self.is_named or self.is_rightly_open
+
+    @property
+    def is_rightly_open(self) -> bool:
+        """Whether the cause is left open where so few samples hide it, and the right device is named."""
+        is_short = self.question.samples <= self.truth.open_up_to
+        is_told = any(name in self.headline for name in self.truth.devices)
+        return is_short and self.state == "open" and is_told and not self.wrong
 
     @property
     def is_all_clear(self) -> bool:

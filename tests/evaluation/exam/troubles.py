@@ -65,7 +65,12 @@ def iops_cap(scene: Scene) -> Truth:
     per_s = scene.rng.choice((100, 300, 500, 1000, 1600, 2000, 3000, 6000, 16000))
     depth = math.ceil(per_s * 0.0015 * scene.rng.uniform(1.5, 5)) + 4
     device = _at_a_cap(scene, per_s, 1000, scene.rng.choice(((4.0,), (8.0,), (4.0, 8.0, 16.0))), depth)
-    return trouble(CAPPED, device.name, also="throttled-above-device")
+    return _held(device)
+
+
+def _held(device: Device) -> Truth:
+    """One sample shows one rate, not that it is flat: depth over latency is a rate of any device."""
+    return replace(trouble(CAPPED, device.name, also="throttled-above-device"), open_up_to=1)
 
 
 def bandwidth_cap(scene: Scene) -> Truth:
@@ -74,9 +79,24 @@ def bandwidth_cap(scene: Scene) -> Truth:
     sizes = scene.rng.choice(((64.0,), (128.0,), (64.0, 128.0, 256.0), (32.0, 64.0, 128.0)))
     per_s = 1024 * mb_per_s / (sum(sizes) / len(sizes))
     depth = math.ceil(per_s * 0.0015 * scene.rng.uniform(1.5, 5)) + 4
-    return trouble(
-        CAPPED, _at_a_cap(scene, 64000, mb_per_s, sizes, depth).name, also="throttled-above-device"
+    return _held(_at_a_cap(scene, 64000, mb_per_s, sizes, depth))
+
+
+def throttled_above(scene: Scene) -> Truth:
+    """A control group's limit holds callers back before the block layer counts them; the device is calm."""
+    kind = scene.rng.choice(("SATA SSD", "NVMe", "volume"))
+    device = scene.disk(kind)
+    # a volume of a millisecond is hardly idle at 1000/s, and may be the limit for all that can be seen
+    per_s = scene.rng.choice((100, 200, 400) if kind == "volume" else (100, 200, 400, 512, 1000))
+    scene.expect(per_s)
+    gate = Station(scene.clock, 1, lambda request, waiting: 1 / per_s)
+    draw = at_random(
+        scene.rng, reads=scene.rng.choice((1.0, 0.7, 0.0)), sizes=scene.rng.choice(((4.0,), (8.0,)))
     )
+    clients = scene.rng.randint(4, 16)
+    closed(scene.clock, through(gate.submit, device.submit), clients, draw, waiters=scene.waiters)
+    scene.printing.has_vmstat = True
+    return trouble("throttled-above-device", device.name, also="volume-cap")
 
 
 def saturation(scene: Scene) -> Truth:
@@ -134,7 +154,8 @@ def writeback_flood(scene: Scene) -> Truth:
         0.0 if scene.samples <= 2 else scene.began + scene.window * scene.rng.randint(1, scene.samples - 1)
     )
     closed(scene.clock, device.submit, scene.rng.choice((64, 128)), draw, start=start)
-    also = "fragmentation-sized-reads" if kind == "HDD" else ""
+    # the flood meets the volume's limit
+    also = {"HDD": "fragmentation-sized-reads", "volume": "volume-cap"}.get(kind, "")
     return trouble("writeback-burst true-saturation", device.name, present="writeback-burst", also=also)
 
 

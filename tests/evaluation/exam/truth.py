@@ -18,7 +18,8 @@ class Truth:
 
     `names` are the rules that name it; a report has recall with one of them. `also` are rules that
     are true as well, and count neither way. `present` are rules whose trouble is there for certain, so that
-    none of them may be clear on `devices`; an empty `devices` stands for the host.
+    none of them may be clear on `devices`; an empty `devices` stands for the host. With `open_up_to` samples
+    and fewer an expert leaves the cause open, too, but names the device that waits.
     """
 
     sort: Sort
@@ -26,6 +27,7 @@ class Truth:
     also: frozenset[str] = frozenset()
     present: frozenset[str] = frozenset()
     devices: frozenset[str] = frozenset()
+    open_up_to: int = 0
 
 
 Mechanism = Callable[[Scene], Truth]

@@ -1,13 +1,17 @@
-"""Disks side by side whose sum is at one value while their shares change: a path that they share is full."""
+"""Disks side by side that share a full path: their sum keeps to one value, or company makes each slower."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import MOST_DEVICES, is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.episodes import DENSE, Mask
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Table, stacked
 
@@ -17,7 +21,12 @@ _SHARE = 0.1
 _EXCEEDED = 0.05
 _STREAMING_KB = 64.0
 _FULL_UTIL, _SHALLOW = 0.95, 4.0
-_LEAST_STREAMS, _UNEQUAL = 4, 0.1
+_LEAST_STREAMS, _UNEQUAL = 3, 0.1
+_ALONE = 0.05
+"""Share of a disk's kB that all others together move while it is as good as alone."""
+
+_LIKE_DEPTH, _LIKE_SIZE = math.log(1.3), math.log(5.0)
+"""How far apart (ln) streams may be that move as much: large requests differ in number only."""
 
 
 @dataclass(frozen=True)
@@ -104,21 +113,93 @@ def _level(totals: Floats, within: float) -> float:
     return float(np.median(rising[start : ends[start]]))
 
 
-def full_streams(disks: list[DeviceSeries]) -> list[DeviceSeries]:
-    """Disks that stream one way, always busy with little queued, at unequal rates; none if few."""
-    found = [series for series in disks if _streams(series)]
+def full_streams(disks: list[DeviceSeries], *, is_spread: bool) -> list[DeviceSeries]:
+    """Disks that stream one way, always busy with little queued; none if few.
+
+    Where something above may spread one stream over them (`is_spread`), they must do so at unequal rates.
+    """
+    found = [series for series in disks if _full_streams(series.samples).all()]
     rates = [float(np.nanmean(series.samples.floats("kb_per_s"))) for series in found]
     if len(found) < _LEAST_STREAMS or max(rates) > 2 * min(rates):
         return []
-    return found if max(rates) > (1 + _UNEQUAL) * min(rates) else []
+    return found if not is_spread or max(rates) > (1 + _UNEQUAL) * min(rates) else []
 
 
-def _streams(series: DeviceSeries) -> bool:
-    samples = series.samples
-    ios = samples.floats("ios_per_s")
-    if not (ios > 0).all():
+@dataclass(frozen=True)
+class Company:
+    """A disk, the first of `disks`, that streams alone in some samples (`alone`) and beside others in `own`.
+
+    `rows` are the samples of all of them in those reports.
+    """
+
+    disks: tuple[DeviceSeries, ...] = field(repr=False)
+    alone: Table = field(repr=False)
+    own: Table = field(repr=False)
+    rows: Table = field(repr=False)
+
+    def of_own(self, column: str) -> tuple[float, float]:
+        """The mean of a column of the first disk, alone and in company."""
+        return weighted.mean(self.alone, column), weighted.mean(self.own, column)
+
+    @property
+    def total_kb(self) -> float:
+        """kB/s of all disks in company."""
+        return float(np.nansum(self.rows.floats("kb_per_s"))) / len(self.own)
+
+
+def company(disks: list[DeviceSeries], slower: float) -> Company | None:
+    """A disk that moves `slower` times as much alone as in company, always busy with the same requests.
+
+    With as many requests in flight nothing but what it shares with the others can hold it back. Of several
+    such disks the one that loses most; None without any.
+    """
+    parts = [once(series) for series in disks]
+    reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
+    kb = _matrix(parts, reports, "kb_per_s")
+    streams = np.array([_at(reports, part, _full_streams(part)) for part in parts])
+    found = []
+    for place, part in enumerate(parts):
+        others = kb.sum(axis=0) - kb[place]
+        joined = np.delete(streams & (kb >= _SHARE * kb.sum(axis=0)), place, axis=0)
+        alone, own = (
+            part[np.isin(report_keys(part), reports[streams[place] & chosen])]
+            for chosen in (others <= _ALONE * kb[place], joined.any(axis=0))
+        )
+        if _is_slowed(alone, own, slower):
+            shared = np.isin(reports, report_keys(own))
+            often = streams[:, shared].mean(axis=1) >= DENSE
+            members = [place, *(n for n in np.flatnonzero(often).tolist() if n != place)]
+            rows = [parts[n][np.isin(report_keys(parts[n]), reports[shared])] for n in members]
+            found.append(Company(tuple(disks[n] for n in members), alone, own, stacked(rows)))
+    found = [each for each in found if len(each.disks) > 1]
+    return max(found, key=lambda each: np.divide(*each.of_own("kb_per_s")), default=None)
+
+
+def _at(reports: Keys, part: Table, mask: Mask) -> Mask:
+    return np.isin(reports, report_keys(part)[mask])
+
+
+def _is_slowed(alone: Table, own: Table, slower: float) -> bool:
+    """Whether streams with as many requests in flight move so much less in company, in most samples."""
+    if not len(alone) or not len(own):
         return False
-    one_way = np.maximum(samples.floats("reads_per_s"), samples.floats("writes_per_s")) >= 0.95 * ios
-    large = samples.floats("kb_per_s") >= _STREAMING_KB * ios
+
+    def ratio(column: str) -> float:
+        return weighted.mean(alone, column) / weighted.mean(own, column)
+
+    moved, company_moved = (median(rows.floats("kb_per_s")) for rows in (alone, own))
+    is_like = abs(math.log(ratio("size_kb"))) <= _LIKE_SIZE and abs(math.log(ratio("depth"))) <= _LIKE_DEPTH
+    return moved >= slower * company_moved and is_like and _reads(alone) == _reads(own)
+
+
+def _reads(rows: Table) -> bool:
+    return weighted.mean(rows, "read_kb_per_s") > weighted.mean(rows, "write_kb_per_s")
+
+
+def _full_streams(samples: Table) -> Mask:
+    """Which samples are of a stream one way, always busy with little queued."""
+    ios, kb = samples.floats("ios_per_s"), samples.floats("kb_per_s")
+    one_way = np.fmax(samples.floats("read_kb_per_s"), samples.floats("write_kb_per_s")) >= 0.95 * kb
+    large = (kb >= _STREAMING_KB * ios) & (ios > 0)
     full = (samples.floats("util") >= _FULL_UTIL) & (samples.floats("depth") < _SHALLOW)
-    return bool((one_way & large & full).all())
+    return np.asarray(one_way & large & full, dtype=np.bool_)

@@ -18,6 +18,7 @@ SPINDLE_MS, SOLID_MS = 15.0, 1.5
 PLAUSIBLE = 3.0
 """Up to three times its class's unloaded latency a device does not look overloaded."""
 
+_CARD = re.compile(r"mmcblk\d+(p\d+)?")
 _UNRELIABLE_NAME = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+")
 _CONTROLLER = re.compile(
     r"perc|megaraid|logical volume|smart ?array|serveraid|virtual ?disk|\bmr9\d|avago|adaptec|3pardata|"
@@ -52,11 +53,18 @@ def _hides_its_disks(leaf: Device) -> bool:
     return bool(leaf.model and _CONTROLLER.search(leaf.model))
 
 
-def spindles(series: DeviceSeries, *, writes: bool) -> float | None:
-    """How many serial disks share the requests, at the most; None where the disks are not known to spin.
+def is_card(series: DeviceSeries) -> bool:
+    """Whether it is a memory card, which serves one request at a time (SD Association, Physical Layer)."""
+    return any(_CARD.fullmatch(name) for name in names_below(series))
 
-    Mirrors write every copy, so that writes have fewer disks to spread over.
+
+def spindles(series: DeviceSeries, *, writes: bool) -> float | None:
+    """How many serial disks share the requests, at the most; None where the disks are not known to be serial.
+
+    Mirrors write every copy, so that writes have fewer disks to spread over. A memory card is one such disk.
     """
+    if is_card(series):
+        return 1.0
     if not is_spinning(series) or series.disks is None:
         return None
     if any(leaf.rotational is not True for leaf in series.leaves):
@@ -94,6 +102,16 @@ def chain(series: DeviceSeries) -> Iterator[Device]:
         yield device
         below = series.topology.members(device.name)
         device = below[0] if len(below) == 1 else None
+
+
+def names_below(series: DeviceSeries) -> set[str]:
+    """The names of the device, of those below it, and of its disks."""
+    return {series.name, *(device.name for device in chain(series)), *(leaf.name for leaf in series.leaves)}
+
+
+def is_virtual(series: DeviceSeries) -> bool:
+    """Whether a hypervisor or a network serves it, by its name or model: where limits are usual."""
+    return any(_UNRELIABLE_NAME.fullmatch(name) for name in names_below(series)) or bool(cloud_model(series))
 
 
 def cloud_model(series: DeviceSeries) -> str:

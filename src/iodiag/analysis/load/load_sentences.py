@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.load.device_class import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure.evidence import cite, cite_fact
@@ -52,7 +53,9 @@ def numbers(series: DeviceSeries, load: Load) -> Values:
     values |= {"elasticity": load.elasticity, "servers": load.servers, "at_best": load.at_best}
     values |= {"origin": series.rotational_origin, "spread_over": series.disks or 0}
     if load.spindles is not None:
-        values["disks"] = load.spindles
+        values |= {"disks": load.spindles, "serial": "spinning disk"}
+    if is_card(series):
+        values |= {"serial": "memory card", "origin": "its name"}
     return {name: value for name, value in values.items() if value == value}
 
 
@@ -118,7 +121,7 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
     elif load.basis == "spindles":
         text = (
-            "{depth} requests in flight on {disks:g} spinning disk{plural} (from {origin}): each takes about "
+            "{depth} requests in flight on {disks:g} {serial}{plural} (from {origin}): each takes about "
             "{inflation:.1f} times as long as alone"
         )
         plural = "s" if load.spindles != 1 else ""

@@ -52,6 +52,12 @@ class Plateau:
         """Whether its rate is a number that limits have, as exactly as a meter keeps to it."""
         return rate_limits.is_exact(self.rate, rate_limits.quantity_of(self.quantity))
 
+    @property
+    def is_number(self) -> bool:
+        """The same, or as exactly a number of two digits: one rate in eight is by chance."""
+        near = self.round_rate is not None and abs(self.rate / self.round_rate - 1) <= rate_limits.EXACT
+        return near or self.is_exact
+
     @cached_property
     def level(self) -> Level:
         """The load level that its samples make."""

@@ -447,7 +447,7 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
     if not legs:
         return load._replace(reason=_unknown(load))
     if load.spindles == 1:
-        reason = "a single spinning disk serves one request at a time: busy means busy"
+        reason = "a single disk or card serves one request at a time: busy means busy"
         return load._replace(reason=reason)
     if not load.parallel:
         reason = (

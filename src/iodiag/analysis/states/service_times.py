@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import chain, is_spinning
+from iodiag.analysis.load.device_class import is_card, is_spinning, names_below
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Table
@@ -51,14 +51,13 @@ FLUSH_KB, SLOWEST_FLUSH_MS = 4.0, 500.0
 """Where writes are smaller than a file system's block, some are flushes without data; a spinning disk that
 writes out a full cache of 64 MB takes about half a second."""
 
-_CARD = re.compile(r"mmcblk\d+(p\d+)?")
 _VIRTUAL = re.compile(r"(vd|xvd)[a-z]+\d*|nbd\d+|rbd\d+|dasd[a-z]+\d*")
 
 
 def class_of(series: DeviceSeries) -> Class:
     """The class of the device that serves the requests, as far as its name and topology say."""
-    names = {series.name, *(device.name for device in chain(series)), *(leaf.name for leaf in series.leaves)}
-    if any(_CARD.fullmatch(name) for name in names):
+    names = names_below(series)
+    if is_card(series):
         return "memory card"
     if any(name.startswith("nvme") for name in names):
         return "nvme"

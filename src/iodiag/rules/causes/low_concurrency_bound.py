@@ -3,6 +3,8 @@
 What it detects: a device that is busy 60 % of the time or more and has one request in flight whenever it
 is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
+Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
+that differ by a tenth and a latency that is usual: so many callers each wait for their own request.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -24,12 +26,14 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import otherwise
+from iodiag.analysis.load.plateaus import most
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
 from iodiag.analysis.load.saturation import UNTOLD, is_untold
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -46,7 +50,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, Level] = {}
     for series in view.devices:
         level = _alone(series, limits)
-        if level is None and any(map(contradicts, states(series))):
+        callers = None if level is not None or series.is_stacked else _callers(series, limits)
+        if callers is not None:
+            yield _of_callers(series, callers, limits)
+        elif level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and is_untold(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
@@ -78,6 +85,66 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
             if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack:
                 return level
     return None
+
+
+def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
+    """Samples in which a device that serves several at once keeps one whole number of them at any rate."""
+    samples = prepared(series)
+    at_once = weighted.values(samples, "at_once")
+    number = np.round(at_once)
+    holds = np.abs(at_once - number) <= limits.pinned / 100 * number
+    holds &= (
+        (number >= 2)
+        & (number <= limits.most_callers)
+        & (weighted.values(samples, "util") >= limits.full_util / 100)
+    )
+    if class_of(series) not in ("nvme", "solid", "network") or not holds.any():
+        return None
+    values, counts = np.unique(number[holds], return_counts=True)
+    rows = samples[holds & (number == values[counts.argmax()])]
+    level = level_of(rows)
+    busy = np.count_nonzero(samples.floats("util") >= limits.least_util / 100)
+    is_most = len(rows) >= limits.few and 2 * len(rows) >= busy
+    is_calm = level.latency_ms <= usual_ms(series, level.size_kb, level.rate)
+    return level if is_most and is_calm and most(rows, "ios_per_s") >= limits.ranges else None
+
+
+def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
+    rates = level.rows.floats("ios_per_s")
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "callers": round(level.busy_depth),
+        "count": len(level.rows),
+        "samples": len(series.samples),
+        "low": float(rates.min()),
+        "high": float(rates.max()),
+        "latency": level.latency_ms,
+    }
+    return RULE.finding(
+        limits,
+        severity="notice",
+        confidence="medium",
+        devices=(series.name,),
+        **when(level.rows),
+        title="A few callers that each wait for their own request bound the throughput",
+        summary=say(
+            "{device} has {callers} requests in flight in {count} of {samples} samples, at {low} to {high}/s "
+            "and {latency} ms each: {callers} callers that each wait for their own set the pace.",
+            values,
+        ),
+        remedy=RULE.remedy if level.direction == "reads" else _OF_WRITES,
+        confirm=_confirm(series.name, level.direction),
+        evidence=(
+            cite(
+                level.rows,
+                "{callers} in flight whatever the rate ({low} to {high}/s)",
+                values,
+                worst="queue_depth",
+            ),
+        ),
+        refutes=("more callers that move no more",),
+        cannot_know=("what the device would do with more of them: a queue of another depth shows it",),
+    )
 
 
 def _finding(
@@ -202,6 +269,14 @@ RULE = Rule(
             "%",
             "how far the depth while busy may be from one",
             "captures of one thread measured 1.00 to 1.05",
+        ),
+        "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
+        "few": Threshold(
+            2, "samples", "samples that show a pinned number", "by chance one in forty at eight"
+        ),
+        "most_callers": Threshold(8, "requests", "largest such number", "above it most depths are near one"),
+        "ranges": Threshold(
+            1.1, "x", "range of the rate meanwhile", "what is full or limited keeps its rate"
         ),
         "full_util": Threshold(90, "%", "util of a device that is never left idle", "judgement"),
         "slow_write": Threshold(

@@ -2,16 +2,19 @@
 
 What it detects: the kB/s of at least two disks of a host sum up to one value (±3 %) in 60 % of the samples
 that at least two of them share, and to more in hardly any, while one disk's share varies by at least a
-fifth of it and the requests in flight by a third: more is asked, and only the shares change. From one
-sample, with low confidence: at least four disks that stream at unequal rates, each 100 % busy with fewer
-than four requests in flight. Then what they share may be full, or each of them: one alone tells.
+fifth of it and the requests in flight by a third: more is asked, and only the shares change. Or one disk is
+seen alone as well: it streams 1.5 times as much then, with as many requests in flight, always busy both
+times; one sample of each is enough. Without that, with low confidence: at least three disks that stream, each
+100 % busy with fewer than four requests in flight, at unequal rates where an array is above them. Then what
+they share may be full, or each of them: one alone tells.
 
 Why it matters: another disk or a faster one changes nothing; the controller, link or instance limit does.
 
 When it is wrong: a client that spreads one constant load over disks keeps the sum flat, but the requests in
 flight as well. Members of a stripe have constant shares. A copy is bound by its slower side. A processor
-that is full bounds the sum, too. Four disks that are each at their own limit look like four at a shared one
-in one sample.
+that is full bounds the sum, too. A disk that streamed from its outer tracks alone and reads its inner ones
+in company moves half as much by itself. Disks that are each at their own limit look like disks at a shared
+one as long as none is seen alone.
 
 References: Little's law; the limits of instances and links are in the provider's and the adapter's data
 sheets.
@@ -23,7 +26,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.shared_path import Ceiling, ceiling, disks_of, full_streams
+from iodiag.analysis.array.shared_path import (
+    Ceiling,
+    Company,
+    ceiling,
+    company,
+    disks_of,
+    full_streams,
+)
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
@@ -45,7 +56,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if found is not None:
         yield _finding(found, limits)
         return
-    streams = full_streams(busy)
+    joined = company(busy, limits.alone)
+    if joined is not None:
+        yield _slowed(view, joined, limits)
+        return
+    arrays = [series for series in view.devices if series.is_stacked and len(series.loaded)]
+    streams = full_streams(busy, is_spread=bool(arrays))
     if streams:
         yield _suspicion(streams, limits)
         return
@@ -95,6 +111,50 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
     )
 
 
+def _slowed(view: View, found: Company, limits: Limits) -> Finding:
+    alone_kb, each_kb = found.of_own("kb_per_s")
+    alone_ms, each_ms = found.of_own("latency_ms")
+    cpu = cpu_shares(view.cpu_at(found.own))
+    is_cpu_full = cpu is not None and cpu.idle + cpu.iowait < limits.least_idle
+    values: dict[str, float | str] = {
+        "device": found.disks[0].name,
+        "others": ", ".join(series.name for series in found.disks[1:]),
+        "alone": alone_kb / 1000,
+        "each": each_kb / 1000,
+        "sum": found.total_kb / 1000,
+        "alone_ms": alone_ms,
+        "each_ms": each_ms,
+        "times": alone_kb / each_kb,
+        "depth": found.of_own("depth")[1],
+        "count": len(found.own),
+        "plural": "" if len(found.own) == 1 else "s",
+    }
+    return RULE.finding(
+        limits,
+        severity="notice" if is_cpu_full else "warning",
+        confidence="low" if is_cpu_full else "medium",
+        devices=tuple(series.name for series in found.disks),
+        **when(found.own),
+        summary=say(
+            "{device} streams {alone:.1f} MB/s alone and {each:.1f} MB/s beside {others} ({sum:.0f} MB/s in "
+            "sum, in {count} sample{plural}), {depth} in flight each time: a path that they share is full.",
+            values,
+        ),
+        evidence=(
+            cite(
+                stacked([found.alone, found.own]),
+                "a request takes {alone_ms} ms alone, {each_ms} ms in "
+                "company: {times:.1f} times as much is moved alone",
+                values,
+            ),
+            cite(found.rows, "{sum:.1f} MB/s in sum, each disk always busy", values),
+        ),
+        refutes=("one of the others alone that is no faster than in company",),
+        cannot_know=("which part is shared: bus, link, controller, or a limit of the instance or group",),
+        confirm=_one_alone(found.disks[1:]),
+    )
+
+
 def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([series.samples for series in streams])
     rates = [weighted.mean(series.samples, "kb_per_s") / 1000 for series in streams]
@@ -140,6 +200,7 @@ RULE = Rule(
     id="shared-ceiling",
     role="cause",
     explains=("symptom", "true-saturation", "approaching-saturation", "volume-cap", "latency-above-baseline"),
+    replaces=("burst-bucket-empty",),
     title="Disks share a path that is full",
     why="More disks or faster ones change nothing: what they share is the limit.",
     remedy=(
@@ -154,6 +215,18 @@ RULE = Rule(
         ),
         "deeper": Threshold(
             1.33, "x", "requests in flight in sum, 90th over 10th percentile", "a client keeps its depth"
+        ),
+        "alone": Threshold(
+            1.5,
+            "x",
+            "kB/s of a disk alone over that in company",
+            "judgement: beyond what its place on disk does",
+        ),
+        "least_idle": Threshold(
+            10,
+            "%",
+            "idle time and iowait of CPUs that do not bound the sum",
+            "judgement: as for cpu-exhausted",
         ),
         "flat_samples": Threshold(
             60, "%", "of the shared samples at the ceiling", "spells begin within samples"

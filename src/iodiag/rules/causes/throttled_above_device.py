@@ -2,13 +2,15 @@
 
 What it detects: a device that moves an exactly steady rate with hardly a request in flight and calm
 latency, while tasks wait: several are blocked, pressure is high, a control group has just that limit, or
-an application measured far longer waits than the device.
+an application measured far longer waits than the device. Three samples show any such rate, one or two a
+published or round number, where that is what the device does most of the time.
 
 Why it matters: the device is fine; a quota (a container's io.max, a control group, a service's limit) is
 what users feel, and no device counter shows it.
 
 When it is wrong: a client that asks at a steady pace looks the same from below, so without a witness from
-above the rule only says that it cannot tell.
+above the rule only says that it cannot tell. Tasks that are blocked on NFS or a lock while another client
+keeps its pace look like tasks that wait for the quota.
 
 References: Documentation/admin-guide/cgroup-v2.rst (io.max); requests held there have not reached
 the block layer's counters.
@@ -16,22 +18,27 @@ the block layer's counters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from iodiag.analysis.array.topmost_devices import are_related, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
 from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
-from iodiag.analysis.load.queueing import Level, prepared
+from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table
 
 _LIMITED = ("reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s")
 
@@ -62,22 +69,49 @@ _OPEN = (
 
 def _steady(series: DeviceSeries, limits: Limits) -> Plateau | None:
     """The longest steady trickle: flat rate, short queue, calm latency, a device mostly idle."""
-    frame = prepared(series)
+    frame = _with_busy(series)
     slack = 1.1  # single samples stray from what the window as a whole must hold
     most_ms = PLAUSIBLE * (SPINDLE_MS if is_spinning(series) else SOLID_MS)
-    calm = weighted.values(frame, "util") <= limits.most_util / 100
+    calm = weighted.values(frame, "busy") <= limits.most_util / 100
     calm &= weighted.values(frame, "depth") <= slack * limits.most_depth
     calm &= weighted.values(frame, "cost_ms") <= slack * most_ms
+    count = int(np.count_nonzero(calm))
+    least = int(min(limits.least_samples, max(1, math.ceil(count / 2))))
+    width = (limits.flat if least >= limits.least_samples else limits.meter) / 100
     tops = [
         top
         for quantity in QUANTITIES
-        if (top := plateau(frame, quantity, calm, width=limits.flat / 100, least=int(limits.least_samples)))
+        if (top := plateau(frame, quantity, calm, width=width, least=least)) and _is_told(top, limits)
     ]
     longest = max((len(top.rows) for top in tops), default=0)
-    best = next((top for top in tops if len(top.rows) >= 0.8 * longest), None)
+    lasting = [top for top in tops if len(top.rows) >= 0.8 * longest]
+    best = max(lasting, key=lambda top: (top.is_exact, top.is_number), default=None)
     if best is None or weighted.mean(best.rows, "depth") > limits.most_depth:
         return None
-    return best
+    # a calm sample or two of a busy device are no state of it
+    is_long = len(best.rows) >= min(limits.least_samples, len(frame) / 2)
+    return best if is_long else None
+
+
+def _is_told(top: Plateau, limits: Limits) -> bool:
+    """Whether so many samples show a rate that is held: one or two only at a number that limits have."""
+    count = len(top.rows)
+    return count >= limits.few or top.is_exact or (count > 1 and top.is_number)
+
+
+def _with_busy(series: DeviceSeries) -> Table:
+    """Samples with I/O as levels need them; busy no longer than anything was in flight."""
+    samples = series.loaded
+    depth = np.maximum(samples.floats("depth"), HALF_DIGIT)
+    busy = np.maximum(np.minimum(samples.floats("util"), depth), HALF_DIGIT)
+    return samples.with_columns(
+        busy=busy,
+        util=busy,
+        at_once=depth / busy,
+        cost_ms=samples.floats("latency_ms"),
+        kind=np.full(len(samples), 5.0),
+        span=weighted.lengths(samples),
+    )
 
 
 def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[Evidence]:
@@ -107,18 +141,19 @@ def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
 
 
 def _applications(view: View, series: DeviceSeries, level: Level, limits: Limits) -> Iterator[Evidence]:
-    """Latencies that fio measured on this device, far above what the device took."""
+    """Latencies that fio measured on this device, far above what the device took while fio ran."""
+    whole = level_of(_with_busy(series))
+    slowest = max(level.latency_ms, whole.latency_ms)
     for fact in view.facts_of("fio"):
         of_device = word(fact, "device")
         latency = number(fact, "latency_ms")
         if of_device and view.topology.canonical(of_device) != series.name:
             continue
-        if latency >= limits.slower * level.latency_ms:
-            values = dict(fact.values) | {"device_ms": level.latency_ms}
+        if latency >= limits.slower * slowest:
+            values = dict(fact.values) | {"device_ms": slowest}
             yield cite_fact(fact)
-            yield cite(
-                level.rows, "the device itself took {device_ms} ms a request", values, weighs="context"
-            )
+            text = "the device itself took {device_ms} ms a request"
+            yield cite(whole.rows, text, values, weighs="context")
 
 
 def _finding(
@@ -130,7 +165,7 @@ def _finding(
 ) -> Finding:
     level = top.level
     points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
-    sure = confidence(points, at_most="high" if is_sustained(top.rows) else "low")
+    sure = confidence(points, at_most="high" if is_sustained(top.rows) else "medium")
     values: dict[str, float | str] = {
         "device": series.name,
         "rate": top.shown(top.rate),
@@ -170,6 +205,7 @@ RULE = Rule(
     id="throttled-above-device",
     role="cause",
     explains=("symptom",),
+    replaces=("low-concurrency-bound",),
     title="Requests are held back above the device",
     why="The device idles while tasks wait for a quota.",
     remedy=(
@@ -183,6 +219,8 @@ RULE = Rule(
             70, "%", "util at the device", "judgement: above it the device may be the limit"
         ),
         "flat": Threshold(2, "%", "variation of the rate", "measured 0.2 to 1.2 % under io.max"),
+        "meter": Threshold(0.5, "%", "variation of the rate in fewer samples", "what a limiter keeps to"),
+        "few": Threshold(3, "samples", "samples that show any steady rate", "two are no level"),
         "least_samples": Threshold(8, "samples", "samples of the steady rate", "capacity rules need eight"),
         "least_blocked": Threshold(2, "tasks", "tasks blocked", "judgement: more than one patient reader"),
         "waiters": Threshold(3, "x", "tasks blocked per request in flight", "judgement: most wait elsewhere"),

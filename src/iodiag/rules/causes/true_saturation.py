@@ -1,10 +1,10 @@
 """A device is past its knee: more queue buys latency, not work.
 
 What it detects: requests that take more than three times as long as one alone, while throughput no
-longer grows with the queue; or ten times as long in a real queue; or three and more requests for
-every disk of an array of spinning disks that is never idle; or a queue of eight and more on a device that
-is never idle, with three times the latency that a healthy one of its class takes at the most; or large
-requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
+longer grows with the queue; or ten times as long in a real queue; or three and more requests for a memory
+card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
+device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
+large requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -13,7 +13,7 @@ direction are compared. Writeback and asynchronous work queue deeply while nobod
 are counted and there are none, or a stream at the device's full speed adds no iowait to that of other times,
 it is a notice. A rate limit, a slow member or a rebuild below are causes of their own and are named by their
 rules. A device that is busy for longer with each request than a healthy one takes is slow, not full:
-extreme-latency tells it. A card or a stick of unknown class that erases looks full.
+extreme-latency tells it. A stick of unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -203,8 +203,8 @@ _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
     "request; at most {gain:.0f} % more throughput is left",
     "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least seen",
-    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} spinning disk{plural}, {latency} "
-    "ms each",
+    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}{plural}, {latency} ms "
+    "each",
     "class": "{device} is full: {direction} of {size:.0f} kB wait {latency} ms with {depth} in flight and "
     "{util:.0f} % busy",
     "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight wait {latency} ms each, "

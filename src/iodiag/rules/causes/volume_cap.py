@@ -1,15 +1,21 @@
 """A rate limiter, not the medium, fixes what the volume moves.
 
 What it detects: a device with four and more requests in flight whose IOPS or throughput stay within 3 %
-of one value while the queue doubles; or, on a device that does not spin and holds eight and more,
-a steady rate that is a published or round limit.
+of one value while the queue doubles; or, on a device that does not spin and holds eight and more, a steady
+rate that is a published or round limit. In few samples (two where the number is a limit's): a rate that moves
+less than a tenth as much as what is asked of it: the sizes, or the queue where the number is one that limits
+have, or a hypervisor serves the device, or reads and writes together are held to 0.5 %. In one sample of a
+device that a hypervisor serves: a published or round number to 0.15 %, under a queue that makes requests take
+twice as long as they usually do.
 
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
-requests; spinning disks pass for flat in every second window and are left out. A client that asks at a
-steady pace has no queue. Links have ceilings as well, and are named as such. Vendors change their limits:
-the list is dated.
+requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
+fifty is a round number by chance, one in eight a number of two digits: one sample tells only of what a
+hypervisor serves, and two digits are a hint there. A client that asks at a steady pace has no queue. A layer
+that delays requests makes round rates as well. Links have ceilings, and are named as such. Vendors change
+their limits: the list is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.
@@ -23,22 +29,32 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.load.device_class import cloud_model, is_spinning
+from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
-from iodiag.analysis.load.queueing import Level, levels, prepared, unloaded
-from iodiag.analysis.load.rate_limits import DIRECTED, EXACT, QUANTITIES, Directed
+from iodiag.analysis.load.queueing import ALONE, Level, levels, prepared, unloaded
+from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
+from iodiag.analysis.states.service_times import (
+    FASTER_THAN_SEEKS,
+    RANDOM_KB,
+    Class,
+    class_of,
+    usual_ms,
+)
+from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
+
+LIKE_SIZE = math.log(4)
+"""How far (ln) sizes may be apart of requests that take about as long on what does not spin."""
 
 LEAVE = 0.8
 """What single samples may have of the depth that all of them together must have."""
@@ -59,8 +75,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
-    if is_spinning(series):
-        return Outcome(RULE.id, "clear", (series.name,), "spinning disks have flat tops of their own")
+    if is_spinning(series) or is_card(series):
+        return Outcome(RULE.id, "clear", (series.name,), "disks and cards have flat tops of their own")
     samples = prepared(series)
     demand = weighted.values(samples, "at_once") >= LEAVE * limits.least_depth
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
@@ -110,28 +126,52 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
     level, count = top.level, int(np.count_nonzero(demand))
     if level.busy_depth < limits.least_depth:
         return False
-    times = level.latency_ms / usual_ms(series, level.size_kb, level.rate)
+    times = level.latency_ms / _alone_ms(series, level)
     is_long = count >= limits.least_samples or (
         count >= limits.least_flat and float(weighted.lengths(top.rows).sum()) >= limits.long_enough
     )
     if is_long and top.quantity in QUANTITIES:
         is_deep = level.busy_depth >= limits.steady_depth and times >= limits.waits
-        is_named = is_deep and class_of(series) in SOLID and bool(top.cap or top.round_rate)
-        if is_named or queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
+        if is_deep and class_of(series) in SOLID and (top.cap or _is_odd(series, top)):
             return True
-    is_queued = level.busy_depth >= limits.few_depth and times > 1 and _is_solid(series, level)
-    if is_queued and top.variation <= EXACT and top.is_exact:
+        if queue_range(series, top, limits.flat / 100) >= limits.queue_grows:
+            return True
+    is_deep = level.busy_depth >= limits.few_depth or (count > 1 and is_virtual(series))
+    is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
+    is_limit = top.is_number if is_virtual(series) else top.is_exact and count > 1
+    # a layer has no limit of its own, and a delay of one makes numbers as round
+    if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
-    is_most = len(top.rows) >= max(limits.few, DENSE * count)
+    is_told = top.is_exact or (is_virtual(series) and bool(top.cap or top.is_number))
+    is_most = len(top.rows) >= max(2 if is_told else limits.few, DENSE * count)
     return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
 
 
+def _is_odd(series: DeviceSeries, top: Plateau) -> bool:
+    """Whether its number is one that limits have: of two digits only where no flash serves by itself."""
+    return top.is_exact or (top.is_number and (is_virtual(series) or class_of(series) == "unknown"))
+
+
+def _alone_ms(series: DeviceSeries, level: Level) -> float:
+    """What one request takes: as this device was seen to serve those of like size, or by its class."""
+    calm = [
+        state.latency_ms * (1 + state.error)
+        for state in states(series)
+        if state.depth <= ALONE
+        and state.size_kb > 0
+        and abs(math.log(state.size_kb / level.size_kb)) <= LIKE_SIZE
+    ]
+    return min([usual_ms(series, level.size_kb, level.rate), *(each for each in calm if each > 0)])
+
+
 def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
-    """How far what was asked ranged: the sizes; and a real queue, where the rate is a number of limits."""
-    is_named = bool(top.cap or top.round_rate)
-    if not is_named and not _is_solid(series, top.level):
+    """How far what was asked ranged: the sizes; and the queue, where no medium keeps its rate like that."""
+    is_metered = top.variation <= limits.meter / 100
+    is_named = is_metered and bool(top.cap or top.round_rate)
+    if not is_named and not _is_solid(series, top, limits):
         return 1.0
-    is_deep = is_named and top.level.busy_depth >= limits.few_depth
+    is_odd = _is_odd(series, top) or is_virtual(series) or _is_mixed(top, limits)
+    is_deep = is_odd and is_metered
     return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
 
 
@@ -141,10 +181,17 @@ def _is_stiff(series: DeviceSeries, top: Plateau, limits: Limits) -> bool:
     return math.log(held) <= limits.stiff * math.log(_asked(series, top, limits))
 
 
-def _is_solid(series: DeviceSeries, level: Level) -> bool:
-    """Whether it is no spinning disk, by its class or because none serves that many small requests."""
-    is_fast = level.busy_rate >= FASTER_THAN_SEEKS and level.size_kb < RANDOM_KB
-    return class_of(series) in SOLID or is_fast
+def _is_solid(series: DeviceSeries, top: Plateau, limits: Limits) -> bool:
+    """Whether it is no spinning disk: by its class, or none serves so many small or mixed requests."""
+    level = top.level
+    is_fast = level.busy_rate >= FASTER_THAN_SEEKS
+    return class_of(series) in SOLID or (is_fast and (level.size_kb < RANDOM_KB or _is_mixed(top, limits)))
+
+
+def _is_mixed(top: Plateau, limits: Limits) -> bool:
+    """Whether reads and writes together are held to what no medium keeps: each costs another time there."""
+    is_flat = len(top.rows) >= limits.few and top.variation <= limits.meter / 100
+    return is_flat and 0.1 <= top.level.reads_per_s / top.level.rate <= 0.9
 
 
 def _likelihood(top: Plateau, limits: Limits) -> tuple[bool | float, ...]:
@@ -174,12 +221,13 @@ _FEW = (
 def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits: Limits) -> Finding:
     witnesses = tuple(_witnesses(series, top, limits))
     level = top.level
-    points = 1 + sum(item.weighs == "for" for item in witnesses) - (not _is_solid(series, level))
+    points = 1 + sum(item.weighs == "for" for item in witnesses) - (not _is_solid(series, top, limits))
     # a meter is exact where a medium varies by a per cent and more
-    is_meter = len(top.rows) >= limits.few and top.variation <= limits.meter / 100
+    is_meter = len(top.rows) > 1 and top.variation <= limits.meter / 100
     sure = confidence(points + is_meter + top.is_exact, at_most="medium")
     severity: Severity = "warning" if sure != "low" and level.latency_ms >= limits.least_harm else "notice"
-    severity = "info" if sure == "low" and top.cap is None else severity
+    is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
+    severity = "info" if sure == "low" and not is_hint else severity
     low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
     values: dict[str, float | str] = {
         "device": series.name,
@@ -227,7 +275,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
     if depths >= limits.queue_grows:
         text = "the queue ranged over {depths:.1f}x meanwhile and moved nothing more"
         yield cite(top.rows, text, {"depths": depths})
-    elif len(top.rows) >= limits.few and (asked := _asked(series, top, limits)) >= limits.asked:
+    elif len(top.rows) > 1 and (asked := _asked(series, top, limits)) >= limits.asked:
         text = "the rate kept to {held:.1f} %, while what was asked ranged over {asked:.1f} %"
         held = most(top.rows, top.quantity)
         yield cite(top.rows, text, {"held": 100 * (held - 1), "asked": 100 * (asked - 1)})

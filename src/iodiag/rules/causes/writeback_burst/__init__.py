@@ -80,7 +80,8 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
         "depth": weighted.mean(found.inside, "depth"),
         "await": weighted.mean(found.inside, "write_await_ms"),
     }
-    victims = "reads wait {harm:.1f} times as long" if reads_wait else "writes wait {harm:.1f} times as long"
+    who = "reads" if reads_wait else "writes" if found.is_split else "requests"
+    victims = who + " wait {harm:.1f} times as long"
     values |= {"harm": found.read_harm if reads_wait else found.write_harm, "starved": found.starved}
     values |= {"inside": len(found.inside), "all": len(found.series.samples)}
     fewer = ", and {starved:.0f} times fewer are served" if found.starved >= limits.clear_harm else ""

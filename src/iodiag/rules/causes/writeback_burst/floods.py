@@ -30,7 +30,8 @@ class Floods:
     """The write bursts of one device: which samples are of one, and where each begins.
 
     `read_harm` and `write_harm` are latencies inside over outside, weighted by requests; NaN where
-    either side has too few. `starved` is the rate of reads outside over that inside.
+    either side has too few. `starved` is the rate of reads outside over that inside. Where a tool does not
+    tell reads from writes (not `is_split`), `write_harm` is of all requests.
     """
 
     series: DeviceSeries = field(repr=False)
@@ -39,6 +40,7 @@ class Floods:
     read_harm: float
     write_harm: float
     starved: float
+    is_split: bool = True
 
     @property
     def count(self) -> int:
@@ -88,14 +90,19 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
     starts = starts[np.concatenate([[True], np.diff(starts) > 2])] if len(starts) else starts
     if not len(starts) or mask.all():
         return None
+    is_split = samples[mask].has("write_await_ms")
     return Floods(
         series=series,
         is_inside=mask,
         starts=starts,
-        read_harm=_harm(samples, mask, "read"),
-        write_harm=_harm(samples, mask, "write"),
+        read_harm=_harm(samples, mask, "read_await_ms", "reads_per_s"),
+        write_harm=_harm(samples, mask, *(_OF_WRITES if is_split else _OF_ALL)),
         starved=_starved(samples, mask),
+        is_split=is_split,
     )
+
+
+_OF_WRITES, _OF_ALL = ("write_await_ms", "writes_per_s"), ("latency_ms", "ios_per_s")
 
 
 def _calm(samples: Table, column: str, may_be_flood: Mask) -> float:
@@ -125,9 +132,8 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
     return middle if (np.abs(gaps - middle) <= 0.2 * middle).all() else float("nan")
 
 
-def _harm(samples: Table, mask: Mask, direction: str) -> float:
+def _harm(samples: Table, mask: Mask, wait: str, rate: str) -> float:
     """Latency inside over outside, known by the requests counted on either side."""
-    wait, rate = f"{direction}_await_ms", f"{direction}s_per_s"
     serves = samples.floats(rate) > 0
     requests = counted(samples, rate)
     within, without = serves & mask, serves & ~mask
