@@ -47,13 +47,17 @@ def mean_wait_per_kb(samples: Table, way: str) -> float:
     return float((waiting * lengths)[known].sum()) / total if total > 0 else float("nan")
 
 
-def counted_of(samples: Table, way: str) -> float:
-    """How many requests of a direction were counted; by its share of the bytes where only all are known."""
-    lengths = weighted.seconds_or_one(samples)
+def counted_in(samples: Table, way: str) -> Floats:
+    """Requests of a direction in each sample; by its share of the bytes where only all are counted."""
     own, ios = samples.floats(f"{way}s_per_s"), samples.floats("ios_per_s")
     moved, total = samples.floats(f"{way}_kb_per_s"), samples.floats("kb_per_s")
     share = np.divide(moved, total, out=np.zeros(len(moved)), where=total > 0)
-    return float(np.nansum(np.where(np.isnan(own), ios * share, own) * lengths))
+    return np.nan_to_num(np.where(np.isnan(own), ios * share, own) * weighted.seconds_or_one(samples))
+
+
+def counted_of(samples: Table, way: str) -> float:
+    """The same in all samples together."""
+    return float(counted_in(samples, way).sum())
 
 
 def ratio_of(before: Table, after: Table, column: str) -> float:

@@ -38,6 +38,9 @@ from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, stacked
 
+LULL = 0.9
+"""Share of the usual rate below which a sample may hold the beginning of a stall."""
+
 
 @dataclass(frozen=True)
 class Usual:
@@ -57,8 +60,10 @@ class Stop:
     first: int
     last: int
     disks: tuple[int, ...]
+    fell: int
+    """How many of them completed less than half of the usual in a sample of it, or right before."""
     caught_up: int
-    """How many of the disks did more than usual right after it."""
+    """How many of them did more than usual in its last sample or right after it."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -106,8 +111,25 @@ def _is_hit(disk: Usual, limits: Limits) -> Mask:
     least = max(limits.slower * disk.latency_ms, usual_ms(disk.series, size, disk.rate))
     expected = disk.rate * weighted.seconds_or_one(rows)
     most = 1 + limits.more / 100 + 2 * np.array([relative_error(count) for count in expected])
-    is_slow = (latency >= least) & (rate <= most * disk.rate) & (kb <= most * disk.kb_per_s)
-    return stalled(rows) | is_slow
+    is_slow = (latency >= least) & (_with_lull(rows, rate, disk.rate) <= most * disk.rate)
+    return stalled(rows) | (is_slow & (_with_lull(rows, kb, disk.kb_per_s) <= most * disk.kb_per_s))
+
+
+def _with_lull(rows: Table, rates: Floats, usual: float) -> Floats:
+    """Rates as means with the samples right before that did less than usual: their requests complete later.
+
+    Only where requests waited at least as long as was lost: a pause in the load is no stall.
+    """
+    lengths = weighted.seconds_or_one(rows)
+    waited = rows.floats("ios_per_s") * rows.floats("latency_ms") / 1000 * lengths
+    found = rates.copy()
+    first, lost = 0, 0.0
+    for place in range(1, len(rates)):
+        before = float(rates[place - 1]) / usual
+        first, lost = (first, lost + (1 - before) * lengths[place - 1]) if before < LULL else (place, 0.0)
+        if lost <= waited[place]:
+            found[place] = min(rates[place], float(rates[first : place + 1].mean()))
+    return found
 
 
 def _at(reports: Keys, disk: Usual, holds: Mask) -> Mask:
@@ -127,8 +149,11 @@ def _stops(
         disks: list[int] = np.flatnonzero(hit[:, first:end].any(axis=1)).tolist()
         waited = [_waits(usual[place], reports, first, end) for place in disks]
         if sum(waited) >= limits.disks:
-            after = [_does_more(usual[place], reports, end) for place in disks]
-            yield Stop(first, end - 1, tuple(disks), sum(after))
+            rates = [_rates(usual[place], reports, first, end) for place in disks]
+            fell = sum(bool((rate[:-1] < 0.5).any()) for rate in rates)
+            yield Stop(
+                first, end - 1, tuple(disks), fell, sum(bool((rate[-2:] > 1.2).any()) for rate in rates)
+            )
 
 
 def _waits(disk: Usual, reports: Keys, first: int, end: int) -> bool:
@@ -137,13 +162,10 @@ def _waits(disk: Usual, reports: Keys, first: int, end: int) -> bool:
     return bool((rows.floats("latency_ms") >= 2 * disk.latency_ms).any())
 
 
-def _does_more(disk: Usual, reports: Keys, at: int) -> bool:
-    """Whether a disk does more than usual in the report after the stop: what had to wait."""
-    rows = _rows(disk, reports, at, at + 1)
-    if not len(rows):
-        return False
-    count = disk.rate * float(weighted.seconds_or_one(rows)[0])
-    return bool(rows.floats("ios_per_s")[0] > (1 + relative_error(count)) * disk.rate)
+def _rates(disk: Usual, reports: Keys, first: int, end: int) -> Floats:
+    """A disk's rate over its usual one, from the report before the stop to the one after it."""
+    rows = _rows(disk, reports, max(first - 1, 0), end + 1)
+    return np.asarray(rows.floats("ios_per_s") / disk.rate)
 
 
 def _rows(disk: Usual, reports: Keys, first: int, end: int) -> Table:
@@ -167,10 +189,10 @@ def _finding(
         "most": max(times),
         "held": len({int(at) for stop in stops for at in range(stop.first, stop.last + 1)}),
         "samples": len(reports),
-        "silent": int(sum(stalled(_rows(disk, reports, worst.first, worst.last + 1)).sum() for disk in told)),
+        "fell": max(stop.fell for stop in stops),
         "caught": max(stop.caught_up for stop in stops),
     }
-    points = 2 + (len(stops) > 1) + (float(values["caught"]) >= 2) + (float(values["silent"]) >= 3)
+    points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
     sure = confidence(points + (len(worst.disks) > limits.disks))
     return RULE.finding(
         limits,
@@ -184,7 +206,7 @@ def _finding(
             "they share stopped, not the disks.",
             values,
         ),
-        evidence=tuple(_evidence(told, rows, reports, worst, values)),
+        evidence=tuple(_evidence(rows, values)),
         refutes=("a layer that all of them belong to and that the capture does not show",),
         cannot_know=(
             "which part it was: adapter, expander, fabric, the storage behind it, or the hypervisor",
@@ -198,25 +220,13 @@ def _times(disk: Usual, reports: Keys, stop: Stop) -> float:
     return float(np.nanmax(latency, initial=0.0)) / disk.latency_ms
 
 
-def _evidence(
-    disks: Sequence[Usual], rows: Table, reports: Keys, stop: Stop, values: dict[str, float | str]
-) -> Iterator[Evidence]:
+def _evidence(rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
     text = "{least:.0f} to {most:.0f} times their usual latency in the same samples"
     yield cite(rows, text, values, worst="latency_ms")
-    rates: Floats = np.array(
-        [weighted.mean(_rows(d, reports, stop.first, stop.last + 1), "ios_per_s") for d in disks]
-    )
-    share = float((rates / np.array([disk.rate for disk in disks])).mean())
-    said: dict[str, float | str] = {"share": 100 * share}
-    yield cite(
-        rows, "meanwhile they completed {share:.0f} % of their usual requests: no load explains it", said
-    )
-    if float(values["silent"]):
-        yield cite(
-            rows, "in {silent} samples of single disks nothing completed while requests waited", values
-        )
+    if float(values["fell"]):
+        yield cite(rows, "{fell} of them completed less than half of the usual: no load explains it", values)
     if float(values["caught"]):
-        yield cite(rows, "{caught} of them did more than usual right after it: they caught up", values)
+        yield cite(rows, "{caught} of them did more than usual in the end: they caught up", values)
 
 
 RULE = Rule(

@@ -25,7 +25,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.load.directions import counted_of, in_flight, mean_wait_per_kb, ratio_of, wait_per_kb
+from iodiag.analysis.load.directions import (
+    counted_in,
+    counted_of,
+    in_flight,
+    mean_wait_per_kb,
+    ratio_of,
+    wait_per_kb,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import together
 from iodiag.analysis.measure.episodes import by_stream
@@ -42,6 +49,9 @@ NEAR = 2.0
 
 JUMP = 0.6
 """Share of the whole fall (in logarithms) that one sample may make: more is a moment, not a decline."""
+
+FEW = 10
+"""Reads in a sample below which its latency is any."""
 
 TOLD_APART = 1.5
 """Change of the rate from which bytes and time are told apart."""
@@ -95,7 +105,7 @@ def _decline(samples: Table, limits: Limits) -> Decline | None:
     cost = wait_per_kb(rows, "read")
     least = percentiles(cost, 10)[0]
     # a few reads before the load begins have any latency
-    enough = rows.floats("read_kb_per_s") >= 0.2 * percentiles(rows.floats("read_kb_per_s"), 20)[0]
+    enough = counted_in(rows, "read") >= FEW
     begin = int(np.argmax(np.where(enough, cost, 0.0)))
     fast = np.flatnonzero(cost[begin:] <= NEAR * least)
     if not len(fast) or fast[0] < 3:

@@ -39,18 +39,17 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.episodes import by_stream
+from iodiag.analysis.measure.episodes import by_stream, seconds
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
-LEAST_SECONDS = 10.0
-"""The shortest level: a cache that is flushed or a disk that seeks holds writes up for less."""
+LEAST_SAMPLES, LEAST_SECONDS = 3, 30.0
+"""The shortest level in samples, and in seconds where writes are fast again after it: a flush takes less."""
 
 MISPLACED = 0.15
 """Share of the writes of either level that may be on the other side of the middle: what is more is no "
@@ -105,7 +104,8 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
         rows = part[np.nan_to_num(wait_per_kb(part, "write")) > 0]
         levels = _levels(rows)
         for before, after in pairwise(levels):
-            step = _judged(before, after, limits)
+            lasts = after is levels[-1] or seconds(after) >= LEAST_SECONDS
+            step = _judged(before, after, limits) if lasts else None
             if step is not None and (best is None or step.slower > best.slower):
                 best = step
     return best
@@ -113,12 +113,9 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
 
 def _levels(rows: Table) -> list[Table]:
     """Stretches of samples in which writes cost the same, within a factor of two."""
-    if len(rows) < 6:
+    if len(rows) < 2 * LEAST_SAMPLES:
         return []
-    length = median(weighted.lengths(rows))
-    is_timed = bool(np.isfinite(rows.floats("interval_s")).all())
-    least = max(3, math.ceil(LEAST_SECONDS / max(length, 1e-3)) if is_timed else 3)
-    edges = [0, *partition(np.log(wait_per_kb(rows, "write"))[None, :], least), len(rows)]
+    edges = [0, *partition(np.log(wait_per_kb(rows, "write"))[None, :], LEAST_SAMPLES), len(rows)]
     while len(edges) > 2:
         costs = [mean_wait_per_kb(rows[first:last], "write") for first, last in pairwise(edges)]
         apart = [abs(math.log(later / earlier)) for earlier, later in pairwise(costs)]
