@@ -198,7 +198,7 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         "samples": len(after),
         "all": len(series.samples),
     }
-    points = 2 + 2 * (step.reads == step.reads) + (counted_of(after, "write") >= 4 * limits.requests)
+    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= 4 * limits.requests)
     points += was_cached
     sure = confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
