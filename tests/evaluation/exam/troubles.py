@@ -331,7 +331,7 @@ def write_cache_lost(scene: Scene) -> Truth:
     device = scene.disk(kind, below=submit)
     size = scene.rng.choice((4.0, 8.0, 16.0))
     for reads, share in ((1.0, 0.5), (0.0, 0.5)):
-        draw = at_random(scene.rng, reads=reads, sizes=(size,), synced=True)
+        draw = at_random(scene.rng, reads=reads, sizes=(size,))
         opened(scene.clock, scene.rng, device.submit, share * per_s, draw, scene.waiters, spread=0.1)
     scene.bystander()
     return trouble("write-cache-lost", device.name, present="", also="backend-latency-shift")

@@ -33,6 +33,7 @@ from iodiag.analysis.measure.episodes import by_stream
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -124,15 +125,14 @@ def _cut(rows: Table, paused: float, limits: Limits) -> Round | None:
 
 def _is_cliff(one: Round, limits: Limits) -> bool:
     fast, slow = one.fast, one.slow
-    if (
-        not one.low <= one.high / limits.falls
-        or min(counted_of(p, "write") for p in (fast, slow)) < limits.requests
-    ):
+    counts = [counted_of(rows, "write") for rows in (fast, slow)]
+    if not one.low <= one.high / limits.falls or min(counts) < limits.requests:
         return False
+    chance = 2 * math.hypot(*map(relative_error, counts))
     # of samples at the edge of either part a share may belong to the other
     inner = fast[:-1] if len(fast) > 2 else fast, slow[1:] if len(slow) > 2 else slow
     waits = [mean_wait_per_kb(rows, "write") for rows in inner]
-    if not (waits[0] > 0 and waits[1] >= limits.slower * waits[0]):
+    if not (waits[0] > 0 and waits[1] >= limits.slower * (1 + chance) * waits[0]):
         return False
     middle = math.sqrt(one.high * one.low)
     strays = (fast.floats("write_kb_per_s")[1:] < middle).sum() + (
@@ -264,7 +264,9 @@ RULE = Rule(
             80, "%", "writes in flight left after the cliff", "a closed load keeps its queue"
         ),
         "same_size": Threshold(1.5, "x", "change of the size of writes", "judgement"),
-        "requests": Threshold(50, "requests", "on either side", "a mean of 50 is known to 14 %"),
+        "requests": Threshold(
+            10, "requests", "on either side", "a mean of 10 is known to 30 %, which is allowed for"
+        ),
         "least_mb": Threshold(
             64, "MiB", "written before the cliff", "caches of plain disks hold up to 256 MB"
         ),

@@ -51,6 +51,9 @@ from iodiag.table.table import Table, stacked
 LEAST_SAMPLES, LEAST_SECONDS = 3, 30.0
 """The shortest level in samples, and in seconds where writes are fast again after it: a flush takes less."""
 
+SURE = 200
+"""Writes after the step from which their mean is known to 7 %."""
+
 MISPLACED = 0.15
 """Share of the writes of either level that may be on the other side of the middle: what is more is no "
 "step."""
@@ -130,10 +133,12 @@ def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
     """The step between two levels, where writes alone became slower."""
     counts = [counted_of(rows, "write") for rows in (before, after)]
     slower = mean_wait_per_kb(after, "write") / mean_wait_per_kb(before, "write")
-    if min(counts) < limits.requests or not slower >= limits.slower or _waited(after) < limits.least_ms:
+    chance = 2 * math.hypot(*map(relative_error, counts))
+    if min(counts) < limits.requests or not slower >= limits.slower * (1 + chance):
+        return None
+    if _waited(after) < limits.least_ms:
         return None
     same = math.log(1 + limits.same / 100)
-    chance = 2 * math.hypot(*map(relative_error, counts))
     like = ("writes_per_s" if before.has("writes_per_s") else "ios_per_s", "write_kb_per_s")
     if any(abs(math.log(ratio_of(before, after, column))) > same + chance for column in like):
         return None
@@ -198,7 +203,7 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         "samples": len(after),
         "all": len(series.samples),
     }
-    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= 4 * limits.requests)
+    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= SURE)
     points += was_cached
     sure = confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
@@ -254,7 +259,15 @@ def _evidence(
 RULE = Rule(
     id="write-cache-lost",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation", "backend-latency-shift", "mixed-await"),
+    explains=(
+        "symptom",
+        "true-saturation",
+        "approaching-saturation",
+        "backend-latency-shift",
+        "flush-latency",
+        "serialized-commit",
+        "mixed-await",
+    ),
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(
@@ -273,7 +286,12 @@ RULE = Rule(
             5, "x", "latency of writes after over before", "a cache answers in 0.1 to 1 ms, a disk in 5 to 15"
         ),
         "same": Threshold(25, "%", "change of rate, size and the latency of reads", "judgement"),
-        "requests": Threshold(50, "requests", "on either side", "a mean of 50 is known to 14 %"),
+        "requests": Threshold(
+            30,
+            "requests",
+            "of a direction on either side",
+            "a mean of 30 is known to 18 %, which is allowed for",
+        ),
         "least_ms": Threshold(
             0.5, "ms", "write from which the loss matters", "flash without a cache: 0.5 ms"
         ),
