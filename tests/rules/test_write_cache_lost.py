@@ -68,7 +68,7 @@ def test_what_else_makes_writes_slow_does_not(report_of, after):
 def test_reads_may_wait_behind_the_slower_writes(report_of):
     before, after = disk(**{"%util": 20.0}), disk(write=14, read=18, **{"%util": 48.0})
     (finding,) = found(report_of(capture(after, before), rules=[RULE]))
-    assert "waiting behind slower writes" in finding.evidence[2].text
+    assert "waiting behind slow writes" in finding.evidence[2].text
 
 
 @pytest.mark.parametrize(("context", "sure"), [((), "low"), ((lsblk(("sda", True)),), "medium")])

@@ -58,8 +58,8 @@ MISPLACED = 0.15
 """Share of the writes of either level that may be on the other side of the middle: what is more is no "
 "step."""
 
-MOST_BUSY = 0.8
-"""Up to this share of busy time 1/(1-U) says how much longer reads wait behind slower writes."""
+MOST_BUSY, MOST_WAITS = 0.8, 2.0
+"""Up to this share of busy time 1/(1-U) says how much longer reads wait behind slow writes; twice at most."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,11 @@ def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, f
     ratio = mean_wait_per_kb(after, "read") / mean_wait_per_kb(before, "read")
     free = [1 - min(weighted.mean(rows, "util"), MOST_BUSY) for rows in (before, after)]
     waits = free[0] / free[1]
-    return ratio, max(1.0, waits) if waits == waits else 1.0, math.hypot(*map(relative_error, counts))
+    return (
+        ratio,
+        min(max(1.0, waits), MOST_WAITS) if waits == waits else 1.0,
+        math.hypot(*map(relative_error, counts)),
+    )
 
 
 def _is_sharp(before: Table, after: Table) -> bool:
@@ -241,10 +245,7 @@ def _evidence(
     yield cite(around, "{kb_before} kB/s were written before and {kb} after, in like requests", values)
     if step.reads == step.reads:
         said: dict[str, float | str] = {"reads": step.reads, "waits": step.waits}
-        text = (
-            "reads take {reads:.2f} times as long as before, of which {waits:.2f} is waiting behind slower "
-            "writes"
-        )
+        text = "reads take {reads:.2f} times as long as before; waiting behind slow writes makes {waits:.2f}"
         yield cite(around, text, said)
     else:
         yield cite(around, "there are too few reads to tell the medium from the cache", weighs="against")
