@@ -12,7 +12,7 @@ import pytest
 import iodiag
 from iodiag.model.finding import CONFIDENCES
 from writers import capture_writer as writer
-from writers.capture_writer import Load, Style
+from writers.capture_writer import Load, Row, Style
 from writers.recorded import load_of, merged, scaled, without
 
 CASES = Path(__file__).parents[2] / "samples" / "cases"
@@ -84,3 +84,23 @@ def test_before_it_happened_none_of_them_is_named(case):
     calm = load.part(0, 14) if case != "first-touch" else load.part(len(load.samples) // 2, len(load.samples))
     report = iodiag.analyze([iodiag.read(io.BytesIO(writer.iostat(calm).encode()), name="capture")])
     assert not {finding.rule for finding in report.findings} & set(RULES.values())
+
+
+def noisy(seed: int, devices: int, samples: int) -> Load:
+    """Loads and latencies that go up and down at random, each device by itself."""
+    rng = Random(seed)
+
+    def row() -> Row:
+        reads, writes = rng.uniform(5, 60), rng.uniform(5, 60)
+        read, write = rng.lognormvariate(1, 0.8), rng.lognormvariate(0.5, 0.8)
+        util = min(1.0, (reads * read + writes * write) / 1500)
+        return Row(reads, writes, reads * 16, writes * 256, read, write, util=util)
+
+    return Load([{f"sd{chr(97 + n)}": row() for n in range(devices)} for _ in range(samples)], step=600)
+
+
+@pytest.mark.parametrize(("devices", "samples"), [(20, 8), (20, 20), (20, 144), (2, 4000)])
+def test_noise_has_none_of_these_causes(devices, samples):
+    text = writer.iostat(noisy(samples, devices, samples))
+    report = iodiag.analyze([iodiag.read(io.BytesIO(text.encode()), name="capture")], rules=[*RULES.values()])
+    assert not report.findings

@@ -32,7 +32,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.states.service_times import relative_error, usual_ms
+from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -105,31 +105,37 @@ def _groups(view: View, disks: Sequence[DeviceSeries]) -> list[int]:
 
 def _is_hit(disk: Usual, limits: Limits) -> Mask:
     """Samples in which a disk stood still, or waited long without more to do than usual."""
-    rows = disk.rows
+    rows, is_still = disk.rows, stalled(disk.rows)
     latency, rate, kb = (rows.floats(name) for name in ("latency_ms", "ios_per_s", "kb_per_s"))
     size = weighted.or_zero(weighted.ratio(rows, "kb_per_s", "ios_per_s"))
     least = max(limits.slower * disk.latency_ms, usual_ms(disk.series, size, disk.rate))
     expected = disk.rate * weighted.seconds_or_one(rows)
-    most = 1 + limits.more / 100 + 2 * np.array([relative_error(count) for count in expected])
-    is_slow = (latency >= least) & (_with_lull(rows, rate, disk.rate) <= most * disk.rate)
-    return stalled(rows) | (is_slow & (_with_lull(rows, kb, disk.kb_per_s) <= most * disk.kb_per_s))
+    most = 1 + limits.more / 100 + 2 / np.sqrt(np.maximum(expected, 1e-9))
+    for place in np.flatnonzero(latency >= least).tolist():
+        lull = _lull(rows, rate, disk.rate, place)
+        is_still[place] |= all(
+            float(data[lull].mean()) <= most[place] * usual
+            for data, usual in ((rate, disk.rate), (kb, disk.kb_per_s))
+        )
+    return is_still
 
 
-def _with_lull(rows: Table, rates: Floats, usual: float) -> Floats:
-    """Rates as means with the samples right before that did less than usual: their requests complete later.
+def _lull(rows: Table, rates: Floats, usual: float, place: int) -> slice:
+    """A sample and those right before it that did less than usual: their requests complete later.
 
-    Only where requests waited at least as long as was lost: a pause in the load is no stall.
+    Only where its requests waited at least as long as was lost: a pause in the load is no stall.
     """
     lengths = weighted.seconds_or_one(rows)
-    waited = rows.floats("ios_per_s") * rows.floats("latency_ms") / 1000 * lengths
-    found = rates.copy()
-    first, lost = 0, 0.0
-    for place in range(1, len(rates)):
-        before = float(rates[place - 1]) / usual
-        first, lost = (first, lost + (1 - before) * lengths[place - 1]) if before < LULL else (place, 0.0)
-        if lost <= waited[place]:
-            found[place] = min(rates[place], float(rates[first : place + 1].mean()))
-    return found
+    waited = rates[place] * rows.floats("latency_ms")[place] / 1000 * lengths[place]
+    first, lost = place, 0.0
+    if rates[place] <= usual:
+        return slice(place, place + 1)
+    while first and rates[first - 1] < LULL * usual:
+        lost += (1 - rates[first - 1] / usual) * lengths[first - 1]
+        if lost > waited:
+            return slice(place, place + 1)
+        first -= 1
+    return slice(first, place + 1)
 
 
 def _at(reports: Keys, disk: Usual, holds: Mask) -> Mask:

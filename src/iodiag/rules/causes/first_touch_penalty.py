@@ -50,6 +50,9 @@ NEAR = 2.0
 JUMP = 0.6
 """Share of the whole fall (in logarithms) that one sample may make: more is a moment, not a decline."""
 
+STRAYS = 0.1
+"""Share of the samples after a decline that may be slow again."""
+
 FEW = 10
 """Reads in a sample below which its latency is any."""
 
@@ -111,10 +114,17 @@ def _decline(samples: Table, limits: Limits) -> Decline | None:
     if not len(fast) or fast[0] < 3:
         return None
     end = begin + int(fast[0])
+    if _varies(cost[:begin][enough[:begin]], cost[end:], least):
+        return None
     # the very first sample shows the penalty best, where it has enough reads
     count = 1 if counted_of(rows[begin : begin + 1], "read") >= limits.requests else 2
     found = _fitted(rows[begin : begin + count], rows[begin : end + 1], rows[end:])
     return found if _is_decline(found, limits) else None
+
+
+def _varies(before: Floats, after: Floats, least: float) -> bool:
+    """Whether reads were fast before, or are slow again after: then latency goes up and down."""
+    return bool((before <= NEAR * least).any() or (after > 2 * NEAR * least).mean() > STRAYS)
 
 
 def _fitted(first: Table, falling: Table, last: Table) -> Decline:

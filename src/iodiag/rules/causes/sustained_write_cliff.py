@@ -79,7 +79,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     clear = []
     for series in view.devices:
         rounds = _rounds(series, limits)
-        if any(len(one.slow) for one in rounds):
+        if _is_consistent(rounds):
             found[series.name] = rounds
         elif (series.loaded.floats("write_kb_per_s") > 0).any():
             clear.append(series.name)
@@ -89,6 +89,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if clear:
         reason = "writes do not become slow after a number of bytes"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
+
+
+def _is_consistent(rounds: Sequence[Round]) -> bool:
+    """Whether there are cliffs, and nothing that was written fast is larger than the cache would be."""
+    full = [one.written_kb for one in rounds if len(one.slow)]
+    fast = [one.written_kb for one in rounds if not len(one.slow)]
+    return bool(full) and not max(fast, default=0.0) > 2 * max(full)
 
 
 def _rounds(series: DeviceSeries, limits: Limits) -> list[Round]:

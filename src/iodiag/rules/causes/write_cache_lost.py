@@ -105,7 +105,7 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     best = None
     for part in by_stream(series.samples):
         rows = part[np.nan_to_num(wait_per_kb(part, "write")) > 0]
-        levels = _levels(rows)
+        levels = _levels(rows, limits)
         for before, after in pairwise(levels):
             lasts = after is levels[-1] or seconds(after) >= LEAST_SECONDS
             step = _judged(before, after, limits) if lasts else None
@@ -114,14 +114,19 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     return best
 
 
-def _levels(rows: Table) -> list[Table]:
-    """Stretches of samples in which writes cost the same, within a factor of two."""
-    if len(rows) < 2 * LEAST_SAMPLES:
+def _levels(rows: Table, limits: Limits) -> list[Table]:
+    """Stretches of samples in which writes cost the same, within a factor of two; none without a step."""
+    cost = wait_per_kb(rows, "write")
+    in_order = np.sort(cost)
+    few = LEAST_SAMPLES - 1
+    if len(rows) < 2 * LEAST_SAMPLES or in_order[-1 - few] < limits.slower * in_order[few]:
         return []
-    edges = [0, *partition(np.log(wait_per_kb(rows, "write"))[None, :], LEAST_SAMPLES), len(rows)]
+    edges = [0, *partition(np.log(cost)[None, :], LEAST_SAMPLES), len(rows)]
+    moved = rows.floats("write_kb_per_s") * weighted.lengths(rows)
+    sums = [np.concatenate([[0.0], np.cumsum(data)]) for data in (cost * moved, moved)]
     while len(edges) > 2:
-        costs = [mean_wait_per_kb(rows[first:last], "write") for first, last in pairwise(edges)]
-        apart = [abs(math.log(later / earlier)) for earlier, later in pairwise(costs)]
+        waited, written = (np.diff(total[edges]) for total in sums)
+        apart = np.abs(np.diff(np.log(waited / written)))
         at = int(np.argmin(apart))
         if apart[at] >= math.log(2):
             break
