@@ -47,6 +47,12 @@ def mean_wait_per_kb(samples: Table, way: str) -> float:
     return float((waiting * lengths)[known].sum()) / total if total > 0 else float("nan")
 
 
+def slowdown(before: Table, after: Table, way: str) -> float:
+    """How many times as long a kB waited after as before; NaN where it is not known or was 0."""
+    first = mean_wait_per_kb(before, way)
+    return mean_wait_per_kb(after, way) / first if first > 0 else float("nan")
+
+
 def counted_in(samples: Table, way: str) -> Floats:
     """Requests of a direction in each sample; by its share of the bytes where only all are counted."""
     own, ios = samples.floats(f"{way}s_per_s"), samples.floats("ios_per_s")

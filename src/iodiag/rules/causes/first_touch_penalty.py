@@ -31,6 +31,7 @@ from iodiag.analysis.load.directions import (
     in_flight,
     mean_wait_per_kb,
     ratio_of,
+    slowdown,
     wait_per_kb,
 )
 from iodiag.analysis.measure import weighted
@@ -172,7 +173,7 @@ def _writes(one: Decline, limits: Limits) -> float:
     """How much faster writes became meanwhile; NaN where there are too few."""
     if min(counted_of(rows, "write") for rows in (one.falling, one.last)) < limits.requests:
         return math.nan
-    return mean_wait_per_kb(one.first, "write") / mean_wait_per_kb(one.last, "write")
+    return slowdown(one.last, one.first, "write")
 
 
 def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits: Limits) -> Finding:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.load.directions import counted_of, in_flight, mean_wait_per_kb, ratio_of
+from iodiag.analysis.load.directions import counted_of, in_flight, ratio_of, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.episodes import by_stream
@@ -138,8 +138,7 @@ def _is_cliff(one: Round, limits: Limits) -> bool:
     chance = 2 * math.hypot(*map(relative_error, counts))
     # of samples at the edge of either part a share may belong to the other
     inner = fast[:-1] if len(fast) > 2 else fast, slow[1:] if len(slow) > 2 else slow
-    waits = [mean_wait_per_kb(rows, "write") for rows in inner]
-    if not (waits[0] > 0 and waits[1] >= limits.slower * (1 + chance) * waits[0]):
+    if not slowdown(*inner, "write") >= limits.slower * (1 + chance):
         return False
     middle = math.sqrt(one.high * one.low)
     strays = (fast.floats("write_kb_per_s")[1:] < middle).sum() + (
@@ -174,7 +173,7 @@ def _finding(
         "count": len(cliffs),
         "slow": sum(len(one.slow) for one in cliffs),
         "all": len(series.samples),
-        "waits": mean_wait_per_kb(first.slow, "write") / mean_wait_per_kb(first.fast, "write"),
+        "waits": slowdown(first.fast, first.slow, "write"),
         "depth": median(in_flight(first.fast, "write")),
         "depth_after": median(in_flight(first.slow, "write")),
     }
@@ -223,8 +222,8 @@ def _witnesses(rounds: Sequence[Round], limits: Limits) -> Iterator[Evidence]:
         text = "the cliff came {count} times, after as many bytes within {apart:.0f} %"
         yield cite(stacked([one.fast for one in cliffs]), text, low | {"apart": 100 * apart})
     first = cliffs[0]
-    reads = mean_wait_per_kb(first.slow, "read") / mean_wait_per_kb(first.fast, "read")
-    writes = mean_wait_per_kb(first.slow, "write") / mean_wait_per_kb(first.fast, "write")
+    reads = slowdown(first.fast, first.slow, "read")
+    writes = slowdown(first.fast, first.slow, "write")
     if min(counted_of(part, "read") for part in (first.fast, first.slow)) >= limits.requests and reads > 0:
         said: dict[str, float | str] = {"reads": reads, "writes": writes}
         text = "reads became {reads:.1f} times slower, writes {writes:.1f} times"

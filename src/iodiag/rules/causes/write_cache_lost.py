@@ -35,6 +35,7 @@ from iodiag.analysis.load.directions import (
     in_flight,
     mean_wait_per_kb,
     ratio_of,
+    slowdown,
     wait_per_kb,
 )
 from iodiag.analysis.measure import weighted
@@ -123,9 +124,8 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
         return []
     edges = [0, *partition(np.log(cost)[None, :], LEAST_SAMPLES), len(rows)]
     moved = rows.floats("write_kb_per_s") * weighted.lengths(rows)
-    sums = [np.concatenate([[0.0], np.cumsum(data)]) for data in (cost * moved, moved)]
     while len(edges) > 2:
-        waited, written = (np.diff(total[edges]) for total in sums)
+        waited, written = (np.add.reduceat(data, edges[:-1]) for data in (cost * moved, moved))
         apart = np.abs(np.diff(np.log(waited / written)))
         at = int(np.argmin(apart))
         if apart[at] >= math.log(2):
@@ -137,17 +137,18 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
 def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
     """The step between two levels, where writes alone became slower."""
     counts = [counted_of(rows, "write") for rows in (before, after)]
-    slower = mean_wait_per_kb(after, "write") / mean_wait_per_kb(before, "write")
+    slower = slowdown(before, after, "write")
     chance = 2 * math.hypot(*map(relative_error, counts))
     if min(counts) < limits.requests or not slower >= limits.slower * (1 + chance):
         return None
     if _waited(after) < limits.least_ms:
         return None
-    same = math.log(1 + limits.same / 100)
-    like = ("writes_per_s" if before.has("writes_per_s") else "ios_per_s", "write_kb_per_s")
-    if any(abs(math.log(ratio_of(before, after, column))) > same + chance for column in like):
+    most = (1 + limits.same / 100) * math.exp(chance)
+    like = [ratio_of(before, after, column) for column in ("writes_per_s", "write_kb_per_s", "ios_per_s")]
+    if like[2] > most or any(ratio > most or ratio < 1 / most for ratio in like[:2]):
         return None
-    if ratio_of(before, after, "ios_per_s") > (1 + limits.same / 100) * (1 + chance):
+    # without a count of writes that of all requests says whether they kept their size
+    if math.isnan(like[0]) and like[2] < 1 / most:
         return None
     flushes = weighted.or_zero(weighted.mean(after, "flushes_per_s"))
     flushes -= weighted.or_zero(weighted.mean(before, "flushes_per_s"))
@@ -164,7 +165,7 @@ def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, f
     counts = [counted_of(rows, "read") for rows in (before, after)]
     if min(counts) < limits.requests:
         return math.nan, 1.0, 0.0
-    ratio = mean_wait_per_kb(after, "read") / mean_wait_per_kb(before, "read")
+    ratio = slowdown(before, after, "read")
     free = [1 - min(weighted.mean(rows, "util"), MOST_BUSY) for rows in (before, after)]
     waits = free[0] / free[1]
     return (
