@@ -66,6 +66,11 @@ def pinned_queue() -> list[str]:
     return [of([load(900, 1, size=4)] * 10 + [load(2560, 50, size=4)] * 20), sysfs]
 
 
+def hot_drive() -> list[str]:
+    fast, slow = held(7200, 8, 128), held(3200, 8, 128)
+    return [of([*[fast] * 4, *[slow] * 3] * 6), FLASH]
+
+
 def stolen() -> list[str]:
     cpu = {"%user": 20.0, "%steal": 40.0, "%idle": 40.0}
     return [captures.iostat([{"sda": load(100, 2)}] * 20, cpu)]
@@ -175,6 +180,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "sustained-write-cliff": "cases/full-write-cache",
     "svctm-misread": "iostat/11.5.4-x.txt",
     "swap-thrash": "vmstat/4.0.2-swap-thrash.txt",
+    "thermal-throttle": hot_drive,
     "throttled-above-device": "cases/cgroup-limit",
     "true-saturation": "seeds/util-ladder.txt",
     "util-false-alarm": "cases/ssd-two-in-flight",

@@ -36,6 +36,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "write cliff": troubles.write_cliff,
     "first touch": troubles.first_touch,
     "stall of what is shared": troubles.stall_of_what_is_shared,
+    "thermal throttle": troubles.thermal_throttle,
     "swap thrash": hosts.swap_thrash,
     "swap flood": hosts.swap_flood,
     "refaults without swap": hosts.refaults,

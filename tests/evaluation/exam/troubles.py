@@ -418,3 +418,23 @@ def stall_of_what_is_shared(scene: Scene) -> Truth:
         names.append(device.name)
     told = "common-cause-stall"
     return trouble(told, " ".join(names), also="hung-io", present="")
+
+
+def thermal_throttle(scene: Scene) -> Truth:
+    """A drive that heats up while it is fast, and cools down while it is slow."""
+    scene.samples = 3 * LONG
+    size, fast = scene.rng.choice((16.0, 64.0, 128.0)), scene.rng.uniform(500, 3000) * 1024
+    slow = fast / scene.rng.uniform(2, 4)
+    scene.expect(fast / size)
+    heats, cools = (scene.window * scene.rng.uniform(2.5, 4.5) for _ in range(2))
+    began = scene.began
+
+    def service(request: Request, waiting: int) -> float:
+        is_hot = (scene.clock.now - began) % (heats + cools) > heats
+        return request.size_kb / (slow if is_hot else fast) * scene.rng.uniform(0.9, 1.1)
+
+    device = scene.disk("NVMe", below=Station(scene.clock, 1, service).submit)
+    draw = at_random(scene.rng, reads=scene.rng.choice((1.0, 0.7)), sizes=(size,))
+    closed(scene.clock, device.submit, scene.rng.randint(4, 32), draw, waiters=scene.waiters)
+    also = "true-saturation volume-cap approaching-saturation"
+    return trouble("thermal-throttle", device.name, present="", also=also)
