@@ -66,6 +66,11 @@ def pinned_queue() -> list[str]:
     return [of([load(900, 1, size=4)] * 10 + [load(2560, 50, size=4)] * 20), sysfs]
 
 
+def small_windows() -> list[str]:
+    sysfs = "/sys/block/sda/queue/read_ahead_kb:128\n/sys/block/sda/queue/rotational:0\n"
+    return [of([load(500, 2, size=128)] * 20), sysfs]
+
+
 def hot_drive() -> list[str]:
     fast, slow = held(7200, 8, 128), held(3200, 8, 128)
     return [of([*[fast] * 4, *[slow] * 3] * 6), FLASH]
@@ -172,6 +177,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "raid-degraded": "mdadm/raid5-degraded.txt",
     "raid-partial-stripe-write": "cases/raid5-small-writes",
     "raid-resync-load": "seeds/raid5-layers-iostat.txt",
+    "readahead-bound": small_windows,
     "serialized-commit": "cases/commit-stall",
     "shared-ceiling": full_path,
     "slow-member": "cases/slow-member",
