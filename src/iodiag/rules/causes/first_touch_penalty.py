@@ -177,22 +177,12 @@ def _writes(one: Decline, limits: Limits) -> float:
 
 
 def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits: Limits) -> Finding:
-    evidence = tuple(_evidence(one, limits))
+    values = _values(series, one)
+    evidence = tuple(_evidence(one, values, limits))
     points = 2 + sum({"for": 1, "against": -1, "context": 0}[item.weighs] for item in evidence[1:])
     sure = confidence(points, at_most="medium")
-    is_direct = one.last.has("read_await_ms")
-    latency = "read_await_ms" if is_direct else "latency_ms"
     name = series.device.name if series.device else series.name
-    values: dict[str, float | str] = {
-        "device": series.name,
-        "first": weighted.mean(one.first, latency),
-        "last": weighted.mean(one.last, latency),
-        "what": "read" if is_direct else "request",
-        "gb": weighted.total(one.falling, "read_kb_per_s") / 1024**2,
-        "samples": len(one.falling),
-        "all": len(series.samples),
-    }
-    amount = "after {gb} GiB were read" if values["gb"] == values["gb"] else "in the end"
+    amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
         limits,
         severity="warning" if sure != "low" else "notice",
@@ -202,8 +192,7 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
         summary=say(
             "{device} takes {first} ms for a {what} at first and {last} ms "
             + amount
-            + " (over {samples} of {all} "
-            "samples): reads of places not read before are slow.",
+            + " (over {samples} of {all} samples): reads of places not read before are slow.",
             values,
         ),
         evidence=evidence,
@@ -213,26 +202,37 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     )
 
 
-def _evidence(one: Decline, limits: Limits) -> Iterator[Evidence]:
+def _values(series: DeviceSeries, one: Decline) -> dict[str, float | str]:
+    is_direct = one.last.has("read_await_ms")
+    latency = "read_await_ms" if is_direct else "latency_ms"
     values: dict[str, float | str] = {
-        "faster": one.faster,
+        "device": series.name,
+        "first": weighted.mean(one.first, latency),
+        "last": weighted.mean(one.last, latency),
+        "what": "read" if is_direct else "request",
         "samples": len(one.falling),
+        "all": len(series.samples),
+        "faster": one.faster,
         "rate": weighted.mean(one.first, "read_kb_per_s"),
         "rate_after": weighted.mean(one.last, "read_kb_per_s"),
         "depth": float(np.nanmean(in_flight(one.first, "read"))),
         "depth_after": float(np.nanmean(in_flight(one.last, "read"))),
     }
+    gb = weighted.total(one.falling, "read_kb_per_s") / 1024**2
+    return values if math.isnan(gb) else values | {"gb": gb}
+
+
+def _evidence(one: Decline, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
     text = (
-        "each kB read waits {faster:.1f} times less in the end, falling over {samples} samples: {rate} "
-        "and then "
-        "{rate_after} kB/s, with {depth} and then {depth_after} reads in flight"
+        "each kB read waits {faster:.1f} times less in the end, falling over {samples} samples: {rate} and "
+        "then {rate_after} kB/s, with {depth} and then {depth_after} reads in flight"
     )
     yield cite(stacked([one.falling, one.last]), text, values, worst="read_await_ms")
     if one.by_bytes >= 0.9 and one.by_bytes > one.by_time:
-        said: dict[str, float | str] = {"bytes": 100 * one.by_bytes, "time": 100 * one.by_time}
+        said: dict[str, float | str] = {"by_bytes": 100 * one.by_bytes, "by_time": 100 * one.by_time}
         text = (
-            "latency falls with the bytes read (an exponential explains {bytes:.0f} %), less so with time "
-            "({time:.0f} %)"
+            "latency falls with the bytes read (an exponential explains {by_bytes:.0f} %), less so with time "
+            "({by_time:.0f} %)"
         )
         yield cite(one.falling, text, said)
     elif math.isnan(one.by_bytes):

@@ -127,7 +127,7 @@ RULE = Rule(
     title="The readahead bounds a sequential reader",
     why="The next window is asked for when the one before has come.",
     remedy=(
-        "Raise the readahead (blockdev --setra 8192 is 4 MB), and keep it with a udev rule or a tuned profile.",
+        "Raise the readahead (blockdev --setra 8192 is 4 MB); keep it with a udev rule or a tuned profile.",
         "Or let the application read ahead itself: larger requests, several at a time.",
     ),
     needs=Needs(one_of=({"disk": ("reads_per_s", "read_kb_per_s", "queue_depth|read_await_ms")},)),

@@ -169,7 +169,6 @@ def _finding(
         "device": series.name,
         "high": first.high / KB_PER_MB,
         "low": first.low / KB_PER_MB,
-        "gb": weighted.total(first.fast, "write_kb_per_s") / KB_PER_MB / 1024,
         "count": len(cliffs),
         "slow": sum(len(one.slow) for one in cliffs),
         "all": len(series.samples),
@@ -178,7 +177,10 @@ def _finding(
         "depth_after": median(in_flight(first.slow, "write")),
     }
     name = series.device.name if series.device else series.name
-    after = "after {gb} GiB" if values["gb"] == values["gb"] else "after a while"
+    gb = weighted.total(first.fast, "write_kb_per_s") / KB_PER_MB / 1024
+    after = "after a while"
+    if not math.isnan(gb):
+        values, after = values | {"gb": gb}, "after {gb} GiB"
     rows = stacked([part for one in cliffs for part in (one.fast, one.slow)])
     text = (
         "from {high} to {low} MiB/s, with {depth} and then {depth_after} writes in flight; each kB waits "

@@ -204,8 +204,6 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
     values: dict[str, float | str] = {
         "device": series.name,
-        "before": _latency(before),
-        "after": _latency(after),
         "ratio": step.slower,
         "kb": weighted.mean(after, "write_kb_per_s"),
         "kb_before": weighted.mean(before, "write_kb_per_s"),
@@ -216,9 +214,10 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
     points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= SURE)
     points += was_cached
     sure = confidence(min(points, 2) if series.is_stacked else points)
-    text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
-    if math.isnan(_latency(after)):
-        text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
+    text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
+    if after.has("write_await_ms"):
+        values |= {"before": _latency(before), "after": _latency(after)}
+        text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
     name = series.device.name if series.device else series.name
     return RULE.finding(
         limits,
