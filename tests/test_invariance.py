@@ -16,6 +16,7 @@ from iodiag.model.report import Report
 from iodiag.rules import of_role
 from writers import capture_writer as writer
 from writers.capture_writer import Load, Row, Style
+from writers.recorded import load_of
 from writers.scenarios import SCENARIOS, Scenario, lsblk, steady, together
 
 READING = {*of_role("reading"), "stack-double-count"}
@@ -187,29 +188,6 @@ def test_all_times_multiplied_give_the_same_verdicts(name, factor):
 
 
 CASES = sorted(path.parent for path in (Path(__file__).parents[1] / "samples" / "cases").glob("*/case.toml"))
-
-
-def load_of(capture: iodiag.Capture) -> Load:
-    """What a recorded capture holds, to be printed in other ways."""
-    disk, cpu = capture.tables["disk"], capture.tables["cpu"]
-    disk, cpu = disk[~disk["since_boot"]], cpu[~cpu["since_boot"]]
-    columns = {
-        **{"reads": "reads_per_s", "read_kb": "read_kb_per_s", "read_ms": "read_await_ms"},
-        **{"writes": "writes_per_s", "write_kb": "write_kb_per_s", "write_ms": "write_await_ms"},
-        **{"read_merges": "read_merges_per_s", "write_merges": "write_merges_per_s"},
-        **{"flushes": "flushes_per_s", "flush_ms": "flush_await_ms", "depth": "queue_depth"},
-    }
-    samples = [
-        {
-            str(row["device"]): Row(
-                util=row["util_pct"] / 100, **{k: float(row[c]) for k, c in columns.items()}
-            )
-            for row in rows.to_dict("records")
-        }
-        for _, rows in disk.groupby(["segment", "report"])
-    ]
-    shares = cpu[["user_pct", "system_pct", "iowait_pct", "idle_pct"]].itertuples(index=False, name=None)
-    return Load(samples, step=1, cpus=list(shares))
 
 
 RECORDED: dict[str, tuple[Load, tuple[str, ...], Verdicts]] = {}

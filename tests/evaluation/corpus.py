@@ -18,6 +18,7 @@ TROUBLE = frozenset(
         *("true-saturation", "volume-cap", "burst-bucket-empty", "throttled-above-device", "queue-limit"),
         *("raid-partial-stripe-write", "slow-member", "hung-io", "fragmentation-sized-reads"),
         *("serialized-commit", "writeback-burst", "flush-latency", "swap-thrash", "discard-stall"),
+        *("write-cache-lost", "sustained-write-cliff", "first-touch-penalty", "common-cause-stall"),
     }
 )
 """Rules whose finding is a trouble that somebody should hear of."""

@@ -134,7 +134,9 @@ def test_every_line_of_a_capture_is_read(mechanism):
         disk = capture.tables["disk"]
         assert set(disk["device"].astype(str)) == set(shown)
         how = scene.printing
-        expected = 1 if how.is_since_boot_only else samples + (how.has_first and "sar" not in how.layout)
+        expected = (
+            1 if how.is_since_boot_only else scene.samples + (how.has_first and "sar" not in how.layout)
+        )
         before = samples * len(scene.before.devices) if scene.before is not None else 0
         assert len(disk) == len(shown) * expected + before
 

@@ -66,6 +66,16 @@ def pinned_queue() -> list[str]:
     return [of([load(900, 1, size=4)] * 10 + [load(2560, 50, size=4)] * 20), sysfs]
 
 
+def small_windows() -> list[str]:
+    sysfs = "/sys/block/sda/queue/read_ahead_kb:128\n/sys/block/sda/queue/rotational:0\n"
+    return [of([load(500, 2, size=128)] * 20), sysfs]
+
+
+def hot_drive() -> list[str]:
+    fast, slow = held(7200, 8, 128), held(3200, 8, 128)
+    return [of([*[fast] * 4, *[slow] * 3] * 6), FLASH]
+
+
 def stolen() -> list[str]:
     cpu = {"%user": 20.0, "%steal": 40.0, "%idle": 40.0}
     return [captures.iostat([{"sda": load(100, 2)}] * 20, cpu)]
@@ -142,11 +152,13 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "blocked-tasks": "cases/writeback-burst",
     "burst-bucket-empty": "cases/emptied-burst-bucket",
     "coalescing-loss": lost_merges,
+    "common-cause-stall": "cases/stall-of-all-disks",
     "counter-anomaly": "cases/slow-member",
     "cpu-exhausted": no_idle_time,
     "discard-stall": discards,
     "extreme-latency": sick_disk,
     "first-report-since-boot": "cases/commit-stall",
+    "first-touch-penalty": "cases/first-touch",
     "flush-latency": "cases/commit-stall",
     "fragmentation-sized-reads": "seeds/fragmented-table-scan.txt",
     "hung-io": "cases/hung-disk",
@@ -165,18 +177,22 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "raid-degraded": "mdadm/raid5-degraded.txt",
     "raid-partial-stripe-write": "cases/raid5-small-writes",
     "raid-resync-load": "seeds/raid5-layers-iostat.txt",
+    "readahead-bound": small_windows,
     "serialized-commit": "cases/commit-stall",
     "shared-ceiling": full_path,
     "slow-member": "cases/slow-member",
     "stack-double-count": "cases/raid5-small-writes",
     "steal-noisy-neighbour": stolen,
+    "sustained-write-cliff": "cases/full-write-cache",
     "svctm-misread": "iostat/11.5.4-x.txt",
     "swap-thrash": "vmstat/4.0.2-swap-thrash.txt",
+    "thermal-throttle": hot_drive,
     "throttled-above-device": "cases/cgroup-limit",
     "true-saturation": "seeds/util-ladder.txt",
     "util-false-alarm": "cases/ssd-two-in-flight",
     "util-sampling-bias": "iostat/12.0.3-x-dec0.txt",
     "volume-cap": rising_queue,
+    "write-cache-lost": "cases/lost-write-cache",
     "writeback-burst": "cases/writeback-burst",
 }
 """Where each rule's finding is shown: a sample, or the texts of one that is written here."""

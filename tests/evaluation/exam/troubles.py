@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from evaluation.exam.devices import KINDS, volume
-from evaluation.exam.engine import Device, Request, Station, Submit, stripe, through
+from evaluation.exam.engine import Device, Done, Request, Station, Submit, delay, stripe, through
 from evaluation.exam.loads import at_random, closed, group_commit, in_sequence, opened, written_back
 from evaluation.exam.scene import Scene, delayed
 from evaluation.exam.truth import SYMPTOMS, Truth, trouble
@@ -323,3 +323,139 @@ def _readers_behind(scene: Scene, bus_mb: float, count: int, readers: int, size:
         # reading ahead keeps two requests in flight
         closed(scene.clock, disk.submit, 2, in_sequence("read", size), waiters=scene.waiters)
     return frozenset(disk.name for disk in disks)
+
+
+LONG = 14
+"""Samples of a capture that has to show a change: what came before it, and what after."""
+
+
+def write_cache_lost(scene: Scene) -> Truth:
+    """At some moment writes begin to wait for the medium, as reads did all along."""
+    scene.samples = LONG
+    kind = scene.rng.choice(("HDD", "HDD", "SATA SSD"))
+    usual = 0.009 if kind == "HDD" else 0.002
+    per_s = scene.rng.uniform(0.1, 0.3) / usual
+    scene.expect(per_s)
+    moment = scene.began + scene.window * scene.rng.uniform(4, 9)
+    medium = KINDS["HDD"].build(scene.clock, scene.rng, scene.rng)
+    if kind == "SATA SSD":
+        medium = delay(
+            scene.clock, lambda request: usual * scene.rng.uniform(0.5, 1.5) * (1 + (request.kind == "write"))
+        )
+    cached = usual * scene.rng.uniform(0.02, 0.08)
+    cache = delay(scene.clock, lambda request: cached * scene.rng.lognormvariate(0, 0.3))
+
+    def submit(request: Request, done: Done) -> None:
+        is_cached = request.kind == "write" and scene.clock.now < moment
+        (cache if is_cached else medium)(request, done)
+
+    device = scene.disk(kind, below=submit)
+    size = scene.rng.choice((4.0, 8.0, 16.0))
+    for reads, share in ((1.0, 0.5), (0.0, 0.5)):
+        draw = at_random(scene.rng, reads=reads, sizes=(size,))
+        opened(scene.clock, scene.rng, device.submit, share * per_s, draw, scene.waiters, spread=0.1)
+    scene.bystander()
+    return trouble("write-cache-lost", device.name, present="", also="backend-latency-shift")
+
+
+def write_cliff(scene: Scene) -> Truth:
+    """A drive's cache takes so many bytes, then the medium sets the pace; a pause empties the cache."""
+    scene.samples = LONG
+    size, fast = scene.rng.choice((128.0, 256.0, 512.0)), scene.rng.uniform(100, 400) * 1024
+    slow = fast / scene.rng.uniform(6, 30)
+    scene.expect(fast / size)
+    room, level, last = fast * scene.window * scene.rng.uniform(2.5, 3.5), 0.0, 0.0
+
+    def service(request: Request, waiting: int) -> float:
+        nonlocal level, last
+        if scene.clock.now - last > 0.5 * scene.window:
+            level = 0.0
+        last = scene.clock.now
+        if request.kind == "read":
+            return 2e-4
+        level += request.size_kb
+        return request.size_kb / (fast if level < room else slow) * scene.rng.uniform(0.9, 1.1)
+
+    device = scene.disk("SATA SSD", below=Station(scene.clock, 1, service).submit)
+    for begin, end in ((0.5, 6.5), (8.5, 13.9)):
+        start, stop = (scene.began + scene.window * number for number in (begin, end))
+        draw = in_sequence("write", size)
+        closed(
+            scene.clock,
+            device.submit,
+            scene.rng.randint(2, 8),
+            draw,
+            waiters=scene.waiters,
+            start=start,
+            stop=stop,
+        )
+    also = "true-saturation writeback-burst volume-cap backend-latency-shift low-concurrency-bound"
+    return trouble("sustained-write-cliff", device.name, present="sustained-write-cliff", also=also)
+
+
+def first_touch(scene: Scene) -> Truth:
+    """A volume whose blocks are fetched from far away when they are first read."""
+    scene.samples = LONG
+    clients, usual = scene.rng.randint(1, 8), scene.rng.uniform(5e-4, 1.5e-3)
+    scene.expect(clients / usual)
+    fetch = usual * scene.rng.uniform(20, 60)
+    blocks = max(40, round(scene.rng.uniform(4, 8) * clients * scene.window / fetch))
+    seen: set[int] = set()
+
+    def seconds(request: Request) -> float:
+        block = int(request.place * blocks)
+        is_new = block not in seen
+        seen.add(block)
+        return usual * scene.rng.lognormvariate(0, 0.2) + fetch * is_new
+
+    device = scene.disk("volume", below=delay(scene.clock, seconds))
+    draw = at_random(scene.rng, sizes=(scene.rng.choice((8.0, 16.0, 32.0)),))
+    closed(scene.clock, device.submit, clients, draw, waiters=scene.waiters, start=scene.began)
+    also = "low-concurrency-bound util-false-alarm backend-latency-shift"
+    return trouble("first-touch-penalty", device.name, present="", also=also)
+
+
+def stall_of_what_is_shared(scene: Scene) -> Truth:
+    """Unrelated disks of several kinds answer nothing for a moment, all of them."""
+    scene.samples = LONG
+    count = scene.rng.randint(3, 6)
+    scene.expect(60)
+    begin = scene.began + scene.window * scene.rng.uniform(3, 9)
+    end = begin + scene.window * scene.rng.uniform(0.9, 2.5)
+    names = []
+    for number in range(count):
+        kind = scene.rng.choice(("HDD", "SATA SSD", "SATA SSD"))
+        gate = delay(
+            scene.clock, lambda request: end - scene.clock.now if begin <= scene.clock.now < end else 0
+        )
+        below = through(gate, KINDS[kind].build(scene.clock, scene.rng, scene.rng))
+        device = scene.disk(kind, f"sd{chr(ord('a') + number)}", below)
+        draw = at_random(
+            scene.rng, reads=scene.rng.choice((1.0, 0.5)), sizes=(scene.rng.choice((4.0, 16.0)),)
+        )
+        opened(
+            scene.clock, scene.rng, device.submit, scene.rng.uniform(10, 60), draw, scene.waiters, spread=0.1
+        )
+        names.append(device.name)
+    told = "common-cause-stall"
+    return trouble(told, " ".join(names), also="hung-io", present="")
+
+
+def thermal_throttle(scene: Scene) -> Truth:
+    """A drive that heats up while it is fast, and cools down while it is slow."""
+    scene.samples = 3 * LONG
+    size, fast = scene.rng.choice((16.0, 64.0, 128.0)), scene.rng.uniform(500, 3000) * 1024
+    slow = fast / scene.rng.uniform(2, 4)
+    scene.expect(fast / size)
+    heats, cools = (scene.window * scene.rng.uniform(2.5, 4.5) for _ in range(2))
+    began = scene.began
+
+    def service(request: Request, waiting: int) -> float:
+        is_hot = (scene.clock.now - began) % (heats + cools) > heats
+        return request.size_kb / (slow if is_hot else fast) * scene.rng.uniform(0.9, 1.1)
+
+    device = scene.disk("NVMe", below=Station(scene.clock, 1, service).submit)
+    draw = at_random(scene.rng, reads=scene.rng.choice((1.0, 0.7)), sizes=(size,))
+    closed(scene.clock, device.submit, scene.rng.randint(4, 32), draw, waiters=scene.waiters)
+    also = "true-saturation volume-cap approaching-saturation"
+    return trouble("thermal-throttle", device.name, present="", also=also)

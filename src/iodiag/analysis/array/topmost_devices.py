@@ -29,3 +29,12 @@ def _ancestors(view: View, name: str) -> set[str]:
                 found.add(parent.name)
                 todo.append(parent.name)
     return found
+
+
+def common_top(view: View, names: Iterable[str]) -> list[list[str]]:
+    """The names, among those given, that stand below each device with two and more of them below it."""
+    below: dict[str, list[str]] = {}
+    for name in names:
+        for top in _ancestors(view, name):
+            below.setdefault(top, []).append(name)
+    return [together for together in below.values() if len(together) >= 2]

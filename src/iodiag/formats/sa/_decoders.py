@@ -146,6 +146,9 @@ def _disk(section: SarSection, stored: Stored, context: Context) -> Iterator[Act
     ticks = [name for name in ("rd_ticks", "wr_ticks", "dc_ticks") if stored.has(name)]
     if stored.has("rd_ticks", "wr_ticks"):
         columns["await_ms"] = _per(np.sum([samples.delta(name) for name in ticks], axis=0), requests)
+        # sar prints neither: the file alone tells for how long requests of either direction waited
+        for way, name in (("read", "rd_ticks"), ("write", "wr_ticks")):
+            columns[f"{way}_queue_depth"] = samples.delta(name) / seconds / 1000.0
     if stored.has("rq_ticks"):
         columns["queue_depth"] = samples.delta("rq_ticks") / seconds / 1000.0
     if stored.has("tot_ticks"):

@@ -1,0 +1,311 @@
+"""Writes became several times slower at one moment while reads and the load stayed as they were.
+
+What it detects: the latency of writes steps up at least fivefold and stays there, at an equal rate and size
+of writes, while reads take as long as before. Where only the time that requests of each direction waited is
+stored (binary files of sadc), waiting per kB written stands for the latency.
+
+Why it matters: a write cache that acknowledged writes at once is off: a controller's battery is dead or in
+its learn cycle (every 30 or 90 days), a capacitor has failed, or somebody set the cache to write-through.
+Every commit waits for the medium from then on.
+
+When it is wrong: a new writer that waits for stable storage raises the rate of writes or of flushes, and is
+left out. One slow leg of a mirror slows down the writes of the mirror alone: on an array whose members are
+not shown the confidence is low. A load that grows raises reads as well. Reads wait a little longer behind
+slow writes; as much as the busier device explains is allowed. Without reads nothing shows that the medium
+is as it was: then only writes that were faster than a spinning disk can turn tell that there was a cache.
+
+References: vendors' guides on controller cache policy (write-back, write-through, learn cycles of the
+battery); Little's law for waiting per kB. Seen in a lab with a modelled disk, not yet in a capture from the
+field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.directions import (
+    counted_of,
+    in_flight,
+    mean_wait_per_kb,
+    ratio_of,
+    slowdown,
+    wait_per_kb,
+)
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.changepoints import onset, partition
+from iodiag.analysis.measure.episodes import by_stream, seconds
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.states.service_times import relative_error
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table, stacked
+
+LEAST_SAMPLES, LEAST_SECONDS = 3, 30.0
+"""The shortest level in samples, and in seconds where writes are fast again after it: a flush takes less."""
+
+SURE = 200
+"""Writes after the step from which their mean is known to 7 %."""
+
+MISPLACED = 0.15
+"""Share of the writes of either level that may be on the other side of the middle: what is more is no "
+"step."""
+
+MOST_BUSY, MOST_WAITS = 0.8, 2.0
+"""Up to this share of busy time 1/(1-U) says how much longer reads wait behind slow writes; twice at most."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The samples with writes before and after a step in their latency.
+
+    `slower` is the latency of writes after over before, `reads` that of reads, NaN where too few were read;
+    `waits` is how much longer reads wait because the device is busier.
+    """
+
+    before: Table = field(repr=False)
+    after: Table = field(repr=False)
+    slower: float
+    reads: float
+    waits: float
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per topmost device whose writes alone stepped up."""
+    found: dict[str, Step] = {}
+    clear, mixed = [], []
+    for series in view.devices:
+        if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
+            continue
+        if not np.isfinite(in_flight(series.samples, "write")).any():
+            mixed.append(series.name)
+        elif step := _step(series, limits):
+            found[series.name] = step
+        else:
+            clear.append(series.name)
+    for name, below in topmost(view, found).items():
+        if (top := view.series(name)) is not None:
+            yield _finding(top, found[name], below, limits)
+    if clear:
+        yield Outcome(RULE.id, "clear", tuple(clear), "writes do not step up alone at an equal load")
+    if mixed:
+        reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
+        yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
+
+
+def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+    """The largest step that is one; of each stream alone."""
+    best = None
+    for part in by_stream(series.samples):
+        rows = part[np.nan_to_num(wait_per_kb(part, "write")) > 0]
+        levels = _levels(rows, limits)
+        for before, after in pairwise(levels):
+            lasts = after is levels[-1] or seconds(after) >= LEAST_SECONDS
+            step = _judged(before, after, limits) if lasts else None
+            if step is not None and (best is None or step.slower > best.slower):
+                best = step
+    return best
+
+
+def _levels(rows: Table, limits: Limits) -> list[Table]:
+    """Stretches of samples in which writes cost the same, within a factor of two; none without a step."""
+    cost = wait_per_kb(rows, "write")
+    in_order = np.sort(cost)
+    few = LEAST_SAMPLES - 1
+    if len(rows) < 2 * LEAST_SAMPLES or in_order[-1 - few] < limits.slower * in_order[few]:
+        return []
+    edges = [0, *partition(np.log(cost)[None, :], LEAST_SAMPLES), len(rows)]
+    moved = rows.floats("write_kb_per_s") * weighted.lengths(rows)
+    while len(edges) > 2:
+        waited, written = (np.add.reduceat(data, edges[:-1]) for data in (cost * moved, moved))
+        apart = np.abs(np.diff(np.log(waited / written)))
+        at = int(np.argmin(apart))
+        if apart[at] >= math.log(2):
+            break
+        del edges[at + 1]
+    return [rows[first:last] for first, last in pairwise(edges)]
+
+
+def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
+    """The step between two levels, where writes alone became slower."""
+    counts = [counted_of(rows, "write") for rows in (before, after)]
+    slower = slowdown(before, after, "write")
+    chance = 2 * math.hypot(*map(relative_error, counts))
+    if min(counts) < limits.requests or not slower >= limits.slower * (1 + chance):
+        return None
+    if _waited(after) < limits.least_ms:
+        return None
+    most = (1 + limits.same / 100) * math.exp(chance)
+    like = [ratio_of(before, after, column) for column in ("writes_per_s", "write_kb_per_s", "ios_per_s")]
+    if like[2] > most or any(ratio > most or ratio < 1 / most for ratio in like[:2]):
+        return None
+    # without a count of writes that of all requests says whether they kept their size
+    if math.isnan(like[0]) and like[2] < 1 / most:
+        return None
+    flushes = weighted.or_zero(weighted.mean(after, "flushes_per_s"))
+    flushes -= weighted.or_zero(weighted.mean(before, "flushes_per_s"))
+    if flushes > 0.2 * weighted.or_zero(weighted.mean(after, "writes_per_s")):
+        return None
+    reads, waits, least = _reads(before, after, limits)
+    if reads > (1 + limits.same / 100) * waits + least or reads < 1 / (1 + limits.same / 100) - least:
+        return None
+    return Step(before, after, slower, reads, waits) if _is_sharp(before, after) else None
+
+
+def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:
+    """How much slower reads became, how much of that the busier device explains, and the error of it."""
+    counts = [counted_of(rows, "read") for rows in (before, after)]
+    if min(counts) < limits.requests:
+        return math.nan, 1.0, 0.0
+    ratio = slowdown(before, after, "read")
+    free = [1 - min(weighted.mean(rows, "util"), MOST_BUSY) for rows in (before, after)]
+    waits = free[0] / free[1]
+    return (
+        ratio,
+        min(max(1.0, waits), MOST_WAITS) if waits == waits else 1.0,
+        math.hypot(*map(relative_error, counts)),
+    )
+
+
+def _is_sharp(before: Table, after: Table) -> bool:
+    """Whether the writes of either level lie on its side of the middle."""
+    middle = math.sqrt(mean_wait_per_kb(before, "write") * mean_wait_per_kb(after, "write"))
+    for rows, is_high in ((before, False), (after, True)):
+        moved = rows.floats("write_kb_per_s") * weighted.lengths(rows)
+        is_over = wait_per_kb(rows, "write") > middle
+        if moved[is_over != is_high].sum() > MISPLACED * moved.sum():
+            return False
+    return True
+
+
+def _waited(rows: Table) -> float:
+    """Milliseconds of a write of mean size: only the order of it where no latency of writes is known."""
+    known = _latency(rows)
+    size = weighted.ratio(rows, "kb_per_s", "ios_per_s")
+    return known if known == known else mean_wait_per_kb(rows, "write") * size
+
+
+def _latency(rows: Table) -> float:
+    """Milliseconds of a write, NaN where only waiting per kB is known."""
+    return weighted.mean(rows, "write_await_ms")
+
+
+def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: Limits) -> Finding:
+    before, after = step.before, step.after
+    began = after["time"].first()
+    was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
+    values: dict[str, float | str] = {
+        "device": series.name,
+        "ratio": step.slower,
+        "kb": weighted.mean(after, "write_kb_per_s"),
+        "kb_before": weighted.mean(before, "write_kb_per_s"),
+        "when": f"since {began:%H:%M:%S}" if began else "after a step",
+        "samples": len(after),
+        "all": len(series.samples),
+    }
+    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= SURE)
+    points += was_cached
+    sure = confidence(min(points, 2) if series.is_stacked else points)
+    text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
+    if after.has("write_await_ms"):
+        values |= {"before": _latency(before), "after": _latency(after)}
+        text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
+    name = series.device.name if series.device else series.name
+    return RULE.finding(
+        limits,
+        severity="warning" if sure != "low" else "notice",
+        confidence=sure,
+        devices=(series.name, *below),
+        **when(after),
+        summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),
+        evidence=tuple(_evidence(series, step, values, was_cached)),
+        refutes=("a writer that began to wait for stable storage (O_DSYNC, fsync) at that time",),
+        cannot_know=(
+            "whose cache it is: the controller's, the drive's, or that of storage behind a network",
+        ),
+        confirm=(
+            f"cat /sys/block/{name}/queue/write_cache",
+            f"smartctl -g wcache /dev/{name}",
+            "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
+        ),
+    )
+
+
+def _evidence(
+    series: DeviceSeries, step: Step, values: dict[str, float | str], was_cached: bool
+) -> Iterator[Evidence]:
+    around = stacked([step.before, step.after])
+    text = "waiting per kB written steps up {ratio:.1f} times"
+    if step.after.has("write_await_ms"):
+        text += "; a write takes {before} and then {after} ms"
+    yield cite(around, text, values, worst="write_await_ms")
+    yield cite(around, "{kb_before} kB/s were written before and {kb} after, in like requests", values)
+    if step.reads == step.reads:
+        said: dict[str, float | str] = {"reads": step.reads, "waits": step.waits}
+        text = "reads take {reads:.2f} times as long as before; waiting behind slow writes makes {waits:.2f}"
+        yield cite(around, text, said)
+    else:
+        yield cite(around, "there are too few reads to tell the medium from the cache", weighs="against")
+    if was_cached:
+        text = "{before} ms a write is less than half a turn of a spinning disk: a cache acknowledged them"
+        yield cite(step.before, text, values)
+    if series.is_stacked:
+        yield cite(around, "one slow disk below it would look the same", weighs="against")
+    yield from onset(series, int(step.after["sample"][0]))
+
+
+RULE = Rule(
+    id="write-cache-lost",
+    role="cause",
+    explains=(
+        "symptom",
+        "true-saturation",
+        "approaching-saturation",
+        "backend-latency-shift",
+        "flush-latency",
+        "serialized-commit",
+        "mixed-await",
+    ),
+    title="A write cache is lost: writes alone became slower",
+    why="Writes wait for the medium, which a cache spared them before.",
+    remedy=(
+        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the "
+        "end of "
+        "its learn cycle, and schedule that for quiet hours.",
+        "On a drive without a controller look whether its write cache was switched off (hdparm -W, sdparm "
+        "WCE) and "
+        "why; switch it on only where it is protected or the file system flushes it.",
+    ),
+    needs=Needs(
+        one_of=({"disk": ("write_await_ms|write_queue_depth|await_ms|queue_depth", "write_kb_per_s")},)
+    ),
+    thresholds={
+        "slower": Threshold(
+            5, "x", "latency of writes after over before", "a cache answers in 0.1 to 1 ms, a disk in 5 to 15"
+        ),
+        "same": Threshold(25, "%", "change of rate, size and the latency of reads", "judgement"),
+        "requests": Threshold(
+            30,
+            "requests",
+            "of a direction on either side",
+            "a mean of 30 is known to 18 %, which is allowed for",
+        ),
+        "least_ms": Threshold(
+            0.5, "ms", "write from which the loss matters", "flash without a cache: 0.5 ms"
+        ),
+        "half_turn": Threshold(
+            2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2 ms; 7,200 rpm: 4.2 ms"
+        ),
+    },
+    references=("https://docs.kernel.org/block/writeback_cache_control.html",),
+    to_clear=ToClear(samples=8, requests=200, columns=("write_await_ms|write_queue_depth",)),
+    detect=detect,
+)
