@@ -139,6 +139,10 @@ def test_what_is_left_of_a_header_tells_shares_of_the_cpu_apart():
     [
         "\n".join(VMSTAT_ROWS).replace(" 13 51", " 13 11"),  # no shares of one CPU
         X6.format(2).replace("133.81", "13.81"),
+        "\n".join(VMSTAT_ROWS)
+        .replace(" 685 ", " 6.85 ")
+        .replace(" 100 ", " 1.00 ")
+        .replace(" 120 ", " 1.20 "),
         "procs  memory  swap  io\n" + "1 1 0 833460 33768 595768 0 0 0 459360 160 371 0\n51 40 0\n" * 3,
     ],
 )

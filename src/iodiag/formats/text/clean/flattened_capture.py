@@ -18,7 +18,7 @@ _FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r", "tps", "r/s", "w
 # a clock has two digits an hour, and sysstat prints two behind a point
 _GLUED = re.compile(
     r"(?<=[a-z)\d%])(?=\d\d:\d\d:\d\d\s)|(?<=CPU\))(?=\S)|(?<=\d)(?=Linux\s\S+\s+\()"
-    r"|(?<=\d\.\d\d)(?=[A-Za-z][\w-]*:?\s)|(?<=%util|%idle)(?=[A-Za-z])"
+    r"|(?<=\d\.\d\d)(?=[A-Za-z][\w-]+:?\s)|(?<=%util|%idle)(?=[A-Za-z])"
 )
 _FEWEST_GLUED, _MOST_GLUED = 2, 1 << 20
 _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S)")

@@ -6,6 +6,7 @@ times the requests gives the throughput) and no other layout passes the same pro
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ def _averages(found: Walk, run: _Run, layout: Layout) -> list[int]:
     if not run.clock_tokens:
         return result
     width = len(layout.columns) + (layout.key is not None)
-    place = found.loose.index(run.lines[-1]) + 1
+    place = bisect_right(found.loose, run.lines[-1])
     for index in found.loose[place : place + _MOST_AVERAGES]:
         words = found.text.words(index)
         sizes = label_sizes(words)
