@@ -39,6 +39,11 @@ _HEADERS = (
     "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util",
     "CPU %user %nice %system %iowait %steal %idle",
     "CPU %user %nice %system %iowait %idle",
+    *(
+        f"CPU %usr %nice %sys %iowait {shares} %guest {guests}%idle"
+        for shares in ("%steal %irq %soft", "%irq %soft %steal")
+        for guests in ("", "%gnice ")
+    ),
 )
 _KERNEL = re.compile(r"(\d{1,3})\.(\d{1,4})")
 _FIRST_KERNEL_OF_NEW_SAR = (4, 13)  # sysstat 11.5.7, which turned sectors into kB, is of July 2017

@@ -13,6 +13,7 @@ from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
+from iodiag.formats.text.clean.row_margins import rejoined, respelled, unstamped
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Walk
@@ -24,7 +25,7 @@ from iodiag.formats.text.times.row_times import timings
 from iodiag.formats.types import Item, Scaling
 from iodiag.model.capture import ParseNote, Source
 
-_REWRITES = (uncut, unflattened, unquoted, unbordered, unprefixed)
+_REWRITES = (uncut, unflattened, unquoted, unbordered, respelled, unprefixed)
 _NO_HALF = "its clock has twelve hours and neither AM nor PM; a table's first is taken as before noon"
 
 
@@ -35,7 +36,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     """
     own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
     unzoned = Unzoned()
-    text = clean(source.data, [*_REWRITES, unzoned, unbroken, *own], source.line_feeds)
+    text = clean(source.data, [*_REWRITES, unzoned, unbroken, unstamped, rejoined, *own], source.line_feeds)
     found = walk(text, source.name)
     adopt(found, columns)
     if found.foreign and not (found.blocks or found.contexts):

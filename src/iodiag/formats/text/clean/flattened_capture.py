@@ -15,6 +15,12 @@ _MOST_HEADER_WORDS = 40
 _LONGEST_LINE = 32 << 20  # its words and lines take many times its letters
 _MOST_ATTEMPTS = 5000  # to find a header in vain, over a whole text
 _FIRST_WORDS = frozenset(("Device", "Device:", "avg-cpu:", "r", "tps", "r/s", "w/s", "d/s", "f/s", "aqu-sz"))
+# a clock has two digits an hour, and sysstat prints two behind a point
+_GLUED = re.compile(
+    r"(?<=[a-z)\d%])(?=\d\d:\d\d:\d\d\s)|(?<=CPU\))(?=\S)|(?<=\d)(?=Linux\s\S+\s+\()"
+    r"|(?<=\d\.\d\d)(?=[A-Za-z][\w-]+:?\s)|(?<=%util|%idle)(?=[A-Za-z])"
+)
+_FEWEST_GLUED, _MOST_GLUED = 2, 1 << 20
 _SPLIT = re.compile(r"(?<=\S)\s+(?=Linux\s\S+\s+\(|-*procs\s)|(?<=CPU\))\s+(?=\S)")
 
 
@@ -26,7 +32,7 @@ def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
         lines: list[str] = []
         is_flat = _SHORTEST_LINE < len(piece.text) <= _LONGEST_LINE
         if is_flat and not (lines := _unescaped(piece.text)):
-            lines, attempts = _laid_out(piece.text.split(), attempts_left)
+            lines, attempts = _laid_out(_unglued(piece.text).split(), attempts_left)
             attempts_left -= attempts
         if len(lines) < 2:
             result.append(piece)
@@ -34,6 +40,11 @@ def unflattened(pieces: Sequence[Piece]) -> Sequence[Piece]:
         is_changed = True
         result += [piece._replace(text=line) for line in lines]
     return result if is_changed else pieces
+
+
+def _unglued(text: str) -> str:
+    """A text whose line ends were lost without a blank: `99.8006:48:35`, `(2 CPU)avg-cpu:`, `%utilsda`."""
+    return _GLUED.sub(" ", text) if len(_GLUED.findall(text[:_MOST_GLUED])) >= _FEWEST_GLUED else text
 
 
 def _unescaped(text: str) -> list[str]:

@@ -28,10 +28,23 @@ _MARKS: dict[bytes, tuple[bytes, ...]] = {
     b"*": (b"**",),
     b"`": (b"```",),
     b"=": (b"=\n", b"=20\n"),
-    b"[": (b"[code", b"[CODE", b"[quote", b"[QUOTE", b"[pre", b"[b]"),
+    b"[": (
+        b"[code",
+        b"[CODE",
+        b"[quote",
+        b"[QUOTE",
+        b"[pre",
+        b"[b]",
+        b"[B]",
+        b"[color",
+        b"[COLOR",
+        b"[td",
+        b"[TD",
+    ),
+    b"^": (b"^C",),
     b"{": (b"{noformat", b"{code", b"{panel"),
     b"\xe2": (b"\xe2\x80", b"\xe2\x81\xa0", b"\xe2\x88\x92"),
-    b"\xef": (b"\xef\xbb\xbf",),
+    b"\xef": (b"\xef\xbb\xbf", b"\xef\xbc"),
 }
 # no-break, figure, thin, narrow no-break and ideographic space
 _SPACES = (b"\xc2\xa0", b"\xe2\x80\x87", b"\xe2\x80\x89", b"\xe2\x80\xaf", b"\xe3\x80\x80")
@@ -49,17 +62,19 @@ _BLOCK_TAG = re.compile(
     re.I,
 )
 _MARKUP = re.compile(
-    r"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler)(?:=[^\[\]]{0,40})?\]"
+    r"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler)(?:=[^\[\]]{0,40})?\]|^\s*\^C(?=\S)"
     r"|\{(?:noformat|code|panel)[^{}]{0,80}\}|^\s*```(?!\w*\s*$)|(?<=\S)\s*```\s*$|(?<!\*)\*\*(?!\*)",
     re.I,
 )
+_CELL = re.compile(r"\[/?(?:table|tr|td|th)(?:=[^\[\]]{0,40})?\]", re.I)
 _ENTITY = re.compile(r"&#?\w{1,8};")
 _ESCAPE = re.compile(r"\\([_%*#\[\]<>|`~+.-])")
 _HEX = re.compile(r"(?:=[0-9A-F]{2})+")
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
 _NOTHING = dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
-_SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c\r", " ")
-_ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE)
+_SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c", " ")
+_FULL_WIDTH = {chr(0xFEE0 + ord(sign)): sign for sign in "%,-./:0123456789()"}
+_ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE | _FULL_WIDTH)
 LONGEST_LINE = 10_000
 """In characters: no tool prints more into one line of text, but a single line may be all of an input."""
 
@@ -212,7 +227,12 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
         text = Text.of(data, line_feeds, behind) if data is given else Text.of(data)
         telling: Sequence[Piece] = _telling(text) if rewrites else ()
-        needed = [rewrite for rewrite in rewrites if rewrite(telling) is not telling]
+        needed: list[Rewrite] = []
+        for rewrite in rewrites:
+            # one may find something to do in what another left
+            changed = rewrite(telling)
+            needed += [rewrite] if changed is not telling else []
+            telling = changed
         if not needed:
             return text
         pieces: Sequence[Piece] = _split(data)
@@ -362,13 +382,15 @@ def _decoded(match: re.Match[str]) -> str:
 
 def undress(text: str) -> str:
     """One line without quoting, tags and escapes; several lines where a tag breaks it."""
+    # what a terminal wrote over is a line of its own
+    text = text.rstrip("\r").replace("\r", "\n")
     if "\x08" in text:
         text = _OVERSTRUCK.sub("", text).replace("\x08", "")
     text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
     bare = text
     if "<" in bare:
         bare = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", _BREAK_TAG.sub("\n", bare)))
-    bare = _MARKUP.sub("", bare)
+    bare = _MARKUP.sub("", _CELL.sub(" ", bare) if "[" in bare else bare)
     # a tag that stands alone ends what is above it: it stays, as a line that says nothing
     text = bare if bare.strip(" \t") or not text.strip() else text
     if "&" in text:

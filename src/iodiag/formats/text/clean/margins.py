@@ -96,7 +96,10 @@ def _prefix_length(text: str) -> int:
         return 0
     for match in _START.finditer(text, 0, _LONGEST_PREFIX):
         start = match.start()
-        if _ANCHOR.match(text, start) and (_BANNER.match(text, start) or find_header(text[start:].split())):
+        if not _ANCHOR.match(text, start):
+            continue
+        rest = text[start:]
+        if _BANNER.match(rest) or find_header(rest.split()) or _zone_of(rest):
             return start
     return 0
 

@@ -43,6 +43,8 @@ def _judge(names: Sequence[str], cells: Sequence[str]) -> list[bool | None]:
     rounding = 0.006 if has_decimals else 0.6
     is_plausible = not any(value < 0 for value in row.values()) and not row.get("%util", 0.0) > _HIGHEST_UTIL
     rules = (_mixed_size_agrees(row, rounding), *_sizes_agree(row, rounding), _busy_agrees(row, rounding))
+    # vmstat prints whole numbers, and to print a row it had to be switched to
+    is_plausible &= not ("cs" in row and (has_decimals or (row["cs"] == 0 and row.get("in", 0.0) > 0)))
     return [None if is_plausible else False, _cpu_adds_up(row), *rules]
 
 

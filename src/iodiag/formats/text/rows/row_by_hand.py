@@ -76,7 +76,8 @@ def _leads(header: Header, words: list[str]) -> Iterator[tuple[int, float, str]]
     seconds, taken = _clock.leading_time(words)
     if seconds is not None:
         yield taken, seconds, ""
-    if not header.lead_tokens and len(words) >= size:
+    is_labelled = len(words) > size and words[0][-1] in ":："
+    if not header.lead_tokens and len(words) >= size and not is_labelled:
         yield 0, math.nan, ""
     if words[0][0].isdigit() or not words[0][0].isalpha():
         return
@@ -113,7 +114,10 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
 
 def bare_name(word: str) -> str:
     """A name without what a marked or quoted one wears."""
-    return word.strip(_WORN)
+    bare = word.strip(_WORN)
+    # sda* is marked, sd* is what somebody calls several of them
+    is_pattern = word.endswith("*") and not word.startswith("*") and not is_kernel_name(bare)
+    return f"{bare}*" if is_pattern else bare
 
 
 def is_item(layout: Layout, word: str) -> bool:

@@ -6,6 +6,7 @@ times the requests gives the throughput) and no other layout passes the same pro
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,11 +19,13 @@ from iodiag.formats.text.rows.arithmetic import obeys, proves
 from iodiag.formats.text.rows.numbers import is_value
 from iodiag.formats.text.rows.row_by_hand import is_item
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
-from iodiag.formats.text.structure.headers import find_header
+from iodiag.formats.text.structure.headers import find_header, label_sizes
 from iodiag.formats.types import Layout
 
 _MOST_LINES_APART = 3
 _MOST_LINES_LOOKED_AT = 200
+_MOST_AVERAGES = 1000
+_FEWEST_OF_A_HEADER = 2
 
 
 class _Run(NamedTuple):
@@ -46,15 +49,32 @@ def adopt(found: Walk, columns: str | None) -> None:
         layout = stated if stated and _fits(stated, run) else _settled(found, run, origin)
         if layout is None:
             continue
-        taken.update(run.lines)
+        averages = _averages(found, run, layout)
+        taken.update((*run.lines, *averages))
         found.has_half |= run.clock_tokens == 2
-        first, last = run.lines[0], run.lines[-1] + 1
+        first, last = run.lines[0], max(run.lines[-1], *averages, -1) + 1
         adopted.append(
             Block(layout, first, first, last, origin, 0, None, run.clock_tokens, 0, is_resumed=True)
         )
     if adopted:
         found.loose = [line for line in found.loose if line not in taken]
         found.blocks = Blocks(_renumbered(found.blocks, adopted))
+
+
+def _averages(found: Walk, run: _Run, layout: Layout) -> list[int]:
+    """The loose lines right below a run that have a label where its rows have a clock."""
+    result: list[int] = []
+    if not run.clock_tokens:
+        return result
+    width = len(layout.columns) + (layout.key is not None)
+    place = bisect_right(found.loose, run.lines[-1])
+    for index in found.loose[place : place + _MOST_AVERAGES]:
+        words = found.text.words(index)
+        sizes = label_sizes(words)
+        if index > max(run.lines[-1], *result, -1) + _MOST_LINES_APART or len(words) - width not in sizes:
+            break
+        result.append(index)
+    return result
 
 
 def _renumbered(blocks: Sequence[Block], adopted: list[Block]) -> list[Block]:
@@ -116,20 +136,33 @@ def _settled(found: Walk, run: _Run, origin: Origin) -> Layout | None:
     if below := _below(found, run):
         return below
     kernel = origin.banner.kernel if origin.banner else ""
+    ending = _ending(found, run)
     passed = []
     for fmt in table_formats():
         layouts = [header.layout for words in fmt.headers if (header := find_header(words.split()))]
-        # below a clock only what has one in every row
+        if run.clock_tokens:
+            # a script may have put the time in front of rows of a tool that prints none
+            layouts = [layout._replace(clock="row") for layout in layouts]
         fitting = [
             layout
             for layout in layouts
             if (layout.clock == "row") == (run.clock_tokens > 0)
+            and _names(layout)[len(layout.columns) - len(ending) :] == ending
             and _fits(layout, run)
             and _is_proven(layout, run)
         ]
         chosen = fmt.preferred(fitting, kernel) if fmt.preferred and len(fitting) > 1 else None
         passed += [chosen] if chosen else fitting
     return passed[0] if len(passed) == 1 else None
+
+
+def _ending(found: Walk, run: _Run) -> list[str]:
+    """The words right above a run, where they are what is left of a header that lost its beginning."""
+    first = run.lines[0]
+    above = next((n for n in range(first - 1, max(first - 3, -1), -1) if not found.text.is_blank[n]), -1)
+    words = found.text.words(above) if above >= 0 else []
+    is_heading = len(words) >= _FEWEST_OF_A_HEADER and all("%" in word or "/s" in word for word in words)
+    return words if is_heading else []
 
 
 def _below(found: Walk, run: _Run) -> Layout | None:
