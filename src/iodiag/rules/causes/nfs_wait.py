@@ -1,0 +1,224 @@
+"""Operations on an NFS mount wait: for the server or the way to it, for slots of the client, or for losses.
+
+What it detects: per mount and direction of nfsiostat, in samples with at least 10 operations: a round trip
+(avg RTT) at 10 times its own calm samples of like size, or at 200 ms and more; a wait on the client (avg
+exe less avg RTT) as long as the round trip; and 1 % and more of operations that were sent again.
+
+Why it matters: local disks are idle then, and everything that uses the mount stands still. Which of the
+three it is says where to look: at the server and its disks, at mount options and slots, or at the network.
+
+When it is wrong: the first report is an average since the mount and is left out. The round trip holds the
+server's own disks: that they are slow shows there, not here. An export of the host itself is served by its
+own disks. Larger operations take longer: only samples of like size are compared.
+
+References: nfsiostat(8); RFC 8881, session slots; Documentation/filesystems/nfs/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.states.service_times import relative_error
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Floats, Mask, Table, by_text
+
+_LIKE_SIZE = 2.0
+_CERTAIN_OPERATIONS = 100.0
+_FEWEST_CALM = 2
+_FELT_MS = 20.0
+
+Place = Literal["server", "slots", "network"]
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """One direction of a mount and its samples in which operations waited at one place.
+
+    `usual_ms` is the round trip in its calm samples, NaN without any.
+    """
+
+    mount: str
+    export: str
+    way: str
+    place: Place
+    rows: Table
+    of: int
+    operations: float
+    round_trip_ms: float
+    took_ms: float
+    usual_ms: float
+    sent_again_pct: float
+
+    @property
+    def harm(self) -> float:
+        """Seconds that operations waited."""
+        return self.operations * self.took_ms / 1000
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per mount, of the direction and place that most time was spent at."""
+    table = view.samples("nfs_mounts")
+    if table is None:
+        return
+    for mount, rows in by_text(table, "mount"):
+        waits = [wait for way in ("read", "write") for wait in _waits(mount, rows, way, limits)]
+        if waits:
+            yield _finding(max(waits, key=lambda wait: wait.harm), limits)
+        elif _operations(rows, "read").sum() + _operations(rows, "write").sum() < limits.operations:
+            yield Outcome(RULE.id, "undetermined", (), f"{mount} was hardly used; capture under load")
+        else:
+            yield Outcome(RULE.id, "clear", (), f"operations on {mount} neither wait nor slow down")
+
+
+def _operations(rows: Table, way: str) -> Floats:
+    return np.asarray(np.nan_to_num(rows.floats(f"{way}s_per_s")) * weighted.seconds_or_one(rows))
+
+
+def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]:
+    operations = _operations(rows, way)
+    is_used = operations >= limits.operations
+    trip, took = rows.floats(f"{way}_round_trip_ms"), rows.floats(f"{way}_await_ms")
+    if not is_used.any() or np.isnan(trip[is_used]).all():
+        return
+    usual = _usual(rows.floats(f"{way}_request_size_kb"), trip, is_used)
+    again = 100 * np.nan_to_num(rows.floats(f"{way}_retransmissions")) / np.maximum(operations, 1.0)
+    slow = (trip >= limits.ratio * usual) & (trip >= _FELT_MS) | (trip >= limits.slow_ms)
+    places: dict[Place, Mask] = {
+        "network": again >= limits.sent_again,
+        "slots": (took - trip >= trip) & (took >= _FELT_MS),
+        "server": slow,
+    }
+    export = str(rows["export"][0]) if "export" in rows else ""
+    for place, mask in places.items():
+        found = is_used & mask
+        if found.any():
+            weights = operations[found]
+            yield _Wait(
+                mount,
+                export,
+                way,
+                place,
+                rows[found],
+                int(is_used.sum()),
+                float(weights.sum()),
+                float(np.average(trip[found], weights=weights)),
+                float(np.average(took[found], weights=weights)),
+                float(median(usual[found])),
+                float(np.average(again[found], weights=weights)),
+            )
+
+
+def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
+    """For each sample the round trip of the calmest tenth of those of like size; NaN with too few."""
+    usual = np.full(len(trip), np.nan)
+    for place in np.flatnonzero(is_used):
+        is_like = is_used & ~np.isnan(trip)
+        if not np.isnan(size[place]):
+            is_like &= (size <= _LIKE_SIZE * size[place]) & (size >= size[place] / _LIKE_SIZE)
+        calm = np.sort(trip[is_like])[: max(_FEWEST_CALM, int(is_like.sum()) // 10)]
+        if len(calm) >= _FEWEST_CALM:
+            usual[place] = median(calm)
+    return usual
+
+
+def _finding(wait: _Wait, limits: Limits) -> Finding:
+    values: dict[str, Any] = {
+        "mount": wait.mount,
+        "export": wait.export,
+        "way": wait.way,
+        "took": duration(wait.took_ms),
+        "trip": duration(wait.round_trip_ms),
+        "took_ms": wait.took_ms,
+        "trip_ms": wait.round_trip_ms,
+        "usual": duration(wait.usual_ms) if wait.usual_ms == wait.usual_ms else "",
+        "usual_ms": wait.usual_ms,
+        "again": wait.sent_again_pct,
+        "rate": weighted.mean(wait.rows, f"{wait.way}s_per_s", "nfs_mounts"),
+        "shown": len(wait.rows),
+        "of": wait.of,
+    }
+    sure: Confidence = "high" if wait.operations >= _CERTAIN_OPERATIONS else "medium"
+    if relative_error(wait.operations) > 1 / 3:
+        sure = "low"
+    return RULE.finding(
+        limits,
+        severity="warning" if sure != "low" else "notice",
+        confidence=sure,
+        **when(wait.rows),
+        summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", _told(wait, values)),
+        evidence=tuple(_evidence(wait, values)),
+        refutes=("larger operations, which take longer",) if wait.place == "server" else (),
+        cannot_know=("whether the server's disks, its threads or the network between take the time",),
+        remedy=_REMEDY[wait.place],
+        confirm=(f"nfsiostat 5 12 {wait.mount}", "mountstats " + wait.mount, "nfsstat -rc"),
+    )
+
+
+_SUMMARY: dict[Place, str] = {
+    "server": "Each {way} of the NFS mount {mount} ({export}) takes {took}, {trip} of it on the way to the "
+    "server and back{against}: the server or the network is slow, not a local disk",
+    "slots": "Each {way} of NFS mount {mount} ({export}) takes {took}, the round trip {trip} of it: "
+    "operations wait on this host for a slot",
+    "network": "{again:.1f} % of the {way}s of NFS mount {mount} ({export}) were sent again, and one takes "
+    "{took}: the network loses requests, or the server does",
+}
+_REMEDY: dict[Place, tuple[str, ...]] = {
+    "server": (
+        "Look at the server: its disks (iostat -xt 1 30 there), its nfsd threads (/proc/net/rpc/nfsd), CPUs.",
+        "Measure the way: ping the server, and look for errors on the interfaces (ip -s link).",
+    ),
+    "slots": (
+        "Mount with more connections: nconnect=8 (Linux 5.3); raise nfs.max_session_slots (NFS 4.1).",
+        "With NFS 3: raise sunrpc.tcp_max_slot_table_entries.",
+    ),
+    "network": (
+        "Look for losses: ip -s link, nstat -az TcpRetransSegs, and the switch's ports.",
+        "With UDP mounts, mount with proto=tcp.",
+    ),
+}
+
+
+def _told(wait: _Wait, values: dict[str, Any]) -> dict[str, Any]:
+    is_step = wait.usual_ms == wait.usual_ms and wait.round_trip_ms >= 2 * wait.usual_ms
+    return values | {"against": f" (against {values['usual']} in its calm samples)" if is_step else ""}
+
+
+def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:
+    text = "{rate:.1f} {way}s/s: {took_ms:.3g} ms each (exe), {trip_ms:.3g} ms of it the round trip (RTT)"
+    yield cite(wait.rows, text, values, worst=f"{wait.way}_await_ms")
+    if wait.place == "network":
+        yield cite(wait.rows, "{again:.1f} % were sent again", values, worst=f"{wait.way}_retransmissions")
+    backlog = weighted.mean(wait.rows, "backlog", "nfs_mounts")
+    if wait.place == "slots" and backlog > 0:
+        yield cite(wait.rows, "{backlog:.3g} requests wait for a slot (rpc bklog)", {"backlog": backlog})
+
+
+RULE = Rule(
+    id="nfs-wait",
+    role="cause",
+    explains=("symptom", "iowait-misread"),
+    title="Operations on an NFS mount wait",
+    why="What uses the mount stands still, while local disks are idle.",
+    remedy=("Look at the server, the slots of the client, or the network, as the numbers say.",),
+    needs=Needs(one_of=({"nfs_mounts": ("read_round_trip_ms|write_round_trip_ms",)},)),
+    thresholds={
+        "ratio": Threshold(10, "x", "round trip over its own calm samples", "cache misses make five"),
+        "slow_ms": Threshold(200, "ms", "round trip, whatever was usual", "a person's patience"),
+        "sent_again": Threshold(1, "%", "operations sent again", "healthy networks show none"),
+        "operations": Threshold(10, "operations", "in a sample to judge", "known to a third"),
+    },
+    confirm=("nfsiostat 5 12", "nfsstat -rc"),
+    references=("https://man7.org/linux/man-pages/man8/nfsiostat.8.html",),
+    to_clear=ToClear(samples=3, requests=0),
+    detect=detect,
+)

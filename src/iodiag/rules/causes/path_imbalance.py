@@ -1,0 +1,198 @@
+"""One path to a multipath device is many times as slow as another, and requests are dealt out evenly.
+
+What it detects: under one multipath map, a path whose requests take at least 3 times and 1 ms longer than on
+the fastest path, while it is given at least half as many of them, of like size, in the samples that hold most
+of the map's requests.
+
+Why it matters: a selector that goes round gives the slow path as much as the fast one. Every n-th request
+waits for it, and with a bounded number in flight the fast path runs dry.
+
+When it is wrong: selectors that look at the queue or at the service time (queue-length, service-time) send a
+slow path less: then its share is small, and nothing is said. A group of paths that only stands by carries
+nothing. A path that reads from another controller's cache is slower by design (ALUA, non-optimized).
+
+References: Documentation/admin-guide/device-mapper/dm-multipath.rst; multipath.conf(5), path_selector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from iodiag.analysis.array.side_by_side import side_by_side
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.states.service_times import counted, relative_error
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Mask, Table
+
+_LIKE_SIZE = 2.0
+_CERTAIN_REQUESTS = 100.0
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """A map, its slowest and its fastest path, and their samples in which both carried requests."""
+
+    top: DeviceSeries
+    slow: DeviceSeries
+    fast: DeviceSeries
+    slow_rows: Table
+    fast_rows: Table
+    shown: int
+
+    @property
+    def times(self) -> float:
+        return weighted.mean(self.slow_rows, "latency_ms") / weighted.mean(self.fast_rows, "latency_ms")
+
+    @property
+    def least_times(self) -> float:
+        """The ratio at the end of its error that says least."""
+        error = sum(relative_error(float(counted(rows).sum())) for rows in (self.slow_rows, self.fast_rows))
+        return self.times * max(1 - error, 0.1)
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per multipath map with a slow path that is given its share all the same."""
+    maps = [(top, paths) for top, paths in view.arrays() if _is_multipath(top)]
+    if not maps:
+        reason = "no multipath map with two paths is known: lsblk or multipath -ll would name it"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+    for top, paths in maps:
+        found = _slowest(top, paths, limits)
+        if isinstance(found, _Slow):
+            yield _finding(found, limits)
+        else:
+            status, reason = found
+            yield Outcome(RULE.id, status, tuple(path.name for path in paths), reason)
+
+
+def _is_multipath(top: DeviceSeries) -> bool:
+    return top.device is not None and "multipath" in (top.device.kind, top.device.level)
+
+
+def _slowest(
+    top: DeviceSeries, paths: tuple[DeviceSeries, ...], limits: Limits
+) -> _Slow | tuple[Literal["clear", "undetermined"], str]:
+    """The slowest of a map's paths beside the fastest; else the outcome and why."""
+    parts = side_by_side(paths)
+    used = np.all([_is_used(rows) for rows in parts], axis=0)
+    if not used.any():
+        return "undetermined", "its paths were not seen to carry requests at the same time"
+    parts = [rows[used] for rows in parts]
+    latency = [weighted.mean(rows, "latency_ms") for rows in parts]
+    if np.isnan(latency).any():
+        return "undetermined", "no latency of its paths is printed"
+    slow, fast = int(np.argmax(latency)), int(np.argmin(latency))
+    one = _Slow(top, paths[slow], paths[fast], parts[slow], parts[fast], int(used.sum()))
+    if one.times < limits.ratio or latency[slow] - latency[fast] < limits.added_ms:
+        return "clear", "no path takes much longer than another"
+    if not _are_like(one.slow_rows, one.fast_rows, limits.share / 100):
+        return "undetermined", "a path is slower, but carries less, or requests of another size"
+    if one.least_times < limits.ratio:
+        return "undetermined", "a path is slower, but over too few requests; capture for longer"
+    return one
+
+
+def _is_used(rows: Table) -> Mask:
+    is_idle: Mask = rows["is_idle"]
+    return np.asarray(~is_idle)
+
+
+def _are_like(slow: Table, fast: Table, share: float) -> bool:
+    """Whether the slow path carries this share of what the fast one does at least, of like size."""
+    rates = [weighted.mean(rows, "ios_per_s") for rows in (slow, fast)]
+    sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in (slow, fast)]
+    has_size = not np.isnan(sizes).any() and min(sizes) > 0
+    return rates[0] >= share * rates[1] and (not has_size or max(sizes) <= _LIKE_SIZE * min(sizes))
+
+
+def _finding(found: _Slow, limits: Limits) -> Finding:
+    slow_ms = weighted.mean(found.slow_rows, "latency_ms")
+    fast_ms = weighted.mean(found.fast_rows, "latency_ms")
+    requests = min(float(counted(rows).sum()) for rows in (found.slow_rows, found.fast_rows))
+    values: dict[str, float | str] = {
+        "slow": found.slow.name,
+        "fast": found.fast.name,
+        "top": found.top.name,
+        "slow_ms": slow_ms,
+        "fast_ms": fast_ms,
+        "took": duration(slow_ms),
+        "took_fast": duration(fast_ms),
+        "times": found.times,
+        "slow_rate": weighted.mean(found.slow_rows, "ios_per_s"),
+        "fast_rate": weighted.mean(found.fast_rows, "ios_per_s"),
+        "shown": found.shown,
+        "of": len(found.slow.samples),
+    }
+    often = "in the only sample" if values["of"] == 1 else "in {shown} of {of} samples"
+    return RULE.finding(
+        limits,
+        severity="warning" if slow_ms - fast_ms >= limits.warning_ms else "notice",
+        confidence="high" if requests >= _CERTAIN_REQUESTS else "medium",
+        devices=(found.slow.name,),
+        peers=(found.fast.name,),
+        **when(found.slow_rows),
+        summary=say(
+            "Path {slow} of {top} takes {took} per request, path {fast} {took_fast} ({times:.3g}x), and both "
+            "are given as many " + often + ": every request sent that way waits.",
+            values,
+        ),
+        evidence=tuple(_evidence(found, values)),
+        refutes=("a path to a controller that is not the preferred one (ALUA), which is slower by design",),
+        cannot_know=("whether the cable, the port, the switch or the controller is slow",),
+        remedy=(
+            f"Take the slow path out, and see the latency fall: multipathd fail path {found.slow.name}",
+            "Look at its port, cable and switch for errors; compare with the other ports of the array.",
+            'Let the selector look at the time that paths take: path_selector "service-time 0".',
+        ),
+        confirm=(
+            f"multipath -ll /dev/{found.top.name}",
+            f"iostat -xt {found.top.name} {found.slow.name} {found.fast.name} 1 30",
+            f"dmsetup table /dev/{found.top.name}",
+        ),
+    )
+
+
+def _evidence(found: _Slow, values: dict[str, float | str]) -> Iterator[Evidence]:
+    text = "{slow}: {slow_rate:.1f} requests/s took {slow_ms:.3g} ms each"
+    yield cite(found.slow_rows, text, values, worst="latency_ms")
+    yield cite(found.fast_rows, "{fast}: {fast_rate:.1f} requests/s took {fast_ms:.3g} ms each", values)
+    if len(found.top.loaded):
+        top_ms = weighted.mean(found.top.loaded, "latency_ms")
+        yield cite(
+            found.top.loaded, "{top} as a whole took {ms:.3g} ms", {"top": found.top.name, "ms": top_ms}
+        )
+
+
+RULE = Rule(
+    id="path-imbalance",
+    role="cause",
+    explains=("symptom", "hung-io", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
+    title="One path to a multipath device is slow",
+    why="Requests are dealt out evenly, so that every n-th waits for the slow path.",
+    remedy=("Take the slow path out, or let the selector look at the time that paths take.",),
+    needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
+    thresholds={
+        "ratio": Threshold(
+            3, "x", "latency of the slowest path over the fastest", "paths of one kind are alike"
+        ),
+        "added_ms": Threshold(1, "ms", "longer per request", "below, it costs nobody anything"),
+        "share": Threshold(
+            50, "%", "requests of the slow path, of those of the fast one", "round-robin gives 100"
+        ),
+        "warning_ms": Threshold(5, "ms", "longer per request that somebody pays for", "a seek of a disk"),
+    },
+    confirm=("multipath -ll", "dmsetup table"),
+    references=("https://docs.kernel.org/admin-guide/device-mapper/index.html",),
+    pictures=("stack",),
+    to_clear=ToClear(samples=1, requests=100, columns=("await_ms|read_await_ms|write_await_ms",)),
+    detect=detect,
+)

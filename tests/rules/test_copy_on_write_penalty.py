@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, sar_d
+
+RULE = "copy-on-write-penalty"
+TABLE = """vg-data: 0 2097152 snapshot-origin 253:1
+vg-data-real: 0 2097152 linear 8:0 2048
+vg-snap: 0 2097152 snapshot 253:1 253:2 P 256
+vg-snap-cow: 0 1228800 linear 8:0 2099200
+"""
+BLOCKS = """NAME MAJ:MIN TYPE
+sda 8:0 disk
+|-vg-data-real 253:1 lvm
+| |-vg-data 253:0 lvm
+| `-vg-snap 253:3 lvm
+`-vg-snap-cow 253:2 lvm
+  `-vg-snap 253:3 lvm
+"""
+
+
+def row(reads=0.0, read_size=0.0, writes=0.0, write_size=0.0, wait=5.0):
+    return {
+        **{"r/s": reads, "rkB/s": reads * read_size, "r_await": wait if reads else 0.0},
+        **{"w/s": writes, "wkB/s": writes * write_size, "w_await": wait if writes else 0.0},
+        **{"aqu-sz": (reads + writes) * wait / 1000, "%util": 30.0},
+    }
+
+
+def stack(copied=0.8, chunk=128.0, wait=25.0, writes=16.0, snapshot_reads=0.0, samples=20):
+    copies = copied * writes
+    disk = row(copies + snapshot_reads, chunk, writes + 2 * copies, chunk * 0.7)
+    if not copied:
+        disk = row(snapshot_reads, chunk, writes, 4.0)
+    sample = {
+        "dm-0": row(writes=writes, write_size=4.0, wait=wait),
+        "dm-1": row(copies + snapshot_reads, chunk, writes, 4.0),
+        "dm-2": row(writes=2 * copies, write_size=90.0),
+        "dm-3": row(snapshot_reads, chunk),
+        "sda": disk,
+    }
+    return [sample] * samples
+
+
+def outcome(report):
+    assert not [f for f in report.findings if f.rule == RULE]
+    return next(o for o in report.outcomes if o.rule == RULE)
+
+
+def test_small_writes_that_copy_chunks_are_named(report_of):
+    report = report_of(iostat(stack()), BLOCKS, TABLE)
+    first = report.findings[0]
+    assert (first.rule, first.severity, first.confidence) == (RULE, "warning", "high")
+    assert first.devices == ("dm-0",)
+    assert first.peers == ("sda",)
+    assert any("of 128 kB, a chunk each" in e.text for e in first.evidence)
+
+
+def test_copies_that_cost_no_time_are_a_notice(report_of):
+    (finding,) = report_of(iostat(stack(wait=6.0)), BLOCKS, TABLE, rules=[RULE]).findings
+    assert finding.severity == "notice"
+
+
+@pytest.mark.parametrize(
+    ("samples", "status"),
+    [
+        (stack(copied=0.0), "clear"),
+        (stack(copied=0.1), "clear"),
+        (stack(copied=0.0, snapshot_reads=40.0), "clear"),
+        (stack(samples=1), "undetermined"),
+    ],
+    ids=["all copied", "mostly copied", "a backup reads the snapshot", "few writes"],
+)
+def test_what_does_not_show_it(report_of, samples, status):
+    assert outcome(report_of(iostat(samples), BLOCKS, TABLE, rules=[RULE])).status == status
+
+
+def test_without_the_table_of_volumes_nothing_is_said(report_of):
+    assert outcome(report_of(iostat(stack()), rules=[RULE])).status == "not_applicable"
+
+
+def test_without_the_disk_it_stays_open(report_of):
+    samples = [{name: one for name, one in sample.items() if name != "sda"} for sample in stack()]
+    assert outcome(report_of(iostat(samples), BLOCKS, TABLE, rules=[RULE])).status == "undetermined"
+
+
+def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of):
+    def printed(columns):
+        rate, kb = columns["r/s"] + columns["w/s"], columns["rkB/s"] + columns["wkB/s"]
+        return {
+            **{"tps": rate, "rkB/s": columns["rkB/s"], "wkB/s": columns["wkB/s"]},
+            **{"areq-sz": kb / max(rate, 1), "await": columns["w_await"], "aqu-sz": columns["aqu-sz"]},
+        }
+
+    samples = [{name: printed(one) for name, one in sample.items()} for sample in stack()]
+    assert report_of(sar_d(samples), BLOCKS, TABLE, rules=[RULE]).findings[0].rule == RULE

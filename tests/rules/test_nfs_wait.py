@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+RULE = "nfs-wait"
+HEAD = "              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)"
+
+
+def operation(way, rate, trip, took, again=0, size=8.0):
+    share = 100 * again / max(rate, 1)
+    return (
+        f"{way}:{HEAD}\n          {rate:.3f}  {rate * size:.3f}  {size:.3f}  {again} ({share:.1f}%)  "
+        f"{trip:.3f}  {took:.3f}\n"
+    )
+
+
+def nfsiostat(samples, backlog=0.0):
+    """Reports of nfsiostat, the first since the mount; a sample is (reads/s, RTT, exe, sent again, size)."""
+    text = ""
+    for rate, trip, took, *more in [(2.0, 5000.0, 5000.0), *samples]:
+        text += "\nnas:/export mounted on /data:\n\n           ops/s       rpc bklog\n"
+        text += f"   {rate:.3f}   {backlog:.3f}\n\n"
+        text += operation("read", rate, trip, took, *more) + operation("write", 0.0, 0.0, 0.0)
+    return text
+
+
+CALM = (300.0, 3.0, 3.2)
+
+
+def only(report):
+    (finding,) = [f for f in report.findings if f.rule == RULE]
+    return finding
+
+
+def test_a_round_trip_far_above_its_calm_samples_is_the_server_or_the_way(report_of):
+    finding = only(report_of(nfsiostat([CALM] * 6 + [(50.0, 95.0, 96.0)] * 12)))
+    assert (finding.severity, finding.confidence) == ("warning", "high")
+    assert "/data" in finding.summary
+    assert "against 3 ms" in finding.summary
+    assert "12 of 18 samples" in finding.summary
+    assert "nfsd" in finding.remedy[0]
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_seconds_need_no_calm_samples(report_of, samples):
+    finding = only(report_of(nfsiostat([(40.0, 900.0, 901.0)] * samples)))
+    assert finding.severity == "warning"
+    assert "against" not in finding.summary
+
+
+def test_a_wait_as_long_as_the_round_trip_is_for_slots(report_of):
+    finding = only(report_of(nfsiostat([(400.0, 12.0, 60.0)] * 4, backlog=20.0)))
+    assert "slot" in finding.summary
+    assert any("rpc bklog" in e.text for e in finding.evidence)
+    assert "nconnect" in finding.remedy[0]
+
+
+def test_operations_that_are_sent_again_are_the_network(report_of):
+    finding = only(report_of(nfsiostat([(100.0, 30.0, 30.5, 5)] * 4)))
+    assert "5.0 %" in finding.summary
+    assert "ip -s link" in finding.remedy[0]
+
+
+@pytest.mark.parametrize(
+    ("samples", "status"),
+    [
+        ([CALM] * 10, "clear"),
+        ([CALM] * 5 + [(300.0, 15.0, 15.2)] * 5, "clear"),
+        ([CALM] * 5 + [(20.0, 60.0, 60.2, 0, 1024.0)] * 5, "clear"),
+        ([(0.5, 300.0, 300.0)] * 5, "undetermined"),
+        ([], None),
+    ],
+    ids=["calm", "a few times as long", "larger operations", "hardly used", "since the mount alone"],
+)
+def test_what_does_not_show_it(report_of, samples, status):
+    report = report_of(nfsiostat(samples), rules=[RULE])
+    assert not report.findings
+    if status is not None:
+        (outcome,) = [o for o in report.outcomes if o.rule == RULE]
+        assert outcome.status == status
