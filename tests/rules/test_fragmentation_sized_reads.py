@@ -33,7 +33,7 @@ def outcome(report, device="sda"):
 @pytest.mark.parametrize(
     ("context", "severity", "confidence"),
     [
-        ((), "notice", "low"),
+        ((), "notice", "medium"),
         ((HDD,), "notice", "medium"),
         ((HDD, HDPARM), "warning", "high"),
     ],
@@ -78,7 +78,7 @@ def test_flash_has_no_seeks_to_save(report_of):
 
 @pytest.mark.parametrize(
     ("context", "depth", "severity"),
-    [((), 1.0, "info"), ((), 16.0, None), ((HDD,), 1.0, "notice"), ((HDD,), 16.0, "notice")],
+    [((), 1.0, "notice"), ((), 16.0, "notice"), ((HDD,), 1.0, "notice"), ((HDD,), 16.0, "notice")],
 )
 def test_database_pages_are_no_fragments(report_of, context, depth, severity):
     pages = {"r/s": 128.0, "rkB/s": 128 * 15.9, "r_await": 7.8, "aqu-sz": depth}
@@ -86,6 +86,11 @@ def test_database_pages_are_no_fragments(report_of, context, depth, severity):
     assert (finding.severity if finding else None) == severity
     if finding:
         assert "16 kB pages" in finding.summary
+
+
+def test_a_virtual_disk_that_takes_as_long_may_be_limited(report_of):
+    finding = only(report_of(run().replace("sda", "vda"), rules=[RULE]))
+    assert finding.confidence == "low"
 
 
 def test_a_device_too_quick_to_seek_is_only_told(report_of):

@@ -155,6 +155,16 @@ def test_two_that_stall_together_are_one_finding(report_of):
     assert report.findings[0].rule == RULE
 
 
+def test_a_disk_that_is_full_with_what_its_siblings_do_beside_is_slow(report_of):
+    """Its queue explains its latency, and nothing explains its queue."""
+    before = {name: {**sibling(2.6, 590, 10, "w"), "%util": 18.0} for name in ("sda", "sdb", "sdc")}
+    slow = {**sibling(623, 49, 14, "w"), "aqu-sz": 30.4, "%util": 99.8}
+    calm = {**sibling(1.0, 72, 9, "w"), "%util": 1.5}
+    samples = [before, {"sda": calm, "sdb": slow, "sdc": calm}]
+    (finding,) = findings(report_of(iostat(samples), rules=[RULE]))
+    assert finding.devices == ("sdb",)
+
+
 def test_equal_rates_need_no_seconds(report_of):
     sample = {"nvme0n1": sibling(107, 54000, 64), "nvme1n1": sibling(0.7, 54500, 64)}
     (finding,) = findings(report_of(iostat([sample]), rules=[RULE]))

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
+import numpy as np
+
+from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -37,7 +40,7 @@ def shown(series: DeviceSeries) -> Shown:
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
-    if not active:
+    if not active or is_untimed(series):
         return "idle"
     lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     if "waiting" in lasting:
@@ -45,6 +48,12 @@ def shown(series: DeviceSeries) -> Shown:
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
+
+
+def is_untimed(series: DeviceSeries) -> bool:
+    """Whether the kernel does not time a stacked device: the disks below show how its requests fare."""
+    timed = (series.samples.floats(column) for column in ("latency_ms", "depth", "util"))
+    return is_stacked(series) and not any((np.nan_to_num(values) > 0).any() for values in timed)
 
 
 def waited(state: State) -> float:

@@ -123,10 +123,12 @@ def _stands_on(series: DeviceSeries, names: set[str]) -> bool:
 
 def _copies(volume: _Volume, limits: Limits) -> bool:
     writes, asked = volume.writes.sum(), volume.moved(volume.asked).sum()
-    read_kb = volume.unasked("read_kb_per_s").sum()
+    # where the bytes of reads are not printed, their number and the bytes written tell
+    has_bytes = all(rows.has("read_kb_per_s") for rows in volume.disk_rows)
+    read_kb = volume.unasked("read_kb_per_s").sum() if has_bytes else np.inf
     written_kb = np.nan_to_num(counted(volume.rows, "write_kb_per_s")).sum()
     return bool(
-        not volume.reads_unasked < limits.reads / 100 * writes
+        (volume.reads_unasked >= limits.reads / 100 * writes or np.isnan(volume.reads_unasked) and has_bytes)
         and read_kb >= written_kb
         and volume.moved(volume.disk_rows).sum() >= limits.amplified * asked
     )
@@ -154,6 +156,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     }
     is_slow = waited >= limits.warning_ms and not waited < 1.5 * below
     sure: Confidence = "high" if writes >= _CERTAIN_WRITES else "medium"
+    read = " and read {per_write:.0f} kB per write that nobody asked for" if read_kb > 0 else ""
     wait = " Each takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
         limits,
@@ -164,8 +167,10 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         **when(volume.rows),
         summary=say(
             "{writes:.1f} writes/s of {size:.1f} kB to {origin} make {disks} move {times:.3g} times "
-            "the bytes asked for, and read {per_write:.0f} kB per write that nobody asked for, in {shown} of "
-            "{of} samples: its snapshot copies chunks first." + wait,
+            "the bytes asked for"
+            + read
+            + ", in {shown} of {of} samples: its snapshot copies chunks first."
+            + wait,
             values,
         ),
         evidence=tuple(_evidence(volume, values)),
@@ -196,7 +201,7 @@ def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
     yield cite(volume.rows, "{origin}: {writes:.1f} writes/s of {size:.1f} kB", values, worst="writes_per_s")
     text = "{disks}: {moved:.0f} kB per sample, where all volumes on it asked for {asked:.0f}"
     yield cite(disks, text, values, worst="read_kb_per_s")
-    if not np.isnan(values["chunk"]):
+    if values["chunk"] > 0:
         yield cite(disks, "reads that nobody asked for are of {chunk:.0f} kB, a chunk each", values)
     if values["waited"] > values["below"]:
         yield cite(volume.rows, "a write takes {waited:.3g} ms above, {below:.3g} ms on the disk", values)
@@ -216,7 +221,7 @@ RULE = Rule(
     title="Each write to a volume with a snapshot copies a chunk first",
     why="A small write becomes a read and two writes of the chunk's size, and waits for them.",
     remedy=("Remove snapshots that are not needed any more.",),
-    needs=Needs(one_of=({"disk": ("writes_per_s|ios_per_s", "read_kb_per_s", "write_kb_per_s")},)),
+    needs=Needs(one_of=({"disk": ("writes_per_s|ios_per_s", "write_kb_per_s")},)),
     thresholds={
         "amplified": Threshold(3, "x", "bytes on the disks over those asked for", "mirrors double them"),
         "reads": Threshold(20, "%", "unasked reads per write", "rewrites of copied chunks need none"),

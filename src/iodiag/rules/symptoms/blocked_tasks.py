@@ -63,7 +63,7 @@ def _beyond_runnable(queue: Table) -> Floats:
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
-    others = [*_starving(view, limits), *_devices(view, rows, mean, limits)]
+    others = [*_starving(view, limits), *_devices(view, rows, mean, limits, is_waited=bool(waits))]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
@@ -174,7 +174,13 @@ def _storm(rows: Table) -> Iterator[Evidence]:
         yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
 
 
-def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[Evidence]:
+def _are_written(disk: Table) -> bool:
+    """Whether most of what the devices move are writes: those of the background belong to nobody."""
+    read, written = (float(np.nansum(disk.floats(f"{way}_kb_per_s"))) for way in ("read", "write"))
+    return written > read
+
+
+def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited: bool) -> Iterator[Evidence]:
     """How the blocked tasks compare with the requests in flight at the top of the stacks."""
     disk = rows_at(view, "disk", rows)
     if disk is None or "depth" not in disk:
@@ -192,9 +198,12 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[E
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
         yield cite(at_top, text, values, weighs="context")
-    elif mean < limits.background * total:
+    elif mean < limits.background * total and _are_written(at_top) and not is_waited:
         text = "{depth} requests were in flight, many for each blocked task: background writes, nobody's wait"
         yield cite(at_top, text, values, weighs="against", worst="depth")
+    elif mean < limits.background * total:
+        text = "{depth} requests were in flight, many for each blocked task"
+        yield cite(at_top, text, values, weighs="context", worst="depth")
     else:
         text = "{depth} requests were in flight, about as many as tasks: callers that wait for their own"
         yield cite(at_top, text, values, worst="depth")

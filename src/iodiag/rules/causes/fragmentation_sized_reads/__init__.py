@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_class import is_spinning, is_virtual
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -82,7 +82,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     reference = sequential_reference(view, series)
     if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
         return outcome("small reads, but a good share of what the medium streams")
-    spins = is_spinning(series)
+    spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
@@ -93,17 +93,27 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     return _finding(view, series, pattern, reference, limits)
 
 
+def _seeks(series: DeviceSeries, pattern: ReadPattern, limits: Limits) -> bool:
+    """Whether it stands on spinning disks, or takes as long for each read as only these do."""
+    spins = is_spinning(series)
+    if spins is not None:
+        return spins
+    return pattern.per_read_ms >= limits.turn_ms and not is_virtual(series) and not may_be_stacked(series)
+
+
 def _finding(
     view: View, series: DeviceSeries, pattern: ReadPattern, reference: Reference, limits: Limits
 ) -> Finding:
     attested, spins = in_pieces(view, limits.blocks_per_record, limits.extents), is_spinning(series) is True
+    looks = not spins and _seeks(series, pattern, limits)
     is_serial = spins or pattern.per_read_ms >= limits.seek_ms
     points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
     points += 2 * bool(reference.fact) + (reference.rows is not None)
     outside = bool(attested or reference.fact)
+    points += looks and not outside
     long_enough: Confidence = "high" if is_sustained(pattern.rows) or outside else "medium"
     sure = confidence(points, at_most=long_enough if is_serial else "low")
-    severity: Severity = "notice" if spins or (is_serial and not pattern.page_kb) else "info"
+    severity: Severity = "notice" if spins or looks or (is_serial and not pattern.page_kb) else "info"
     if sure != "low" and outside and not pattern.page_kb:
         severity = "warning"
     values = pattern.numbers() | {
@@ -196,6 +206,7 @@ RULE = Rule(
             20, "%", "largest share of its streaming rate", "judgement: fragments had 3 %, a scan 80 %"
         ),
         "seek_ms": Threshold(2, "ms", "busy time per read of a seek", "15k rpm disks need 2 ms for a turn"),
+        "turn_ms": Threshold(4, "ms", "busy time per read of a disk that turns", "half a turn at 7200 rpm"),
         "blocks_per_record": Threshold(1.1, "blocks", "rows in pieces", "myisamchk(1), Blocks/Record"),
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
