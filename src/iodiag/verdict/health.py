@@ -65,7 +65,7 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
-    if not latency > 0 or contradicts(state):
+    if not latency > 0 or math.isnan(state.size_kb) or contradicts(state):
         return "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
     is_parallel = class_of(series) in ("nvme", "solid")

@@ -128,7 +128,10 @@ def _copies(volume: _Volume, limits: Limits) -> bool:
     read_kb = volume.unasked("read_kb_per_s").sum() if has_bytes else np.inf
     written_kb = np.nan_to_num(counted(volume.rows, "write_kb_per_s")).sum()
     return bool(
-        (volume.reads_unasked >= limits.reads / 100 * writes or np.isnan(volume.reads_unasked) and has_bytes)
+        (
+            volume.reads_unasked >= limits.reads / 100 * writes
+            or (np.isnan(volume.reads_unasked) and has_bytes)
+        )
         and read_kb >= written_kb
         and volume.moved(volume.disk_rows).sum() >= limits.amplified * asked
     )
