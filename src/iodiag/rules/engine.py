@@ -13,6 +13,7 @@ from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, 
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
 from iodiag.rules.clearing import checked, not_ruled_out
+from iodiag.rules.folding import folded
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ def run(
                     f"taken into {winner}, which explains the same samples",
                 )
             )
+    kept = folded(kept, view, _relatives(view))
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))

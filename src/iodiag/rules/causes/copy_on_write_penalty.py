@@ -179,11 +179,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         evidence=tuple(_evidence(volume, values)),
         refutes=("another volume on the same disks that the capture does not show",),
         cannot_know=("how many chunks are left to copy: lvs shows how full the snapshot is",),
-        remedy=(
-            "Remove snapshots that are not needed any more: lvs -o name,origin,snap_percent shows them.",
-            "Take backups from a snapshot quickly, or at the storage below, and drop it afterwards.",
-            "Use thin snapshots, or a chunk size near that of the writes (lvcreate --chunksize 4k).",
-        ),
         confirm=(
             f"dmsetup table /dev/{volume.origin.name}",
             "dmsetup status --target snapshot",
@@ -223,7 +218,11 @@ RULE = Rule(
     replaces=("layer-added-latency", "layer-iops-mismatch", "serialized-commit", "low-concurrency-bound"),
     title="Each write to a volume with a snapshot copies a chunk first",
     why="A small write becomes a read and two writes of the chunk's size, and waits for them.",
-    remedy=("Remove snapshots that are not needed any more.",),
+    remedy=(
+        "Remove snapshots that are not needed any more: lvs -o name,origin,snap_percent shows them.",
+        "Take backups from a snapshot quickly, or at the storage below, and drop it afterwards.",
+        "Use thin snapshots, or a chunk size near that of the writes (lvcreate --chunksize 4k).",
+    ),
     needs=Needs(one_of=({"disk": ("writes_per_s|ios_per_s", "write_kb_per_s")},)),
     thresholds={
         "amplified": Threshold(3, "x", "bytes on the disks over those asked for", "mirrors double them"),

@@ -70,10 +70,10 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
     severity: Severity = "warning" if is_direct and is_lasting and waits else "notice"
-    values: dict[str, float | str] = {"tasks": mean, "most": float(np.nanmax(rows.floats("waiting")))}
+    values: dict[str, float | str] = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
-    text = "{tasks:.1f} tasks at a time stand blocked on I/O" if is_direct else "{tasks:.0f} " + source
+    text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
         limits,
         severity=severity,
@@ -81,7 +81,9 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         **{name: value for name, value in when(rows).items() if name != "samples"},
         summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
-            cite(rows, f"{{tasks:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"),
+            cite(
+                rows, f"{{waiting:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"
+            ),
             *waits,
             *others,
             *_storm(rows),

@@ -184,6 +184,7 @@ RULE = Rule(
     id="slow-member",
     role="cause",
     explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    replaces=("fragmentation-sized-reads",),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
     remedy=(
