@@ -211,7 +211,7 @@ def test_totals_give_way_to_their_parts():
 
 def test_parts_of_others_have_a_row_and_no_section():
     report = compared("sda", raid5_report())
-    kinds = [section.subject.kind for section in comparison_sections.sections(report, report.comparison)]
+    kinds = [subject.kind for subject in comparison_sections.shown(report.comparison)]
     assert kinds == ["application", "device", "cpu"]
     assert len(comparison_sections.others(report.comparison).rows) == 1
 
