@@ -52,7 +52,6 @@ _ENDINGS = {
     ".htm": "html",
     ".json": "json",
     ".sarif": "sarif",
-    ".txt": "ticket",
 }
 
 _JUDGING = (
@@ -97,7 +96,7 @@ _OPTIONS = (
         multiple=True,
         type=click.Path(),
         metavar="FILE",
-        help="Write the report here; its ending (.md, .html, .json, .sarif, .txt) is the format. Repeatable.",
+        help="Write the report here; the ending (.md, .html, .json, .sarif) picks the format. Repeatable.",
     ),
     click.option(
         "--format",
@@ -233,7 +232,7 @@ def _format_of(path: str, stated: str | None) -> str:
     ending = _ENDINGS.get(Path(path).suffix.lower(), stated)
     if ending is None:
         raise ConfigError(
-            f"-o {path}: the ending picks no format; use .md, .html, .json, .sarif or .txt, or give --format"
+            f"-o {path}: the ending picks no format; use .md, .html, .json or .sarif, or give --format"
         )
     if not os.path.isdir(Path(path).parent) or os.path.isdir(path):
         raise ConfigError(f"-o {path}: cannot be written there; give a file in a directory that exists")

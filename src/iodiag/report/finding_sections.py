@@ -48,8 +48,10 @@ def by_severity(findings: Iterable[Finding]) -> list[Finding]:
 
 def ordered(report: Report) -> list[Finding]:
     """The finding of the verdict, then the others by severity: the number of each is its place here."""
+    found = by_severity(report.findings)
     first = lead(report)
-    return [*([first] if first else []), *(f for f in by_severity(report.findings) if f is not first)]
+    place = next((at for at, finding in enumerate(found) if finding is first), 0)
+    return [*found[place : place + 1], *found[:place], *found[place + 1 :]]
 
 
 def in_detail(report: Report) -> list[tuple[int, Finding]]:
@@ -57,9 +59,11 @@ def in_detail(report: Report) -> list[tuple[int, Finding]]:
     return list(enumerate(ordered(report)[:FULL_FINDINGS], 1))
 
 
-def is_note(report: Report, finding: Finding) -> bool:
-    """Whether a finding is only a remark on how to read the numbers."""
-    return finding.severity == "info" and finding is not lead(report)
+def beside(report: Report) -> list[tuple[int, Finding]]:
+    """The findings but the verdict's and mere notes on reading the numbers, with their numbers."""
+    start = 1 if lead(report) else 0
+    numbered = list(enumerate(ordered(report), 1))[start:]
+    return [(number, finding) for number, finding in numbered if finding.severity != "info"]
 
 
 def sections(report: Report, is_full: bool) -> tuple[list[Section], list[Section], list[Section]]:
@@ -75,8 +79,9 @@ def sections(report: Report, is_full: bool) -> tuple[list[Section], list[Section
     details: list[Section] = []
     notes: list[Section] = []
     for number, finding in in_detail(report):
-        into = notes if is_note(report, finding) else details
-        into.append(_detail(report, number, finding, anchors[number - 1], seen, finding is first))
+        is_lead = number == 1 and first is not None
+        into = notes if finding.severity == "info" and not is_lead else details
+        into.append(_detail(report, number, finding, anchors[number - 1], seen, is_lead))
     heading = (Span("Findings after" if report.comparison else "Findings"),)
     listed: tuple[Block, ...] = (*_summary(report, anchors), *details) or (_nothing(report),)
     blocks = (*_left_out(report), *listed)
@@ -116,7 +121,8 @@ def _notes(notes: list[Section]) -> Section:
 
 def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
     """One row per finding that is more than a note, where there are several."""
-    shown = [(n, f) for n, f in enumerate(ordered(report), 1) if not is_note(report, f)]
+    first = lead(report)
+    shown = [*([(1, first)] if first else []), *beside(report)]
     if len(shown) < 2:
         return
     has_hosts = len(report.hosts) > 1
@@ -143,8 +149,7 @@ def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
 
 def _brief(report: Report) -> Iterator[Section]:
     """The findings beside that of the verdict, a line each."""
-    first = lead(report)
-    rest = [f for f in ordered(report) if f is not first and not is_note(report, f)]
+    rest = [finding for _, finding in beside(report)]
     if not rest:
         if not report.findings:
             yield Section((Span("Findings"),), (_nothing(report),), place="brief")
