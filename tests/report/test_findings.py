@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import iodiag
-from iodiag.model.report import Report
+from iodiag.model.report import Report, Verdict
 from iodiag.rules import all_rules
 from writers import archives, capture_writer, captures
 from writers.loads import load, lsblk
@@ -228,11 +228,12 @@ def test_a_finding_reads_as_it_was_passed(golden, monkeypatch, rule):
         iodiag="0",
         generated="2026-01-02T03:04:05+00:00",
         headline="",
+        verdict=Verdict("open", rule, finding.devices),
+        states=(),
         devices=(),
         findings=(finding,),
         outcomes=(),
         thresholds={rule: report.thresholds[rule]},
     )
-    text = shown.to_markdown().replace(f"{SAMPLES}/", "samples/")
-    start, end = text.index("### 1. "), text.index("\n## ", text.index("### 1. "))
-    golden(f"findings/{rule}.md", text[start:end])
+    text = shown.to_markdown(full=True).replace(f"{SAMPLES}/", "samples/")
+    golden(f"findings/{rule}.md", text[text.index("### ") : text.index("\n## Clear")])

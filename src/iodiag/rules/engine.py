@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from iodiag.analysis.measure.evidence import telling
+from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
@@ -133,7 +134,7 @@ def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tup
         if not item.quotes and item.lines and item.source in sources:
             item = _with_telling(item, sources[item.source])
         quotes = tuple(
-            Quote(q.source, q.line, sources[q.source].quote(q.line))
+            quote(sources[q.source], q.line)
             for q in item.quotes
             if q.source in sources and sources[q.source].pos_unit == "line"
         )
