@@ -103,8 +103,21 @@ def read(source: Source) -> Iterator[Item]:
             state.classes[number_] = CLASS["header"]
         elif match := _LINE.fullmatch(text):
             _take(state, number_, match[1], match[2])
+    _refuse_cut_rows(state)
     yield from tables(_export(source, state))
     yield from account(source, state.classes, state.reasons)
+
+
+def _refuse_cut_rows(state: _State) -> None:
+    """Leave out rows that end before others of their section do: the last counter may be cut as well."""
+    for key, rows in list(state.rows.items()):
+        for other, others in state.rows.items():
+            is_shorter = key[0] == other[0] and len(key) < len(other) and key == other[: len(key)]
+            if is_shorter and 0 < len(rows.lines) <= len(others.lines):
+                for line in rows.lines:
+                    state.refuse(line - 1, "a row that is cut off: others of its section go on")
+                del state.rows[key]
+                break
 
 
 def _recognise(head: bytes) -> bool:
