@@ -28,6 +28,8 @@ _TOTALS = {
     "kB_wrtn": "kB_wrtn/s",
     "MB_read": "MB_read/s",
     "MB_wrtn": "MB_wrtn/s",
+    "GB_read": "GB_read/s",
+    "GB_wrtn": "GB_wrtn/s",
     "Blk_read": "Blk_read/s",
     "Blk_wrtn": "Blk_wrtn/s",
 }
