@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.equal_rates import is_md, is_physical
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
@@ -258,7 +259,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         cannot_know=("how many chunks are left to copy: lvs shows how full the snapshot is",),
         remedy=_REMEDY,
         confirm=(
-            f"dmsetup table /dev/{volume.origin.name}",
+            f"dmsetup table {mapper_path(volume.origin.name)}",
             "dmsetup status --target snapshot",
             "lvs -o name,origin,snap_percent,chunk_size",
         ),
