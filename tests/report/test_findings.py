@@ -129,6 +129,10 @@ def no_idle_time() -> list[str]:
     return [captures.iostat([{"sda": load(20, 0.5)}] * 20, cpu)]
 
 
+def one_full_cpu() -> list[str]:
+    return [captures.iostat([{"nvme0n1": load(24000, 1.2)}] * 8), captures.mpstat([(1.0, 17.0, 80.0)] * 8)]
+
+
 def sar(header: str, row: str) -> list[str]:
     clocks = [f"13:00:{second:02}" for second in range(2, 12, 2)]
     rows = "".join(f"{clock} {row}\n" for clock in clocks)
@@ -173,6 +177,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "micro-burst-throttle": micro_bursts,
     "mixed-await": "cases/emptied-burst-bucket",
     "nfs-wait": "cases/slow-nfs",
+    "one-cpu-bound": one_full_cpu,
     "page-cache-thrash": pages_read_again,
     "path-imbalance": "cases/slow-path",
     "psi-io-pressure": pressure,

@@ -13,6 +13,11 @@ def is_lvm(device: Device) -> bool:
     return device.kind in ("lvm", "dm") and not is_md(device.name)
 
 
+def mapper_path(name: str) -> str:
+    """Where a device-mapper device lies: dm-3 directly in /dev, vg0-data and mpatha in /dev/mapper."""
+    return f"/dev/{name}" if name.startswith("dm-") else f"/dev/mapper/{name}"
+
+
 def array_commands(device: Device, *of_md: str) -> tuple[str, ...]:
     """Commands with the array's real name; `of_md` are files of its md folder in sysfs."""
     if is_lvm(device):
