@@ -118,3 +118,22 @@ def test_gigabytes(words: str, row: str, column: str, value: float) -> None:
     tables, unread = read(f"{BANNER}Device {words}\nsda {row}\n")
     assert tables["disk"][0][column] == value
     assert not unread
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        pytest.param("5.1.2-x86_64-A.txt", 5, id="processes"),
+        pytest.param("5.1.2-x86_64-A.txt", 31, id="interrupts"),
+        pytest.param("5.1.2-x86_64-A.txt", 47, id="swapping"),
+        pytest.param("5.1.2-x86_64-A.txt", 65, id="terminals below memory"),
+        pytest.param("5.1.2-x86_64-A.txt", 136, id="kernel tables below swap"),
+    ],
+)
+def test_a_section_of_sar_without_its_header_is_said(name: str, line: int) -> None:
+    lines = (SAMPLES / "sar" / name).read_text().split("\n")
+    whole, none = read("\n".join(lines))
+    tables, unread = read("\n".join([*lines[: line - 1], *lines[line:]]))
+    assert line in unread
+    assert line not in none
+    assert all(len(rows) <= len(whole[family]) for family, rows in tables.items())

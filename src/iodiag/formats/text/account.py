@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from iodiag.formats.text.times.row_times import Timing, levels
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.table.times import span
 
+_CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
 Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
@@ -88,6 +90,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
     loose = np.array(found.loose, dtype=np.int64)
     is_row = np.array([len(text.words(n)) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
+    loose = np.concatenate((loose, _clocked(found))).astype(np.int64)
     classes[loose] = CLASS["unread"]
     is_loose = set(loose.tolist())
     unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
@@ -102,6 +105,14 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
         rest = len(unread) - _MOST_NOTES
         first = int(text.numbers[unread[_MOST_NOTES]])
         yield ParseNote(found.name, first, f"{rest} further lines not understood", "", rest, True)
+
+
+def _clocked(found: Walk) -> list[int]:
+    """The open lines of sar whose header is lost, however few values they have: a clock, an item, values."""
+    if all(block.layout.clock != "row" for block in found.blocks.patterns):
+        return []
+    noise = np.flatnonzero(found.classes == CLASS["noise"]).tolist()
+    return [number for number in noise if _CLOCKED.fullmatch(found.text.line(number))]
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:

@@ -25,7 +25,12 @@ def without_disproven(found: Walk, all_rows: Sequence[Rows]) -> list[Rows]:
     """The rows that can be what their header says; the lines of the others are classed as not understood."""
     kept = []
     for rows in all_rows:
-        is_bad = _is_no_share(rows) | _is_interface(rows) | _is_of_next_part(rows)
+        is_bad = (
+            _is_no_share(rows)
+            | _is_interface(rows)
+            | _is_of_next_part(rows)
+            | _is_of_next_section(found, rows)
+        )
         if is_bad.any():
             found.classes[rows.lines[is_bad]] = CLASS["unread"]
             rows = _only(rows, ~is_bad)
@@ -67,6 +72,24 @@ def _is_of_next_part(rows: Rows) -> Bools:
         firsts = np.unique(np.stack((rows.block, rows.key)), axis=1, return_index=True)[1]
         result[:] = True
         result[firsts] = False
+    return result
+
+
+def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
+    """The rows of sar behind a blank line that begin at a time that the block has shown: the next section's.
+
+    Clocks that are turned back show times twice as well, but no blank line stands there.
+    """
+    result = np.zeros(len(rows.lines), dtype=np.bool_)
+    if rows.layout.clock != "row" or len(rows.lines) < 2:
+        return result
+    is_behind_blank = found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
+    is_behind_blank[1:] &= (rows.block[1:] == rows.block[:-1]) & ~(rows.seconds[1:] > rows.seconds[:-1])
+    for place in np.flatnonzero(is_behind_blank[1:]) + 1:
+        here = np.flatnonzero(rows.block == rows.block[place])
+        earlier = rows.seconds[here[here < place]]
+        if rows.seconds[place] in earlier:
+            result[here[here >= place]] = True
     return result
 
 
