@@ -171,3 +171,14 @@ def test_an_array_is_busy_when_its_disks_are(report_of, depth, fires):
     changes = {"aqu-sz": depth, "r_await": 1000 * depth / FRAGMENTS["r/s"]}
     report = report_of(iostat([{"md0": FRAGMENTS | changes}] * 20), STRIPE, rules=[RULE])
     assert (only(report) is not None) is fires
+
+
+@pytest.mark.parametrize(
+    ("size", "written", "confidence"),
+    [(4.0, 0.0, "medium"), (8.0, 0.0, "medium"), (8.0, 6.0, "low")],
+    ids=["single pages", "small, not told whether merged", "beside some writes"],
+)
+def test_sar_counts_reads_apart_where_nothing_is_written(report_of, size, written, confidence):
+    row = {"tps": 116.0, "rkB/s": 116 * size, "wkB/s": written, "areq-sz": size, "aqu-sz": 1.98}
+    finding = only(report_of(sar_d([{"sda": row | {"await": 17.0, "%util": 100.0}}] * 5), rules=[RULE]))
+    assert finding.confidence == confidence

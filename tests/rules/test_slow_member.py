@@ -197,3 +197,17 @@ def test_what_is_no_slow_sibling(report_of, pair):
 def test_one_stall_in_many_samples_is_no_slow_sibling(report_of):
     fine = {"sda": sibling(6, 4), "sdb": sibling(6, 4)}
     assert not findings(report_of(iostat([fine] * 60 + [{**fine, "sda": sibling(900, 4)}]), rules=[RULE]))
+
+
+SOLID = "NAME ROTA TYPE\n" + "".join(f"{disk} 0 disk\n" for disk in DISKS)
+
+
+@pytest.mark.parametrize(
+    ("wait", "context", "is_slow"),
+    [(38.0, (SOLID,), True), (15.0, (SOLID,), False), (38.0, (), False)],
+    ids=["longer than flash takes", "as flash may take", "unknown class"],
+)
+def test_flash_that_takes_as_long_as_a_disk_is_slow_beside_its_kind(report_of, wait, context, is_slow):
+    fast = {disk: sibling(0.12, 40, size=20) for disk in DISKS[:3]}
+    text = iostat([{**fast, "sdd": sibling(wait, 30, size=20)}] * 3)
+    assert bool(findings(report_of(text, *context, rules=[RULE]))) == is_slow

@@ -16,7 +16,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import counted, slowest_ms
+from iodiag.analysis.states.service_times import class_of, counted, slowest_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
@@ -87,7 +87,8 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
     one = slowest_ms(series, sizes)
     own = part.with_columns(
         in_hand=counted(part) + np.nan_to_num(part.floats("depth")),
-        in_line=np.fmax(_NOTICED_MS, line * one),
+        # of flash it is known how long it takes at most; what may spin is given some time
+        in_line=line * one if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, line * one),
         mean_size=sizes,
     )
     share = part.floats("reads_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), 1)

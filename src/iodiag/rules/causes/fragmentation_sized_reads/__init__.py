@@ -125,7 +125,7 @@ def _finding(
     points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
     points += 2 * bool(reference.fact) + (reference.rows is not None)
     outside = bool(attested or reference.fact)
-    points += looks and not outside
+    points += 2 * (looks and not outside)
     long_enough: Confidence = "high" if is_sustained(pattern.rows) or outside else "medium"
     sure = confidence(points, at_most=long_enough if is_serial else "low")
     severity: Severity = "notice" if spins or looks or (is_serial and not pattern.page_kb) else "info"
