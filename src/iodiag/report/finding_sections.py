@@ -179,10 +179,15 @@ def _next_steps(report: Report) -> Iterator[Section]:
     if finding is None:
         return
     blocks: list[Block] = []
-    if len(finding.remedy) > 1:
-        blocks.append(Bullets(tuple(map(said, finding.remedy[1:]))))
-    wrong = [wording.prose(text) for text in finding.refutes]
-    blocks += [Paragraph((Span("What would refute it: "), *text)) for text in wrong[:2]]
+    is_guess = finding.confidence == "low" and bool(finding.confirm)
+    steps = finding.remedy if is_guess else finding.remedy[1:]
+    if steps:
+        if is_guess:
+            blocks.append(Paragraph((Span("If it is confirmed:"),)))
+        blocks.append(Bullets(tuple(map(said, steps))))
+    if finding.refutes:
+        wrong = "; ".join(text.strip() for text in finding.refutes)
+        blocks.append(Paragraph((Span("What would refute it: "), *wording.prose(wrong))))
     if blocks:
         counted = wording.plural(len(blocks), "remark")
         yield Section((Span("What else to do"),), tuple(blocks), pointer=counted)

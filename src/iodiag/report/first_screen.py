@@ -73,7 +73,7 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         total = next((d.samples for d in report.devices if d.name in devices[:1]), None)
         when = finding_sections.window(lead, total, report.timezone)
         if when:
-            yield "Since", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
+            yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
         if worst is not None and seen:
             yield "Seen", wording.prose(f"in {seen}")
         meaning = wording.CONFIDENCE_MEANING[lead.confidence]
@@ -131,18 +131,19 @@ def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
 
 
 def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
-    """The first step, and commands to paste; where nothing explains the wait, how to capture more."""
+    """The first step, and commands to paste; of a guess how to confirm it, else how to capture more."""
+    stated = [span.text for span in wording.prose(report.headline) if span.is_code and " " in span.text]
     if lead is not None:
-        if lead.remedy:
-            yield Bullets((Item(wording.prose(lead.remedy[0])),))
         commands = first_commands(lead)
+        if lead.confidence == "low" and commands:
+            yield Paragraph((Span("Confirm it before acting on it:"),))
+        elif lead.remedy:
+            yield Bullets((Item(wording.prose(lead.remedy[0])),))
         if commands:
             yield Commands(commands)
     elif report.verdict is not None and report.verdict.state in ("open", "unknown"):
-        names = [wording.visible(name, wording.NAME_LIMIT) for name in report.verdict.devices[:4]]
-        which = "".join(f" {name}" for name in names if name.isascii() and name.replace("-", "").isalnum())
-        yield Paragraph((Span("Capture one-second samples while it is slow, and read them:"),))
-        yield Commands((f"iostat -xyt 1 60{which} > capture.txt", "iodiag analyze capture.txt"))
+        yield Paragraph((Span("Capture more while it is slow, and read that:"),))
+        yield Commands((*(stated[:COMMANDS_SHOWN] or ["iostat -xyt 1 60 > capture.txt"]),))
     else:
         yield Paragraph((Span("Nothing."),))
 
