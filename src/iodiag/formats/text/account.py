@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from iodiag.table.times import span
 Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
+_PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
@@ -86,7 +88,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
     loose = np.array(found.loose, dtype=np.int64)
-    is_row = np.array([len(text.words(n)) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
+    is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
     classes[loose] = CLASS["unread"]
     is_loose = set(loose.tolist())
@@ -102,6 +104,11 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
         rest = len(unread) - _MOST_NOTES
         first = int(text.numbers[unread[_MOST_NOTES]])
         yield ParseNote(found.name, first, f"{rest} further lines not understood", "", rest, True)
+
+
+def _may_be_row(words: Sequence[str]) -> bool:
+    """Whether a line of numbers without a header may be a row: a row has two words at most."""
+    return len(words) >= _FEWEST_WORDS and sum(bool(_PROSE.fullmatch(word)) for word in words[:64]) <= 2
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
