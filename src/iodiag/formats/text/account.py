@@ -20,6 +20,7 @@ _CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[
 Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
+_PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
@@ -88,7 +89,7 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
     loose = np.array(found.loose, dtype=np.int64)
-    is_row = np.array([len(text.words(n)) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
+    is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
     loose = np.concatenate((loose, _clocked(found))).astype(np.int64)
     classes[loose] = CLASS["unread"]
@@ -113,6 +114,11 @@ def _clocked(found: Walk) -> list[int]:
         return []
     noise = np.flatnonzero(found.classes == CLASS["noise"]).tolist()
     return [number for number in noise if _CLOCKED.fullmatch(found.text.line(number))]
+
+
+def _may_be_row(words: Sequence[str]) -> bool:
+    """Whether a line of numbers without a header may be a row: a row has two words at most."""
+    return len(words) >= _FEWEST_WORDS and sum(bool(_PROSE.fullmatch(word)) for word in words[:64]) <= 2
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:
