@@ -145,7 +145,9 @@ def test_without_the_disk_it_stays_open(report_of):
     assert outcome(report_of(iostat(samples), BLOCKS, TABLE, rules=[RULE])).status == "undetermined"
 
 
-def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of):
+@pytest.mark.parametrize("first_reads", [0.0, 4.0], ids=["writes alone", "reads in one sample"])
+def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of, first_reads):
+    # where nothing was read all requests are writes: then some samples tell directions apart, others do not
     def printed(columns):
         rate, kb = columns["r/s"] + columns["w/s"], columns["rkB/s"] + columns["wkB/s"]
         return {
@@ -153,5 +155,7 @@ def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of):
             **{"areq-sz": kb / max(rate, 1), "await": columns["w_await"], "aqu-sz": columns["aqu-sz"]},
         }
 
-    samples = [{name: printed(one) for name, one in sample.items()} for sample in stack()]
+    reading = {name: row(first_reads, 8.0, 13.0, 4.0, 25.0) for name in ("dm-0",) if first_reads}
+    first, second = stack(samples=2, writes=13.0)
+    samples = [{name: printed(one) for name, one in sample.items()} for sample in (first | reading, second)]
     assert report_of(sar_d(samples), BLOCKS, TABLE, rules=[RULE]).findings[0].rule == RULE

@@ -65,8 +65,8 @@ class _Volume:
     @property
     def writes(self) -> Floats:
         """Writes to the origin, counted in each sample; all requests where directions are not told apart."""
-        column = "writes_per_s" if self.rows.has("writes_per_s") else "ios_per_s"
-        return np.nan_to_num(counted(self.rows, column))
+        writes = counted(self.rows, "writes_per_s")
+        return np.nan_to_num(np.where(np.isnan(writes), counted(self.rows), writes))
 
     @property
     def reads_unasked(self) -> float:
@@ -297,9 +297,9 @@ def _values(volume: _Volume) -> dict[str, Any]:
 
 
 def _write_ms(rows: Table) -> float:
-    """Latency of writes, of all requests where directions are not told apart."""
-    own = weighted.mean(rows, "write_await_ms")
-    return weighted.mean(rows, "latency_ms") if np.isnan(own) else own
+    """Latency of writes, of all requests where directions are not told apart in each sample."""
+    is_known = ~np.isnan(rows.floats("writes_per_s")).any() and rows.has("write_await_ms")
+    return weighted.mean(rows, "write_await_ms" if is_known else "latency_ms")
 
 
 def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
