@@ -57,6 +57,11 @@ def test_small_writes_that_copy_chunks_are_named(report_of):
     assert any("of 128 kB, a chunk each" in e.text for e in first.evidence)
 
 
+def test_one_sample_of_few_writes_shows_so_large_an_effect(report_of):
+    (finding,) = report_of(iostat(stack(samples=1)), BLOCKS, TABLE, rules=[RULE]).findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
 def test_copies_that_cost_no_time_are_a_notice(report_of):
     (finding,) = report_of(iostat(stack(wait=6.0)), BLOCKS, TABLE, rules=[RULE]).findings
     assert finding.severity == "notice"
@@ -68,7 +73,7 @@ def test_copies_that_cost_no_time_are_a_notice(report_of):
         (stack(copied=0.0), "clear"),
         (stack(copied=0.1), "clear"),
         (stack(copied=0.0, snapshot_reads=40.0), "clear"),
-        (stack(samples=1), "undetermined"),
+        (stack(samples=1, writes=4.0), "undetermined"),
     ],
     ids=["all copied", "mostly copied", "a backup reads the snapshot", "few writes"],
 )
