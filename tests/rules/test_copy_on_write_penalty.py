@@ -57,6 +57,11 @@ def test_small_writes_that_copy_chunks_are_named(report_of):
     assert any("of 128 kB, a chunk each" in e.text for e in first.evidence)
 
 
+def test_one_sample_of_few_writes_shows_so_large_an_effect(report_of):
+    (finding,) = report_of(iostat(stack(samples=1)), BLOCKS, TABLE, rules=[RULE]).findings
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
 def test_copies_that_cost_no_time_are_a_notice(report_of):
     (finding,) = report_of(iostat(stack(wait=6.0)), BLOCKS, TABLE, rules=[RULE]).findings
     assert finding.severity == "notice"
@@ -68,7 +73,7 @@ def test_copies_that_cost_no_time_are_a_notice(report_of):
         (stack(copied=0.0), "clear"),
         (stack(copied=0.1), "clear"),
         (stack(copied=0.0, snapshot_reads=40.0), "clear"),
-        (stack(samples=1), "undetermined"),
+        (stack(samples=1, writes=4.0), "undetermined"),
     ],
     ids=["all copied", "mostly copied", "a backup reads the snapshot", "few writes"],
 )
@@ -145,7 +150,9 @@ def test_without_the_disk_it_stays_open(report_of):
     assert outcome(report_of(iostat(samples), BLOCKS, TABLE, rules=[RULE])).status == "undetermined"
 
 
-def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of):
+@pytest.mark.parametrize("first_reads", [0.0, 4.0], ids=["writes alone", "reads in one sample"])
+def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of, first_reads):
+    # where nothing was read all requests are writes: then some samples tell directions apart, others do not
     def printed(columns):
         rate, kb = columns["r/s"] + columns["w/s"], columns["rkB/s"] + columns["wkB/s"]
         return {
@@ -153,5 +160,7 @@ def test_sar_which_counts_no_direction_shows_it_by_bytes(report_of):
             **{"areq-sz": kb / max(rate, 1), "await": columns["w_await"], "aqu-sz": columns["aqu-sz"]},
         }
 
-    samples = [{name: printed(one) for name, one in sample.items()} for sample in stack()]
+    reading = {name: row(first_reads, 8.0, 13.0, 4.0, 25.0) for name in ("dm-0",) if first_reads}
+    first, second = stack(samples=2, writes=13.0)
+    samples = [{name: printed(one) for name, one in sample.items()} for sample in (first | reading, second)]
     assert report_of(sar_d(samples), BLOCKS, TABLE, rules=[RULE]).findings[0].rule == RULE

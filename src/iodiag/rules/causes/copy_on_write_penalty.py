@@ -2,9 +2,9 @@
 
 What it detects: below an LVM snapshot's origin (or a thin volume) the disks read what nobody above asked for,
 at least the size of the writes and once in five writes, and move at least 3 times the bytes that all
-volumes on them were asked for. Where no input names volumes, three devices tell by their rates: one is
-written as another one is (±5 %), which also reads chunks that nobody asked for, and a third is written what
-was read.
+volumes on them were asked for (less the error of so few writes). Where no input names volumes, three devices
+tell by their rates: one is written as another one is (±5 %), which also reads chunks that nobody asked for,
+and a third is written what was read.
 
 Why it matters: the first write to each chunk reads the chunk, writes it to the snapshot's store and notes it
 there before the write itself may go on: one write of 4 kB becomes a read and two writes of the chunk's size.
@@ -33,14 +33,14 @@ from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.states.service_times import counted
+from iodiag.analysis.states.service_times import counted, relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Table, stacked
 
 _ORIGINS = ("snapshot-origin", "thin")
-_CERTAIN_WRITES, _LEAST_WRITES = 200.0, 30.0
+_CERTAIN_WRITES, _LEAST_WRITES = 200.0, 5.0
 _DIRECTIONS = ("read", "write")
 _MOST_DEVICES = 32
 _ALIKE = 0.05
@@ -65,8 +65,8 @@ class _Volume:
     @property
     def writes(self) -> Floats:
         """Writes to the origin, counted in each sample; all requests where directions are not told apart."""
-        column = "writes_per_s" if self.rows.has("writes_per_s") else "ios_per_s"
-        return np.nan_to_num(counted(self.rows, column))
+        writes = counted(self.rows, "writes_per_s")
+        return np.nan_to_num(np.where(np.isnan(writes), counted(self.rows), writes))
 
     @property
     def reads_unasked(self) -> float:
@@ -215,6 +215,7 @@ def _stands_on(series: DeviceSeries, names: set[str]) -> bool:
 
 def _copies(volume: _Volume, limits: Limits) -> bool:
     writes, asked = volume.writes.sum(), volume.moved(volume.asked).sum()
+    least = volume.moved(volume.disk_rows).sum() * max(1 - relative_error(writes), 0.1)
     # where the bytes of reads are not printed, their number and the bytes written tell
     has_bytes = all(rows.has("read_kb_per_s") for rows in volume.disk_rows)
     read_kb = volume.unasked("read_kb_per_s").sum() if has_bytes else np.inf
@@ -225,7 +226,7 @@ def _copies(volume: _Volume, limits: Limits) -> bool:
             or (np.isnan(volume.reads_unasked) and has_bytes)
         )
         and read_kb >= written_kb
-        and volume.moved(volume.disk_rows).sum() >= limits.amplified * asked
+        and least >= limits.amplified * asked
     )
 
 
@@ -297,9 +298,9 @@ def _values(volume: _Volume) -> dict[str, Any]:
 
 
 def _write_ms(rows: Table) -> float:
-    """Latency of writes, of all requests where directions are not told apart."""
-    own = weighted.mean(rows, "write_await_ms")
-    return weighted.mean(rows, "latency_ms") if np.isnan(own) else own
+    """Latency of writes, of all requests where directions are not told apart in each sample."""
+    is_known = ~np.isnan(rows.floats("writes_per_s")).any() and rows.has("write_await_ms")
+    return weighted.mean(rows, "write_await_ms" if is_known else "latency_ms")
 
 
 def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
