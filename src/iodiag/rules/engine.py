@@ -13,6 +13,7 @@ from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
+from iodiag.rules.advice import fitted
 from iodiag.rules.clearing import checked, not_ruled_out
 from iodiag.rules.folding import folded
 
@@ -54,7 +55,9 @@ def run(
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
     kept.sort(key=by_harm)
-    kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
+    kept = [
+        replace(fitted(f, view), host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept
+    ]
     return kept, _merged(outcomes, view.host)
 
 

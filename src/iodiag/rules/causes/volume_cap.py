@@ -305,6 +305,8 @@ RULE = Rule(
     remedy=(
         "Raise the provisioned IOPS or throughput, or the size of the instance, or the quality-of-service "
         "setting.",
+        "See the volume's type and limits and what the provider measures (VolumeIOPSExceededCheck, disk IOPS "
+        "consumed percentage). With fio at two sizes a cap keeps IOPS or MB/s, a device neither.",
         "Bound by IOPS: send larger requests; bound by throughput: send less.",
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
@@ -344,8 +346,10 @@ RULE = Rule(
         "least_harm": Threshold(2, "ms", "latency from which the limit hurts", "judgement"),
     },
     confirm=(
-        "the volume's type and limits at the vendor; VolumeIOPSExceededCheck, disk IOPS consumed percentage",
-        "fio at two sizes of request: a cap keeps IOPS or MB/s, a device neither",
+        "fio --name=small --filename=/dev/DEVICE --readonly --rw=randread --direct=1 --ioengine=libaio "
+        "--iodepth=32 --bs=4k --runtime=10 --time_based",
+        "fio --name=large --filename=/dev/DEVICE --readonly --rw=randread --direct=1 --ioengine=libaio "
+        "--iodepth=32 --bs=64k --runtime=10 --time_based",
     ),
     references=(
         "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",

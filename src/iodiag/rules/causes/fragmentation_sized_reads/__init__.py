@@ -225,7 +225,11 @@ RULE = Rule(
         "blocks_per_record": Threshold(1.1, "blocks", "rows in pieces", "myisamchk(1), Blocks/Record"),
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
-    confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
+    confirm=(
+        "find MOUNTPOINT -xdev -type f -size +100M -exec filefrag {} +",
+        "blockdev --getra /dev/DEVICE",
+        "biosnoop",
+    ),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
     to_clear=ToClear(samples=1),
     detect=detect,
