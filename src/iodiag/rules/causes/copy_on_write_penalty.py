@@ -236,7 +236,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     is_slow = waited >= limits.warning_ms and not waited < 1.5 * below
     is_sure = volume.is_stated and volume.writes.sum() >= _CERTAIN_WRITES
     sure: Confidence = "high" if is_sure else "medium"
-    read = " and read {per_write:.0f} kB per write that nobody asked for" if values["per_write"] > 0 else ""
+    read = " and read {per_write:.0f} kB per {noun} that nobody asked for" if values["per_write"] > 0 else ""
     wait = " Each takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
         limits,
@@ -246,7 +246,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         peers=tuple(disk.name for disk in volume.disks),
         **when(volume.rows),
         summary=say(
-            "{writes:.1f} writes/s of {size:.1f} kB to {origin} make {disks} move {times:.3g} times "
+            "{writes:.1f} {noun}s/s of {size:.1f} kB to {origin} make {disks} move {times:.3g} times "
             "the bytes asked for"
             + read
             + ", in {shown} of {of} samples: its snapshot copies chunks first."
@@ -282,6 +282,8 @@ def _values(volume: _Volume) -> dict[str, Any]:
     waited, below = (_write_ms(rows) for rows in (volume.rows, stacked(list(volume.disk_rows))))
     return {
         "origin": volume.origin.name,
+        # sar counts both directions together: a few of them may be reads
+        "noun": "request" if np.isnan(volume.rows.floats("writes_per_s")).any() else "write",
         "disks": ", ".join(disk.name for disk in volume.disks[:4]),
         "writes": writes / weighted.seconds_or_one(volume.rows).sum(),
         "size": np.nan_to_num(counted(volume.rows, "write_kb_per_s")).sum() / writes,
@@ -305,13 +307,13 @@ def _write_ms(rows: Table) -> float:
 
 def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
     disks = stacked(list(volume.disk_rows))
-    yield cite(volume.rows, "{origin}: {writes:.1f} writes/s of {size:.1f} kB", values, worst="writes_per_s")
+    yield cite(volume.rows, "{origin}: {writes:.1f} {noun}s/s of {size:.1f} kB", values, worst="writes_per_s")
     text = "{disks}: {moved:.0f} kB per sample, where all volumes on it asked for {asked:.0f}"
     yield cite(disks, text, values, worst="read_kb_per_s")
     if values["chunk"] > 0:
         yield cite(disks, "reads that nobody asked for are of {chunk:.0f} kB, a chunk each", values)
     if values["waited"] > values["below"]:
-        yield cite(volume.rows, "a write takes {waited:.3g} ms above, {below:.3g} ms below", values)
+        yield cite(volume.rows, "a {noun} takes {waited:.3g} ms above, {below:.3g} ms below", values)
     if not volume.is_stated:
         text = "no input names {origin}'s snapshot: by their rates, {disks} copy for it what is written to it"
         yield cite(disks, text, values, weighs="against")
