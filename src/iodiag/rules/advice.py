@@ -188,8 +188,9 @@ def _fills(finding: Finding, view: View, devices: Sequence[Device]) -> dict[str,
     """What stands for each placeholder, as far as the capture says."""
     fills = _names(devices[0]) if devices else {}
     above = [*devices[:1], *(view.topology.parents(devices[0].name) if devices else ())]
-    mounts = [mount for device in above for mount in device.mountpoints if _SAFE.fullmatch(mount)]
-    fills["MOUNTPOINT"] = next((mount for mount in mounts if mount.startswith("/")), ".")
+    mounted = next((device for device in above if any(m.startswith("/") for m in device.mountpoints)), None)
+    # the shell looks the place up: where somebody mounts a disk is nobody else's business
+    fills["MOUNTPOINT"] = f"$(findmnt -nfo TARGET {_path(mounted)})" if mounted else "."
     if finding.start:
         fills["START"] = f"'{finding.start[:19].replace('T', ' ')}'"
     return fills

@@ -261,7 +261,7 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
         remedy=_REMEDY,
         confirm=(
             f"dmsetup table {mapper_path(volume.origin.name)}",
-            "dmsetup status --target snapshot",
+            f"dmsetup status {mapper_path(volume.origin.name)}",
             "lvs -o name,origin,snap_percent,chunk_size",
         ),
     )

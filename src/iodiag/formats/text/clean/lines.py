@@ -73,7 +73,10 @@ _HEX = re.compile(r"(?:=[0-9A-F]{2})+")
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
 _NOTHING = dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff", "")
 _SPACE = dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u200a\x0b\x0c", " ")
-_FULL_WIDTH = {chr(0xFEE0 + ord(sign)): sign for sign in "%,-./:0123456789()"}
+_FULL_WIDTH = {chr(0xFEE0 + ord(sign)): sign for sign in "%,-./:()"}
+_WIDE_DIGITS = str.maketrans({chr(0xFEE0 + ord(sign)): sign for sign in "0123456789"})
+_WIDE_NUMBER = re.compile("(?<!\\S)[^A-Za-z\\s]*[\uff10-\uff19][^A-Za-z\\s]*(?!\\S)")
+"""A word with digits of full width and no letters: in a name they are part of it."""
 _ODD_CHARACTERS = str.maketrans(_DASHES | _NOTHING | _SPACE | _FULL_WIDTH)
 LONGEST_LINE = 10_000
 """In characters: no tool prints more into one line of text, but a single line may be all of an input."""
@@ -400,4 +403,7 @@ def undress(text: str) -> str:
         text = _QUOTE.sub("", text, count=1) if ">" in text and _QUOTE.match(text) else text
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
-    return text.translate(_ODD_CHARACTERS)
+    text = text.translate(_ODD_CHARACTERS)
+    if text.isascii():
+        return text
+    return _WIDE_NUMBER.sub(lambda match: match[0].translate(_WIDE_DIGITS), text)
