@@ -82,7 +82,7 @@ def words_of(captures: list[Capture]) -> set[str]:
     return {
         w
         for w in words
-        if re.search(r"[^\W\d]", w) and not re.match(r"\d+t\d", w) and not is_plain(w) and w not in known
+        if re.search(r"[^\W\d]", w) and not re.match(r"\d+(t\d|z$)", w) and not is_plain(w) and w not in known
     }
 
 
