@@ -153,6 +153,7 @@ def test_a_folder_without_cases_is_refused(tmp_path, capsys):
 CASES = sorted(path.parent for path in (SAMPLES / "cases").glob("*/case.toml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
 def test_a_disturbed_capture_never_gets_an_all_clear_or_another_cause(folder):
     found = list(perturbed.outcomes([folder]))

@@ -15,6 +15,8 @@ from writers import capture_writer as writer
 from writers.capture_writer import Load, Row, Style
 from writers.recorded import load_of, merged, scaled, without
 
+pytestmark = pytest.mark.slow
+
 CASES = Path(__file__).parents[2] / "samples" / "cases"
 RULES = {
     "lost-write-cache": "write-cache-lost",
