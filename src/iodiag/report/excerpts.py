@@ -19,8 +19,11 @@ _QUANTITIES: tuple[tuple[str, str], ...] = (
     (r"in flight|queue", r"qu-sz|qusz"),
     (r"util|busy|\bidle time", r"%?util|%busy"),
     (r"requests/s|reads/s|writes/s|IOPS", r"[rwdf]/s|r?w?tps"),
-    (r"[kM]B/s|kB written|kB read", r".*([kM]B|sec|blk|Blk_\w+)/s|bi|bo|bread/s|bwrtn/s"),
-    (r"(?<!each )\d kB(?!/s| written| on)", r".*rq-?sz|.*req-?sz"),
+    (
+        r"[kM]B/s|kB written|kB read",
+        r"[a-z_]{0,3}([kM]B|sec|blk)/s|([kM]B|Blk)_\w{1,9}/s|bi|bo|bread/s|bwrtn/s",
+    ),
+    (r"(?<!each )\d kB(?!/s| written| on)", r"\w{0,4}r(e)?q-?sz"),
     (r"iowait", r"%?iowait|wa"),
     (r"\bidle\b", r"%?idle|id"),
     (r"stolen|steal", r"%?steal|st"),

@@ -16,7 +16,7 @@ from iodiag.report.wording import Span, Spans
 PICTURE: Key = ("screen", 0)
 COMMANDS_SHOWN = 2
 LONGEST_COMMAND = 100
-_BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^>]+>|…")
+_BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
 
 _SURENESS = {
