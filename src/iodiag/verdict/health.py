@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
-from iodiag.analysis.states.service_times import class_of, usual_ms
+from iodiag.analysis.states.service_times import CALM, class_of, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
@@ -19,9 +19,6 @@ Shown = Literal["healthy", "waiting", "not shown", "idle"]
 
 FULL = 0.9
 """Busy share from which a device has hardly any idle time left."""
-
-CALM = 3.0
-"""Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
 
 QUEUE, LONG_QUEUE = 1.5, 8.0
 """Requests in flight while busy that are more than one client's; and a queue whatever the share of time."""

@@ -44,6 +44,9 @@ SERVICE: dict[Class, Service] = {
     "unknown": Service(15, 50, 30, 2, "the slowest disk; a USB stick at 2 MB/s for large requests"),
 }
 
+CALM = 3.0
+"""Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
+
 FASTER_THAN_SEEKS, RANDOM_KB = 500.0, 32.0
 """Requests per second of less than so many kB that no single spinning disk serves at random."""
 

@@ -57,6 +57,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and is_untold(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
+        elif level is None and _looks_alone(series, limits):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
         elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
@@ -67,6 +69,19 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
+
+
+_TOO_FEW = (
+    "about one request was in flight while it was busy, but in too few samples or over too few requests"
+)
+
+
+def _looks_alone(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether about one request was in flight in some busy sample, however few requests it completed."""
+    depth, util = series.samples.floats("depth"), series.samples.floats("util")
+    busy = np.minimum(util, 1)
+    is_one = np.abs(depth - busy) <= limits.most_residual / 100 * busy + HALF_DIGIT
+    return bool(((util >= limits.least_util / 100) & is_one).any())
 
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
