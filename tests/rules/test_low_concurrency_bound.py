@@ -137,3 +137,9 @@ def test_what_shows_one_request_at_a_time_somewhere_is_not_cleared_of_it(run, ro
     report = run(iostat([{"sda": row} for row in rows]))
     assert not found(report)
     assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
+@pytest.mark.parametrize(("samples", "is_told"), [(3, True), (9, False)])
+def test_an_odd_sample_is_not_what_bounds_the_throughput(run, samples, is_told):
+    rows = [load(120, 8, util=95)] + [load(12000, 5.3, size=32, reads=0.1)] * samples
+    assert bool(found(run(iostat([{"sda": row} for row in rows])))) == is_told

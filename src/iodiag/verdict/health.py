@@ -23,8 +23,9 @@ FULL = 0.9
 QUEUE, LONG_QUEUE = 1.5, 8.0
 """Requests in flight while busy that are more than one client's; and a queue whatever the share of time."""
 
-MOST_AT_ONCE = 32.0
-"""Requests that a SATA device takes at once; with more of them its latency holds time in line."""
+MOST_AT_ONCE, FELT_MS = 32.0, 2.0
+"""Requests that a SATA device takes at once; with more of them its latency holds time in line. And latency
+from which that is more than an inefficiency."""
 
 BUSY = 0.75
 """Busy share from which a device of unknown class is not known to have headroom."""
@@ -77,7 +78,7 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
         return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
     if state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme":
-        return "not shown"
+        return "waiting" if latency >= FELT_MS else "not shown"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
         return "not shown" if not state.depth < BUSY else "healthy"

@@ -94,7 +94,7 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
         return None
     for one in states(series):
         rows = samples[holds & np.isin(samples["sample"], one.rows["sample"])]
-        if len(rows) and len(rows) >= DENSE * one.samples:
+        if len(rows) and len(rows) >= DENSE * one.samples and one.share >= limits.least_share / 100:
             level = level_of(rows)
             slack = HALF_DIGIT / max(level.depth, HALF_DIGIT)
             if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack:
@@ -285,6 +285,7 @@ RULE = Rule(
             "how far the depth while busy may be from one",
             "captures of one thread measured 1.00 to 1.05",
         ),
+        "least_share": Threshold(20, "%", "share of the time of such a state", "judgement: no odd sample"),
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
         "few": Threshold(
             2, "samples", "samples that show a pinned number", "by chance one in forty at eight"

@@ -2,7 +2,8 @@
 
 What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
 writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of
-50 MB/s and more into swap. Without columns of swapping the traffic of a device tells that lsblk or
+50 MB/s and more into swap, or of 10 MB/s where it is nearly all that is paged and iowait is 15 %
+and more. Without columns of swapping the traffic of a device tells that lsblk or
 /proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on; fewer
 samples, and amounts below 1 MB/s, where tasks wait for it: swapping both ways is nearly all that is paged and
 iowait is 15 % and more, or it is a third and most of the CPUs' time is iowait.
@@ -62,14 +63,18 @@ def _presses(view: View, frame: Table, limits: Limits) -> npt.NDArray[np.bool_]:
     came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
     enough = amount >= LEAVE * limits.swapped_kb
+    is_flood = went >= limits.flood
     if moved is not None:
         own, other = paired(frame, moved)
         all_kb = np.full(len(frame), np.nan)
         all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
+        if _iowait(view, frame) >= limits.some_iowait:
+            # out as fast as the device takes them, and nothing else to wait for
+            is_flood |= (went >= limits.one_way) & (went >= limits.all_share / 100 * all_kb)
     both = (came > 0) & (went > 0)
     takes_turns = min(came.sum(), went.sum()) >= limits.turns / 100 * amount.sum()
-    is_large = (came >= limits.one_way) | (went >= limits.flood)
+    is_large = (came >= limits.one_way) | is_flood
     return np.asarray(enough & (both | takes_turns) | is_large)
 
 
@@ -142,14 +147,19 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     )
 
 
+def _iowait(view: View, rows: Table) -> float:
+    cpu = view.cpu_at(rows)
+    return 0.0 if cpu is None else weighted.or_zero(weighted.mean(cpu, "iowait_pct", "cpu"))
+
+
 def _is_felt(view: View, rows: Table, amount: float, limits: Limits) -> bool:
     """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged, or some of
     it while swapping both ways is nearly all."""
-    cpu, paging = view.cpu_at(rows), rows_at(view, "paging", rows)
-    if cpu is None or paging is None:
+    paging = rows_at(view, "paging", rows)
+    if paging is None:
         return False
     moved = weighted.mean(paging, "pgpgin_kb_per_s") + weighted.mean(paging, "pgpgout_kb_per_s")
-    iowait = weighted.mean(cpu, "iowait_pct", "cpu")
+    iowait = _iowait(view, rows)
     if amount >= limits.all_share / 100 * moved and amount >= limits.swapped_kb:
         both = min(weighted.mean(rows, "in_kb"), weighted.mean(rows, "out_kb"))
         return bool(both >= limits.turns / 100 * amount and iowait >= limits.some_iowait)
