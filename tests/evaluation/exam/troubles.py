@@ -229,8 +229,10 @@ def slow_layer(scene: Scene) -> Truth:
     told = trouble(
         names, layer.name, present="layer-added-latency", also="low-concurrency-bound true-saturation hung-io"
     )
+    if seconds < scene.samples * scene.window:
+        return told
     # in a capture shorter than one request nothing completes: slow and stuck print the same
-    return replace(told, open_up_to=scene.samples if seconds >= scene.samples * scene.window else 0)
+    return replace(told, names=told.names | {"hung-io"}, open_up_to=scene.samples)
 
 
 def stuck(scene: Scene) -> Truth:

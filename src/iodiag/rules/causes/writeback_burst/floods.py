@@ -75,7 +75,7 @@ class Blocked:
 def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
     """The samples with so many times the calm ones' writes and requests in flight; None without any.
 
-    Calm is the median, or where floods may fill half of the samples and more, the rest of those with I/O, if any.
+    Calm is the median, or where floods may fill half of the samples and more, the others with I/O, if any.
     """
     samples = series.samples
     rate, depth = weighted.values(samples, "write_kb_per_s"), weighted.values(samples, "depth")
@@ -106,7 +106,7 @@ _OF_WRITES, _OF_ALL = ("write_await_ms", "writes_per_s"), ("latency_ms", "ios_pe
 
 
 def _calm(samples: Table, column: str, may_be_flood: Mask) -> float:
-    """What a column is between floods: its median, or that of the others with I/O where most may be floods."""
+    """What a column is between floods: its median, or the others' with I/O where most may be floods."""
     data = samples.floats(column)
     known = ~np.isnan(data)
     if not known.any():
