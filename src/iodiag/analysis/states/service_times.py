@@ -64,11 +64,12 @@ def class_of(series: DeviceSeries) -> Class:
         return "memory card"
     if any(name.startswith("nvme") for name in names):
         return "nvme"
+    # a virtual disk says of itself that it does not spin, and may stand behind a network all the same
+    if any(_VIRTUAL.fullmatch(name) for name in names):
+        return "network"
     spinning = is_spinning(series)
     if spinning is not None:
         return "spinning" if spinning else "solid"
-    if any(_VIRTUAL.fullmatch(name) for name in names):
-        return "network"
     return "unknown"
 
 
