@@ -33,7 +33,7 @@ def outcome(report, device="sda"):
 @pytest.mark.parametrize(
     ("context", "severity", "confidence"),
     [
-        ((), "notice", "medium"),
+        ((), "notice", "low"),
         ((HDD,), "notice", "medium"),
         ((HDD, HDPARM), "warning", "high"),
     ],
@@ -78,7 +78,7 @@ def test_flash_has_no_seeks_to_save(report_of):
 
 @pytest.mark.parametrize(
     ("context", "depth", "severity"),
-    [((), 1.0, "notice"), ((), 16.0, "notice"), ((HDD,), 1.0, "notice"), ((HDD,), 16.0, "notice")],
+    [((), 1.0, "info"), ((), 16.0, "notice"), ((HDD,), 1.0, "notice"), ((HDD,), 16.0, "notice")],
 )
 def test_database_pages_are_no_fragments(report_of, context, depth, severity):
     pages = {"r/s": 128.0, "rkB/s": 128 * 15.9, "r_await": 7.8, "aqu-sz": depth}
@@ -88,9 +88,22 @@ def test_database_pages_are_no_fragments(report_of, context, depth, severity):
         assert "16 kB pages" in finding.summary
 
 
-def test_a_virtual_disk_that_takes_as_long_may_be_limited(report_of):
-    finding = only(report_of(run().replace("sda", "vda"), rules=[RULE]))
-    assert finding.confidence == "low"
+QUEUED = {"r/s": 100.0, "rkB/s": 982.0, "r_await": 40.0, "aqu-sz": 4.0, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "sure"),
+    [("sda", {}, "medium"), ("vda", {}, "low"), ("sda", QUEUED | {"r/s": 50.0, "aqu-sz": 1.0}, "low")],
+    ids=["serves one after the other", "may be limited", "does more with more"],
+)
+def test_a_queue_that_speeds_nothing_up_is_a_disk_that_turns(report_of, name, before, sure):
+    text = (
+        run(10, **QUEUED)
+        if not before
+        else iostat([{"sda": before}] * 4 + [{"sda": FRAGMENTS | QUEUED}] * 10)
+    )
+    finding = only(report_of(text.replace("sda", name), rules=[RULE]))
+    assert finding.confidence == sure
 
 
 def test_a_device_too_quick_to_seek_is_only_told(report_of):

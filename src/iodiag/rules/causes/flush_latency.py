@@ -148,7 +148,7 @@ RULE = Rule(
         "stalled": Threshold(40, "%", "time in flush that costs", "below it commits wait for something else"),
     },
     confirm=(
-        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=DIRECTORY",
+        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
         "cat /sys/block/DEVICE/queue/write_cache",
         "hdparm -W /dev/DEVICE",
     ),

@@ -76,10 +76,10 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     if served := list(_served(view, all_rows, limits)):
         severity = "info"
         others += served
-    values: dict[str, float | str] = {"tasks": mean, "most": float(np.nanmax(rows.floats("waiting")))}
+    values: dict[str, float | str] = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
-    text = "{tasks:.1f} tasks at a time stand blocked on I/O" if is_direct else "{tasks:.0f} " + source
+    text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
         limits,
         severity=severity,
@@ -87,7 +87,9 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         **{name: value for name, value in when(rows).items() if name != "samples"},
         summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
-            cite(rows, f"{{tasks:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"),
+            cite(
+                rows, f"{{waiting:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"
+            ),
             *waits,
             *others,
             *_storm(rows),

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.analysis.load.device_class import is_spinning, is_virtual
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
@@ -36,6 +38,7 @@ from iodiag.rules.causes.fragmentation_sized_reads.reads import (
 )
 
 DATABASE_PAGES_KB = (8.0, 16.0, 32.0)
+_SEVERAL = 1.5
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -98,7 +101,19 @@ def _seeks(series: DeviceSeries, pattern: ReadPattern, limits: Limits) -> bool:
     spins = is_spinning(series)
     if spins is not None:
         return spins
-    return pattern.per_read_ms >= limits.turn_ms and not is_virtual(series) and not may_be_stacked(series)
+    # with several in flight flash overlaps them, and a disk that turns serves one after the other
+    is_serial = pattern.per_read_ms >= limits.turn_ms and pattern.depth >= _SEVERAL
+    return is_serial and not (is_virtual(series) or may_be_stacked(series) or _overlaps(series))
+
+
+def _overlaps(series: DeviceSeries) -> bool:
+    """Whether it did much more with several in flight than with one: then it is no single disk that turns."""
+    rows = series.loaded
+    depth, rate = rows.floats("busy_depth"), rows.floats("busy_ios_per_s")
+    alone, several = depth < _SEVERAL, depth >= 2 * _SEVERAL
+    if not alone.any() or not several.any():
+        return False
+    return bool(np.median(rate[several]) >= _SEVERAL * np.median(rate[alone]))
 
 
 def _finding(
@@ -206,11 +221,15 @@ RULE = Rule(
             20, "%", "largest share of its streaming rate", "judgement: fragments had 3 %, a scan 80 %"
         ),
         "seek_ms": Threshold(2, "ms", "busy time per read of a seek", "15k rpm disks need 2 ms for a turn"),
-        "turn_ms": Threshold(4, "ms", "busy time per read of a disk that turns", "half a turn at 7200 rpm"),
+        "turn_ms": Threshold(5, "ms", "busy time per read of a disk that turns", "200 reads/s, queue sorted"),
         "blocks_per_record": Threshold(1.1, "blocks", "rows in pieces", "myisamchk(1), Blocks/Record"),
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
-    confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
+    confirm=(
+        "find MOUNTPOINT -xdev -type f -size +100M -exec filefrag {} +",
+        "blockdev --getra /dev/DEVICE",
+        "biosnoop",
+    ),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
     to_clear=ToClear(samples=1),
     detect=detect,
