@@ -123,3 +123,23 @@ def test_a_queue_that_callers_pin(report_of, device, rows, says):
     report = report_of(iostat([{device: row} for row in rows]), rules=["low-concurrency-bound"])
     assert [says in f.summary for f in report.findings] == ([True] if says else [])
     assert all((f.severity, f.confidence) == ("notice", "medium") for f in report.findings)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"r/s": 0.2, "rkB/s": 0.8, "r_await": 3400.0, "aqu-sz": 1.0, "%util": 100.0}] * 3,
+        [load(120, 8, util=95)] + [load(240, 8, util=96)] * 9,
+    ],
+    ids=["few requests", "in one sample"],
+)
+def test_what_shows_one_request_at_a_time_somewhere_is_not_cleared_of_it(run, rows):
+    report = run(iostat([{"sda": row} for row in rows]))
+    assert not found(report)
+    assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
+@pytest.mark.parametrize(("samples", "is_told"), [(3, True), (9, False)])
+def test_an_odd_sample_is_not_what_bounds_the_throughput(run, samples, is_told):
+    rows = [load(120, 8, util=95)] + [load(12000, 5.3, size=32, reads=0.1)] * samples
+    assert bool(found(run(iostat([{"sda": row} for row in rows])))) == is_told

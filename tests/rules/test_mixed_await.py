@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from writers.captures import iostat
 from writers.loads import load
 
@@ -50,3 +52,13 @@ def test_where_only_the_mean_is_printed_it_bounds_both(report_of):
     report = report_of(text, rules=[RULE])
     assert [o.status for o in report.outcomes] == ["undetermined"]
     assert "reads take at most 8.20 ms" in report.outcomes[0].reason
+
+
+@pytest.mark.parametrize(
+    ("writes", "reason"), [(1.0, "are of one direction"), (60.0, "reads and writes take about as long")]
+)
+def test_a_clear_device_is_told_why(report_of, writes, reason):
+    row = {"r/s": 100.0, "rkB/s": 800.0, "r_await": 4.0, "w/s": writes, "wkB/s": 8 * writes, "w_await": 5.0}
+    report = report_of(iostat([{"sda": row | {"aqu-sz": 0.5, "%util": 40.0}}] * 5), rules=["mixed-await"])
+    assert [o.status for o in report.outcomes] == ["clear"]
+    assert reason in report.outcomes[0].reason

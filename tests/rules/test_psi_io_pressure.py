@@ -45,12 +45,18 @@ def test_severity_goes_with_time_lost_and_who_waits(report_of, some, full, block
         assert finding.evidence[0].values["some"] == pytest.approx(some)
 
 
-def test_moments_are_clear(report_of):
+def test_moments_are_told_and_are_no_harm(report_of):
     lines = pressure(0.1, 0.0, 3).split("\n")
     lines[9:11] = [line.replace(" 0.1 ", " 90.0 ") for line in lines[9:11]]
-    report = report_of("\n".join(lines), rules=[RULE])
-    assert only(report) is None
-    assert [o.status for o in report.outcomes] == ["clear"]
+    finding = only(report_of("\n".join(lines), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("info", "medium")
+    assert "in 2 of 20 samples" in finding.summary
+
+
+@pytest.mark.parametrize(("samples", "confidence"), [(1, "medium"), (2, "medium"), (3, "high")])
+def test_one_sample_tells_it(report_of, samples, confidence):
+    finding = only(report_of(pressure(40.0, 15.0, 4, samples), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", confidence)
 
 
 def test_quiet_devices_point_elsewhere(report_of):

@@ -147,8 +147,34 @@ def test_slow_writes_one_at_a_time_need_no_flushes_to_be_told(report_of):
     assert only(report_of(capture(880.0), WAITING, DURABLE, rules=[RULE], interval=1.0)).confidence == "high"
 
 
-def test_disks_alone_without_cpu_shares_stay_low(report_of):
-    assert only(report_of(run(cpu=None), rules=[RULE])).confidence == "low"
+@pytest.mark.parametrize("samples", [1, 2, 20])
+def test_counted_flushes_one_after_the_other_are_told_from_one_sample(report_of, samples):
+    finding = only(report_of(run(cpu=None, samples=samples), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [("6.1.0", "medium"), ("5.4.0", None), ("3.10.0-1160.el7.x86_64", None), ("", "low")],
+    ids=["counts flushes", "just before", "old", "unknown"],
+)
+def test_what_littles_law_leaves_over_is_flushes_where_the_kernel_counts_them(report_of, kernel, told):
+    row = "sda 0.0 8.4 0.0 44.0 0.0 0.0 0.0 0.0 0.0 149.0 0.0 5.24 2.35 9.0 96.0\n"
+    header = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await "
+    header += "rareq-sz wareq-sz aqu-sz svctm %util"
+    cpu = "avg-cpu: %user %nice %system %iowait %steal %idle\n 8.0 0.0 4.0 13.0 0.0 75.0\n"
+    reports = f"{cpu}\n{header}\n{row}\n" * 6
+    banner = f"Linux {kernel} (box) \t01/13/2026 \t_x86_64_\t(4 CPU)\n\n" if kernel else ""
+    finding = only(report_of(banner + reports, rules=[RULE], interval=1.0))
+    assert (finding.confidence if finding else None) == told
+    assert finding is None or "always" not in finding.summary
+
+
+def test_reads_that_outlive_a_sample_are_no_flushes(report_of):
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
+    rows = ["0.4 0.0 4.0 0.0 20.0 1.0 2654.8 2500.0", "0.0 0.0 0.0 0.0 0.0 1.0 0.0 0.0"] * 3
+    reports = "".join(f"{header}\nsda 0.0 0.0 {row} 100.0\n\n" for row in rows)
+    assert only(report_of(reports, rules=[RULE], interval=5.0)) is None
 
 
 def test_a_slow_synchronous_writer_is_told_without_flushes(report_of):

@@ -100,7 +100,7 @@ def test_a_leg_that_nobody_waits_for_is_not_judged(report_of):
 
 
 def test_disks_of_equal_rates_are_peers_but_prove_little(report_of):
-    disks = [{disk: sample[disk] for disk in DISKS} for sample in run((12, 12, 60, 12))]
+    disks = [{disk: sample[disk] for disk in DISKS} for sample in run((12, 25, 60, 12))]
     (finding,) = findings(report_of(iostat(disks), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("notice", "low")
     assert any("equal rates suggest it" in e.text and e.weighs == "against" for e in finding.evidence)
@@ -204,10 +204,39 @@ SOLID = "NAME ROTA TYPE\n" + "".join(f"{disk} 0 disk\n" for disk in DISKS)
 
 @pytest.mark.parametrize(
     ("wait", "context", "is_slow"),
-    [(38.0, (SOLID,), True), (15.0, (SOLID,), False), (38.0, (), False)],
-    ids=["longer than flash takes", "as flash may take", "unknown class"],
+    [(38.0, (SOLID,), True), (10.0, (SOLID,), True), (3.0, (SOLID,), False), (38.0, (), False)],
+    ids=["longer than flash takes", "slow for flash", "as flash may take", "unknown class"],
 )
 def test_flash_that_takes_as_long_as_a_disk_is_slow_beside_its_kind(report_of, wait, context, is_slow):
     fast = {disk: sibling(0.12, 40, size=20) for disk in DISKS[:3]}
     text = iostat([{**fast, "sdd": sibling(wait, 30, size=20)}] * 3)
     assert bool(findings(report_of(text, *context, rules=[RULE]))) == is_slow
+
+
+@pytest.mark.parametrize(
+    ("rates", "stated", "confidence"),
+    [
+        ((46, 55, 57, 44), True, "medium"),  # others do more and are quick
+        ((80, 55, 57, 44), True, None),  # it does most
+        ((46, 55, 57, 44), False, None),
+    ],
+)
+def test_a_load_that_a_quick_peer_carries_as_well_is_no_excuse(report_of, rates, stated, confidence):
+    waits = (85, 20, 18, 21)
+    legs = {disk: reads(wait, rate) for disk, wait, rate in zip(DISKS, waits, rates, strict=True)}
+    context = (TREE.format(level="raid0"),) if stated else ()
+    sample = {"md0": reads(40.0, sum(rates)), **legs}
+    found = findings(report_of(iostat([sample] * 5, step=5), *context, rules=[RULE]))
+    assert ([f.confidence for f in found] or [None]) == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("waits", "confidence"),
+    [((11, 10, 12, 47), "medium"), ((11, 30, 20, 47), "low")],
+    ids=["three alike", "each of its own"],
+)
+def test_the_odd_one_of_many_alike_needs_no_topology(report_of, waits, confidence):
+    legs = {disk: reads(wait, 90) for disk, wait in zip(DISKS, waits, strict=True)}
+    found = findings(report_of(iostat([legs] * 10, step=5), rules=[RULE]))
+    assert {f.confidence for f in found} <= {confidence}
+    assert found or confidence == "low"

@@ -56,3 +56,20 @@ def test_on_a_single_spinning_disk_it_is_a_fair_measure(report_of):
 def test_a_layout_without_svctm_is_not_applicable(report_of):
     report = report_of(iostat([{"sda": load(8000, 2)}] * 5), rules=[RULE])
     assert [(o.status, o.missing) for o in report.outcomes] == [("not_applicable", ("disk.svctm_ms",))]
+
+
+@pytest.mark.parametrize(
+    ("row", "context", "status"),
+    [
+        ("0.0 0.0 750.0 0.0 3000.0 0.0 8.0 0.06 0.08 1.07 80.0", "", "undetermined"),
+        ("0.0 0.0 100.0 0.0 800.0 0.0 16.0 0.80 8.00 8.00 80.0", "", "clear"),
+        ("0.0 0.0 140.0 0.0 1120.0 0.0 16.0 9.80 70.00 7.14 100.0", "NAME ROTA TYPE\nsda 1 disk\n", "clear"),
+    ],
+    ids=["longer than the latency", "one at a time", "a single spinning disk"],
+)
+def test_it_is_clear_only_where_it_is_so(report_of, row, context, status):
+    header = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
+    text = f"{header}\nsda {row}\n\n" * 4
+    report = report_of(text, *([context] if context else []), rules=["svctm-misread"], interval=1.0)
+    assert [(o.status) for o in report.outcomes] == [status]
+    assert ("one request at a time" in report.outcomes[0].reason) == bool(context)

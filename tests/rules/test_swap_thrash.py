@@ -137,9 +137,13 @@ SOME = {"r": 0, "b": 5, "si": 1898, "so": 1588, "bi": 1898, "bo": 1588, "us": 4,
     [
         ({}, 1, True),
         ({}, 2, True),
-        ({"wa": 5}, 1, False),  # nobody waits
+        ({"wa": 5}, 1, True),  # five tasks of many CPUs
+        ({"wa": 5, "b": 0}, 1, False),  # nobody waits
         ({"bi": 5000}, 1, False),  # the disk does something else as well
         ({"so": 100, "bo": 100}, 1, False),  # pages come back
+        ({"si": 0, "bi": 0, "so": 11000, "bo": 11000}, 1, True),  # out as fast as the disk takes them
+        ({"si": 0, "bi": 0, "so": 11000, "bo": 30000}, 1, False),
+        ({"si": 0, "bi": 0, "so": 11000, "bo": 11000, "wa": 5, "b": 0}, 1, False),
     ],
 )
 def test_little_swapping_is_believed_where_tasks_wait_for_nothing_else(report_of, changes, samples, is_found):

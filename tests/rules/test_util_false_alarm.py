@@ -104,3 +104,42 @@ def test_util_in_ticks_alarms_where_it_is_more_than_a_moment(run, moments, count
 def test_a_single_sample_in_ticks_is_told(run):
     (finding,) = found(run(iostat([{"sda": load(180, 0.44, util=85)}])))
     assert (finding.severity, finding.confidence) == ("info", "low")
+
+
+@pytest.mark.parametrize(
+    ("row", "is_found"),
+    [
+        (load(240, 3.9), True),
+        (load(70, 13), False),  # slower than flash is: no sign of headroom
+        (
+            {"r/s": 500.0, "rkB/s": 4000.0, "r_await": 0.4, "w/s": 60.0, "wkB/s": 480.0, "w_await": 12.0},
+            False,
+        ),
+    ],
+    ids=["quick", "slow flash", "slow writes behind quick reads"],
+)
+def test_flash_must_answer_quickly_in_both_directions(run, row, is_found):
+    row = {"aqu-sz": 0.92, "%util": 92.0} | row
+    report = run(iostat([{"sda": row}] * 20), lsblk(("sda", False)))
+    assert bool(found(report)) == is_found
+
+
+def test_equal_devices_are_one_finding(run):
+    rows = {disk: load(240 + n, 3.9) for n, disk in enumerate(DISKS)} | {"sde": load(900, 1)}
+    report = run(iostat([rows] * 20), lsblk(*((disk, False) for disk in (*DISKS, "sde"))))
+    assert [f.devices for f in found(report)] == [DISKS, ("sde",)]
+    assert "So do 3 more devices" in found(report)[0].summary
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (load(60, 1), "clear"),
+        (load(120, 391, util=40), "undetermined"),
+        ({"w/s": 50.0, "wkB/s": 400.0, "w_await": 400.0, "aqu-sz": 0.5, "%util": 30.0}, "undetermined"),
+    ],
+    ids=["quiet", "bursts", "a queue that its counters do not show"],
+)
+def test_util_alone_clears_nothing(report_of, row, told):
+    for rule in (RULE, "true-saturation", "approaching-saturation"):
+        assert status(report_of(iostat([{"sda": row}] * 20), rules=[rule]), "sda") == {told}

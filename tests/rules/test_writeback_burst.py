@@ -129,3 +129,12 @@ def test_a_flood_in_sar_is_told_by_all_requests(report_of):
     assert (alone.severity, alone.confidence) == ("info", "low")
     assert "requests wait 38.1 times as long" in alone.summary
     assert only(report_of(sar_d([{"sda": row} for row in [calm] * 12 + [flood | {"await": 60.0}]]))) is None
+
+
+@pytest.mark.parametrize(("calm", "floods"), [(1, 9), (2, 3), (1, 1)])
+def test_a_flood_that_goes_on_is_told_by_the_few_samples_before_it(report_of, calm, floods):
+    busy = CALM | {"r/s": 800.0, "rkB/s": 8000.0}
+    flood = FLOOD | {"r/s": 80.0, "rkB/s": 800.0, "r_await": 55.0}
+    rows = [{"sda": busy}] * calm + [{"sda": flood}] * floods
+    finding = only(report_of(iostat(rows), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")

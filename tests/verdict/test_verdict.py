@@ -342,5 +342,11 @@ def test_tasks_that_wait_do_not_hide_the_device_they_wait_for():
 
 def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
     deep = load(66000, 0.63, size=4)
-    assert state_of(iostat([{"sda": deep}] * 3), lsblk(("sda", False))) == "unknown"
+    assert state_of(iostat([{"sda": deep}] * 3), lsblk(("sda", False))) == "open"
     assert state_of(iostat([{"nvme0n1": load(300000, 0.2, size=4)}] * 3)) == "healthy"
+
+
+@pytest.mark.parametrize(("wait", "depth", "state"), [(43, 0.5, "unknown"), (14, 0.2, "healthy")])
+def test_longer_than_any_healthy_disk_takes_is_not_healthy_without_a_queue(wait, depth, state):
+    slow = load(12, wait, size=9.6, reads=0.5, util=100 * depth / 1.2)
+    assert state_of(iostat([{"sda": slow}] * 10)) == state

@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
-from iodiag.analysis.states.service_times import class_of, usual_ms
+from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
@@ -20,11 +20,9 @@ Shown = Literal["healthy", "waiting", "not shown", "idle"]
 FULL = 0.9
 """Busy share from which a device has hardly any idle time left."""
 
-CALM = 3.0
-"""Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
-
-QUEUE, LONG_QUEUE = 1.5, 8.0
-"""Requests in flight while busy that are more than one client's; and a queue whatever the share of time."""
+QUEUE, QUEUED, LONG_QUEUE = 1.5, 2.0, 8.0
+"""Requests in flight while busy that are more than one client's; that make each wait for another; and a queue
+whatever the share of time."""
 
 MOST_AT_ONCE = 32.0
 """Requests that a SATA device takes at once; with more of them its latency holds time in line."""
@@ -80,10 +78,13 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
         return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
     if state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme":
-        return "not shown"
+        return "waiting"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
         return "not shown" if not state.depth < BUSY else "healthy"
+    # what no healthy one of the class takes for one alone, a queue has to explain
+    if latency > slowest_ms(series, state.size_kb) and not state.at_once >= QUEUED:
+        return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom
     return "not shown" if state.util >= BUSY and not is_parallel else "healthy"
 
@@ -114,9 +115,13 @@ def queued(view: View) -> Iterator[str]:
             yield series.name
 
 
+USED = 0.5
+"""Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
+
+
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
-    is_busy = state.util >= BUSY and state.at_once >= QUEUE
+    is_busy = state.util >= USED and state.at_once >= QUEUE
     return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 

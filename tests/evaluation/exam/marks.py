@@ -102,7 +102,11 @@ def mark(question: Question) -> Mark:
         is_named=any(f["rule"] in truth.names and _is_sure(f) and _is_here(f, truth) for f in findings),
         right=sum(f["rule"] in truth.names and _is_here(f, truth) for f in sure),
         wrong=tuple(f["rule"] for f in wrong),
-        is_wrong_first=first is not None and _role(first) in CLAIMS and not _is_so(first, truth),
+        # what is told for information is no claim that something is wrong
+        is_wrong_first=first is not None
+        and _role(first) in CLAIMS
+        and _is_at_least(first, "notice")
+        and not _is_so(first, truth),
         is_warned=any(_is_at_least(f, "warning") and _role(f) != "elsewhere" for f in findings),
         cleared=frozenset(_cleared(report["outcomes"], truth))
         - {f["rule"] for f in findings if _is_here(f, truth)},

@@ -117,6 +117,8 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
         is_sick = (disk.latency >= disk.sane) | (
             _are_like(disk, other, _EQUAL_RATE) & (disk.latency >= other.latency + _FELT_MS)
         )
+        if class_of(disk.series) == class_of(other.series) == "solid":
+            is_sick |= disk.latency >= other.latency + _FELT_MS
         # full with what a sibling does beside: its queue is no excuse then
         is_sick |= (disk.busy >= _FULL) & (other.busy <= _CALM) & (disk.latency >= _NOTICED_MS)
         if (is_far & is_sick).any():

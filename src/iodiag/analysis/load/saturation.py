@@ -7,12 +7,13 @@ they exclude each other by construction. Their thresholds are THRESHOLDS, declar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import report_keys
+from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.load.device_class import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -40,7 +41,9 @@ from iodiag.analysis.load.queueing import (
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import longest
-from iodiag.analysis.states.service_times import SERVICE, class_of, slowest_ms, usual_ms
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
@@ -217,14 +220,74 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
     return [*found, ticks] if ticks is not None else found
 
 
-def unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
-    """What a rule says of a device without a busy load level."""
-    if is_untold(series):
-        return Outcome(rule, "undetermined", (series.name,), UNTOLD)
-    if (series.samples.floats("util") >= limits.busy_util / 100).any():
+class Busy(NamedTuple):
+    """A topmost device, its busy levels of one verdict, and the devices below it with the same verdict."""
+
+    series: DeviceSeries
+    loads: list[Load]
+    below: tuple[str, ...]
+
+
+Excuse = Callable[[DeviceSeries, Sequence[Load]], Outcome | None]
+"""From a device and all its loads: why those of the verdict are no finding; None where they are."""
+
+
+def with_verdict(
+    view: View, rule: str, limits: Limits, verdict: Verdict, clear: str, excuse: Excuse
+) -> Iterator[Busy | Outcome]:
+    """The devices with busy levels of a verdict, and what a rule about it says of the others."""
+    found: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    for series in view.devices:
+        loads = classify(view, series, limits)
+        wanted = [load for load in loads if load.verdict == verdict]
+        is_open = next((load for load in loads if load.verdict == "indeterminate"), None)
+        if (excused := excuse(series, loads)) is not None:
+            yield excused
+        elif wanted:
+            found[series.name] = series, wanted
+        elif is_open is not None:
+            yield Outcome(rule, "undetermined", (series.name,), is_open.reason)
+        elif loads:
+            yield Outcome(rule, "clear", (series.name,), clear)
+        else:
+            yield _unbusy(rule, series, limits)
+    for name, below in topmost(view, found).items():
+        yield Busy(*found[name], below)
+
+
+def _unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
+    """What a rule says of a device without a busy load level: util alone clears nothing."""
+    reason = UNTOLD if is_untold(series) else ""
+    if not reason and (series.samples.floats("util") >= limits.busy_util / 100).any():
         reason = "busy at times, but nothing that completed then tells of its limit"
+    reason = reason or next((said for state in states(series) if (said := _contradicted(series, state))), "")
+    if reason:
         return Outcome(rule, "undetermined", (series.name,), reason)
-    return Outcome(rule, "clear", (series.name,), "never busy enough")
+    return Outcome(
+        rule, "clear", (series.name,), f"never {limits.busy_util:.0f} % busy, nor a queue while it was"
+    )
+
+
+def _contradicted(series: DeviceSeries, state: State) -> str:
+    """Why a state in which a device was seldom busy does not show that it kept up; empty where it does."""
+    if contradicts(state):
+        return "rate times latency makes more requests in flight than its counters of the queue show"
+    is_slow = state.latency_ms > CALM * usual_ms(series, state.size_kb, state.rate)
+    if not (is_slow and state.at_once >= BURST and state.requests >= BURST):
+        return ""
+    values: dict[str, float | str] = {
+        "util": 100 * state.util,
+        "at_once": state.at_once,
+        "latency": state.latency_ms,
+    }
+    text = (
+        "{util:.0f} % busy, yet {at_once} in flight whenever it was, {latency:.0f} ms each: bursts shorter "
+    )
+    return say(text + "than a sample; iostat -xt 1 would show them", values)
+
+
+BURST = 8.0
+"""Requests in flight whenever a device is busy, from which they come in bursts."""
 
 
 UNTOLD = "its counters tell neither how long requests took nor how long it was busy"
@@ -479,13 +542,29 @@ def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
         yield "scaled"
     if load.basis == "measured" and load.inflation <= limits.calm_inflation and level.busy_depth > ALONE:
         yield "flat latency"
-    most = SPINDLE_MS if is_solid else PLAUSIBLE * SPINDLE_MS
-    if level.busy_depth <= limits.one_at_a_time and level.latency_ms <= most:
+    latency = _slower_way_ms(level)
+    solid_most = SOLID_MOST_MS + level.size_kb / SERVICE["network"].usual_kb_per_ms
+    most = solid_most if is_solid else PLAUSIBLE * SPINDLE_MS
+    if level.busy_depth <= limits.one_at_a_time and latency <= most:
         yield "one at a time"
-    elif is_solid and level.busy_depth <= limits.parallel_depth and level.latency_ms <= SOLID_MOST_MS:
+    elif is_solid and level.busy_depth <= limits.parallel_depth and latency <= solid_most:
         yield "plausible latency"
     if load.basis == "spindles" and load.spindles is not None and load.spindles >= 2:
         yield "idle spindles"
+
+
+def _slower_way_ms(level: Level) -> float:
+    """The latency of the slower direction that matters: a mean over both hides slow writes behind reads."""
+    found, ios = [level.latency_ms], level.rows.floats("ios_per_s")
+    for way in ("read", "write"):
+        rate, wait = level.rows.floats(f"{way}s_per_s"), level.rows.floats(f"{way}_await_ms")
+        if (rate >= 0).all() and (wait >= 0).all() and rate.sum() >= MATTERS * ios.sum():
+            found.append(float((rate * wait).sum() / rate.sum()))
+    return max(found)
+
+
+MATTERS = 0.05
+"""Share of the requests from which a direction counts."""
 
 
 def _veto(series: DeviceSeries, load: Load, limits: Limits) -> str:

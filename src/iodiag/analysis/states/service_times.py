@@ -44,6 +44,9 @@ SERVICE: dict[Class, Service] = {
     "unknown": Service(15, 50, 30, 2, "the slowest disk; a USB stick at 2 MB/s for large requests"),
 }
 
+CALM = 3.0
+"""Up to three times what its class usually takes a device answers as expected (Percona 2014)."""
+
 FASTER_THAN_SEEKS, RANDOM_KB = 500.0, 32.0
 """Requests per second of less than so many kB that no single spinning disk serves at random."""
 
@@ -61,11 +64,12 @@ def class_of(series: DeviceSeries) -> Class:
         return "memory card"
     if any(name.startswith("nvme") for name in names):
         return "nvme"
+    # a virtual disk says of itself that it does not spin, and may stand behind a network all the same
+    if any(_VIRTUAL.fullmatch(name) for name in names):
+        return "network"
     spinning = is_spinning(series)
     if spinning is not None:
         return "spinning" if spinning else "solid"
-    if any(_VIRTUAL.fullmatch(name) for name in names):
-        return "network"
     return "unknown"
 
 

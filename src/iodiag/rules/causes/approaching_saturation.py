@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
@@ -30,24 +29,15 @@ from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device that nears its limit and never passes it in the capture."""
-    found: dict[str, list[Load]] = {}
-    for series in view.devices:
-        loads = classify(view, series, limits)
-        near = [load for load in loads if load.verdict == "approaching"]
-        if any(load.verdict == "saturated" for load in loads):
-            yield Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
-        elif near:
-            found[series.name] = near
-        elif any(load.verdict == "indeterminate" for load in loads):
-            reason = next(load.reason for load in loads if load.verdict == "indeterminate")
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
-        elif loads:
-            yield Outcome(RULE.id, "clear", (series.name,), "busy, but far from its limit")
-        else:
-            yield unbusy(RULE.id, series, limits)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    clear = "busy, but far from its limit"
+    for found in with_verdict(view, RULE.id, limits, "approaching", clear, _past):
+        yield found if isinstance(found, Outcome) else _finding(*found, limits)
+
+
+def _past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+    if not any(load.verdict == "saturated" for load in loads):
+        return None
+    return Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
 
 
 def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:

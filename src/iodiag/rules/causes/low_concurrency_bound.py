@@ -57,6 +57,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and is_untold(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
+        elif level is None and _looks_alone(series, limits):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
         elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
@@ -69,6 +71,19 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
 
 
+_TOO_FEW = (
+    "about one request was in flight while it was busy, but in too few samples or over too few requests"
+)
+
+
+def _looks_alone(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether about one request was in flight in some busy sample, however few requests it completed."""
+    depth, util = series.samples.floats("depth"), series.samples.floats("util")
+    busy = np.minimum(util, 1)
+    is_one = np.abs(depth - busy) <= limits.most_residual / 100 * busy + HALF_DIGIT
+    return bool(((util >= limits.least_util / 100) & is_one).any())
+
+
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
     """The longest state with exactly one request in flight while busy."""
     samples = prepared(series)
@@ -79,7 +94,7 @@ def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
         return None
     for one in states(series):
         rows = samples[holds & np.isin(samples["sample"], one.rows["sample"])]
-        if len(rows) and len(rows) >= DENSE * one.samples:
+        if len(rows) and len(rows) >= DENSE * one.samples and one.share >= limits.least_share / 100:
             level = level_of(rows)
             slack = HALF_DIGIT / max(level.depth, HALF_DIGIT)
             if abs(level.busy_depth - 1) <= limits.most_residual / 100 + slack:
@@ -270,6 +285,7 @@ RULE = Rule(
             "how far the depth while busy may be from one",
             "captures of one thread measured 1.00 to 1.05",
         ),
+        "least_share": Threshold(20, "%", "share of the time of such a state", "judgement: no odd sample"),
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
         "few": Threshold(
             2, "samples", "samples that show a pinned number", "by chance one in forty at eight"

@@ -25,7 +25,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
@@ -41,7 +40,7 @@ from iodiag.analysis.load.load_sentences import (
     waiters,
 )
 from iodiag.analysis.load.queueing import prepared
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.episodes import is_sustained
@@ -57,25 +56,14 @@ from iodiag.table.table import Table
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost saturated device; those below it are named in it."""
-    found: dict[str, list[Load]] = {}
-    for series in view.devices:
-        loads = classify(view, series, limits)
+
+    def odd(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]
         is_odd = bool(saturated) and _is_odd(series, in_order(saturated), limits)
-        is_open = [load for load in loads if load.verdict == "indeterminate"]
-        if is_odd:
-            yield Outcome(RULE.id, "undetermined", (series.name,), _ODD)
-        elif saturated:
-            found[series.name] = saturated
-        elif is_open:
-            yield Outcome(RULE.id, "undetermined", (series.name,), is_open[0].reason)
-        elif loads:
-            yield Outcome(RULE.id, "clear", (series.name,), "busy, but short of its limit")
-        else:
-            yield unbusy(RULE.id, series, limits)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(view, top, found[name], below, limits)
+        return Outcome(RULE.id, "undetermined", (series.name,), _ODD) if is_odd else None
+
+    for found in with_verdict(view, RULE.id, limits, "saturated", "busy, but short of its limit", odd):
+        yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 
 def _is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.load.load_sentences import (
     Values,
     both,
@@ -32,7 +31,7 @@ from iodiag.analysis.load.load_sentences import (
     parallelism,
     state,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
+from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, together, with_verdict
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -46,28 +45,37 @@ MOST_TOLD = 4
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device with busy load levels that are no cause for alarm."""
-    found: dict[str, list[Load]] = {}
-    for series in view.devices:
-        loads = classify(view, series, limits)
-        alarms = [load for load in loads if load.verdict == "false alarm"]
-        is_full = any(load.verdict == "saturated" for load in loads)
-        if is_full and not any(map(_is_compared, alarms)):
-            yield Outcome(RULE.id, "clear", (series.name,), "it was full at times: see true-saturation")
-        elif alarms:
-            found[series.name] = alarms
-        elif any(load.verdict == "indeterminate" for load in loads):
-            reason = next(load.reason for load in loads if load.verdict == "indeterminate")
-            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
-        elif loads:
-            yield Outcome(RULE.id, "clear", (series.name,), "busy, and near its limit")
-        else:
-            yield unbusy(RULE.id, series, limits)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    clear = "busy, and near its limit"
+    found = list(with_verdict(view, RULE.id, limits, "false alarm", clear, _full))
+    yield from (one for one in found if isinstance(one, Outcome))
+    rest = [one for one in found if isinstance(one, Busy)]
+    while rest:
+        alike = [one for one in rest if _are_alike(rest[0], one)]
+        rest = [one for one in rest if one not in alike]
+        yield _finding(alike, limits)
 
 
-def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
+def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+    is_compared = any(load.verdict == "false alarm" and _is_compared(load) for load in loads)
+    if is_compared or not any(load.verdict == "saturated" for load in loads):
+        return None
+    return Outcome(RULE.id, "clear", (series.name,), "it was full at times: see true-saturation")
+
+
+def _are_alike(one: Busy, other: Busy) -> bool:
+    """Whether two devices did as much, as quickly, for the same reason: one sentence speaks for both."""
+    first, second = (max(busy.loads, key=_gain) for busy in (one, other))
+    pairs = [(getattr(first.level, name), getattr(second.level, name)) for name in _LIKE]
+    is_like = all(max(pair) <= ALIKE * min(pair) for pair in pairs)
+    return first.legs == second.legs and first.level.kind == second.level.kind and is_like
+
+
+_LIKE, ALIKE = ("rate", "latency_ms", "busy_depth"), 1.25
+"""Equal members of a set measure within a fifth of each other."""
+
+
+def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
+    series, alarms, _ = alike[0]
     lead = max(alarms, key=_gain)
     told = _told(alarms, lead)
     rows = in_order(alarms)
@@ -76,14 +84,15 @@ def _finding(series: DeviceSeries, alarms: Sequence[Load], below: tuple[str, ...
     sure = confidence(
         max(map(_points, alarms)), at_most="high" if is_sustained(together(series, rows)) else alone
     )
-    values = numbers(series, lead)
+    values = numbers(series, lead) | {"others": len(alike) - 1}
+    more = " So do {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
         limits,
         severity="info" if sure == "low" else "notice",
         confidence=sure,
-        devices=(series.name, *below),
+        devices=tuple(name for one in alike for name in (one.series.name, *one.below)),
         **when(rows),
-        summary=say(_SUMMARY[lead.legs[0]], values),
+        summary=say(_SUMMARY[lead.legs[0]] + more, values),
         evidence=(
             *(state(series, load) for load in told),
             *_headroom(series, told),

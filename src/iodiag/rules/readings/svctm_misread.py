@@ -22,6 +22,7 @@ from iodiag.analysis.load.device_class import spindles
 from iodiag.analysis.load.queueing import Level, levels
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -36,8 +37,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: list[_Misread] = []
     clear: list[str] = []
     for series in view.devices:
-        case = None if spindles(series, writes=False) == 1 else _judge(series, limits)
-        if case is None:
+        is_serial = spindles(series, writes=False) == 1
+        case = None if is_serial else _judge(series, limits)
+        if is_serial:
+            yield Outcome(RULE.id, "clear", (series.name,), _SERIAL)
+        elif case is None and _contradicts(series):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif case is None:
             clear.append(series.name)
         else:
             found.append(case)
@@ -51,6 +57,18 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if untimed:
             reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
             yield Outcome(RULE.id, "undetermined", tuple(untimed), reason)
+
+
+_SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"
+_CONTRADICTED = "svctm exceeds the latency, or requests overlap in a sample that completed few"
+
+
+def _contradicts(series: DeviceSeries) -> bool:
+    """Whether some sample shows that svctm is no part of the latency, or that requests overlapped."""
+    samples = series.samples
+    service, latency = samples.floats("svctm_ms"), samples.floats("latency_ms")
+    is_longer = (latency > 0) & (service > 1.1 * latency + 2 * HALF_DIGIT)
+    return bool((is_longer | ((service > 0) & (samples.floats("busy_depth") >= 2))).any())
 
 
 def _is_zero(view: View, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Tasks lose time to I/O, by the kernel's own account.
 
 What it detects: pressure stall information that says that some tasks waited for I/O at least 20 % of
-the time, or all of them at least 10 %.
+the time, or all of them at least 10 %, in any sample; harm where that is so in a quarter of them.
 
 Why it matters: it is the only host-wide measure of harm: time in which work did not get on.
 
@@ -20,7 +20,6 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
@@ -28,7 +27,6 @@ from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severit
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
-LEAVE = 0.8
 _COLUMNS = ("", "_10s", "_60s")
 
 
@@ -40,10 +38,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     kind = next((kind for kind in _COLUMNS if view.has("pressure", f"io_some{kind}_pct")), "")
     some = weighted.values(table, f"io_some{kind}_pct")
     full = weighted.values(table, f"io_full{kind}_pct")
-    rows = longest(table, np.asarray((some >= LEAVE * limits.some) | (full >= LEAVE * limits.full)))
-    is_short = rows is not None and not is_sustained(rows) and len(rows) < len(table)
-    if rows is None or is_short:
-        yield Outcome(RULE.id, "clear", (), "tasks wait for I/O for moments only, if at all")
+    rows = table[(some >= limits.some) | (full >= limits.full)]
+    if not len(rows):
+        yield Outcome(RULE.id, "clear", (), "in no sample tasks wait for I/O for long")
         return
     shares = [weighted.mean(rows, f"io_{state}{kind}_pct", "pressure") for state in ("some", "full")]
     waiting = blocked(view, rows)
@@ -52,34 +49,41 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if not (shares[0] >= limits.some or (shares[1] >= limits.full and has_crowd)):
         yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for I/O, or a single one does")
         return
-    yield _finding(view, rows, kind, shares[0], shares[1], limits)
+    yield _finding(view, table, rows, kind, (shares[0], shares[1]), limits)
 
 
-def _finding(view: View, rows: Table, kind: str, some: float, full: float, limits: Limits) -> Finding:
-    waiting = blocked(view, rows)
+def _finding(
+    view: View, table: Table, rows: Table, kind: str, shares: tuple[float, float], limits: Limits
+) -> Finding:
+    waiting, (some, full) = blocked(view, rows), shares
+    is_lasting = len(rows) >= limits.lasting / 100 * len(table)
     severity: Severity = "notice"
-    if waiting is not None and waiting[1] < limits.waiters:
+    if not is_lasting or (waiting is not None and waiting[1] < limits.waiters):
         severity = "info"
     elif waiting is not None and full >= limits.full:
         severity = "critical" if full >= limits.stand_still else "warning"
-    long_enough = is_sustained(rows)
-    sure: Confidence = "high" if long_enough and not kind else "medium" if long_enough else "low"
+    # the kernel's own account of the sample; averages of the last seconds also hold what was before it
+    sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
     values: dict[str, float | str] = {
         "some": some,
         "full": 0.0 if np.isnan(full) else full,
         "count": len(rows),
+        "samples": len(table),
     }
+    often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
         limits,
         severity=severity,
         confidence=sure,
         **{name: value for name, value in when(rows).items() if name != "samples"},
-        summary=say("Tasks wait for I/O {some:.0f} % of the time, all of them {full:.0f} %.", values),
+        summary=say(
+            f"Tasks wait for I/O {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
+        ),
         evidence=(
             cite(
                 rows,
                 "some tasks waited for I/O {some:.1f} % of the time, all that could have run {full:.1f} % "
-                "(samples: {count})",
+                f"({often})",
                 values,
                 worst=f"io_full{kind}_pct",
             ),
@@ -128,6 +132,8 @@ RULE = Rule(
         "some": Threshold(20, "%", "time in which some task waits", "judgement: a fifth of the time"),
         "full": Threshold(10, "%", "time in which all tasks wait", "judgement: lost outright, psi.rst"),
         "stand_still": Threshold(40, "%", "such time at which work stands still", "judgement: psi.rst"),
+        "lasting": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
+        "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
         "waiters": Threshold(1.5, "tasks", "blocked tasks that are more than one reader", "judgement"),
     },
     confirm=("cat /proc/pressure/io", "grep . /sys/fs/cgroup/*/io.pressure"),

@@ -2,8 +2,9 @@
 
 What it detects: a device whose cache flushes follow one another without a gap (flushes per second
 times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
-flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on. Small writes one
-at a time that keep a device busy without a pause, each of them slow, are told as commits or other
+flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess where the
+kernel is unknown, and nothing on older ones. Counted flushes are believed from one sample on. Small
+writes one at a time that keep a device busy without a pause, each of them slow, are told as commits or other
 synchronous writes, from one sample on. A process list full of COMMIT, settings that make each commit
 durable, and runnable tasks that come in crowds are further witnesses; without any device they carry the
 finding alone.
@@ -26,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from iodiag.analysis.load.load_sentences import otherwise
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import when
@@ -119,7 +121,7 @@ def _said(judgement: Judgement) -> str:
             f"{{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
         )
     if first.is_inferred:
-        return f"Commits {sure} in line: {{device}} always has a flush in flight ({{occupancy}} on average)"
+        return f"Commits {sure} in line: {{device}} has {{occupancy}} flushes in flight on average"
     return f"Commits {sure} in line: {{device}} flushes without a pause, {{flushes}}/s at {{flush_await}} ms"
 
 
@@ -131,7 +133,11 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
         yield from otherwise(chain.series, chain.rows)
         return
     if chain.is_inferred:
-        text = "{device}: {occupancy} more in flight than its reads and writes make by Little's law: flushes"
+        values["depth"] = weighted.mean(chain.rows, "depth")
+        text = (
+            "{device}: of {depth} in flight its reads and writes make all but {occupancy} by Little's law: "
+            "flushes, from Linux 5.5 on"
+        )
         yield cite(chain.rows, text, values, worst="queue_depth")
     else:
         text = "{device}: {flushes} flushes/s at {flush_await} ms each keep {occupancy} flushes in flight"

@@ -4,7 +4,9 @@ Whether the line is busy shows in the occupancy of the flush chain: flushes per 
 latency, which is the mean number of flushes in flight. The block layer runs one flush of a device
 at a time and lets one more wait (block/blk-flush.c), so it lies between 0 and 2. Layouts without
 flush columns still tell it: from Linux 5.5 on requests in flight include flushes, the latencies
-of reads and writes do not, so by Little's law what N exceeds X·R by is the flushes in flight.
+of reads and writes do not, so by Little's law what N exceeds X·R by is the flushes in flight. Older
+kernels count requests in flight while they last and their latency when they end: there the difference is of
+requests that outlive a sample, and nothing is inferred. Where the kernel is unknown it is a guess.
 """
 
 from __future__ import annotations
@@ -181,6 +183,8 @@ def judge(view: View, limits: Limits) -> Judgement:
     """The host's verdict; `confidence` is None where nothing was found."""
     disks = [series for series in view.devices if not series.is_stacked]
     chains = [chain for series in disks if (chain := _chain(series, limits))]
+    if _holds_flushes(view) is False:
+        chains = [chain for chain in chains if not chain.is_inferred]
     serial = [chain for series in view.devices if (chain := _signature(series, limits))]
     if any(_tells_flushes(view, series) for series in disks):
         # a write through (FUA, or no cache) needs no flush
@@ -190,11 +194,11 @@ def judge(view: View, limits: Limits) -> Judgement:
     chains.sort(key=lambda chain: (chain.is_signature, -chain.occupancy))
     witnesses = _witnesses(view, chains, limits)
     if chains:
-        return _of_devices(chains, witnesses, limits)
+        return _of_devices(view, chains, witnesses, limits)
     return _of_host(view, witnesses, limits)
 
 
-def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Judgement:
+def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Judgement:
     cpu, first = witnesses.cpu, chains[0]
     if cpu and cpu.available < limits.available:
         reason = "the flush chain is busy, but so is the CPU: commits are not what it waits for"
@@ -215,7 +219,7 @@ def _of_devices(chains: list[Chain], witnesses: Witnesses, limits: Limits) -> Ju
     at_most: Confidence = "high" if is_sustained(first.rows) else "medium"
     if first.is_signature and not is_waiting:
         at_most = "medium"
-    elif cpu is None and points < 6:
+    elif first.is_inferred and not is_waiting and (not _holds_flushes(view) or (cpu is None and points < 6)):
         at_most = "low"
     sure = confidence(points, at_most=at_most)
     kept = tuple(chain for chain in chains if chain.is_signature == first.is_signature)
@@ -345,9 +349,8 @@ def _is_log(chain: Chain, limits: Limits) -> bool:
     written, read = weighted.mean(chain.rows, "write_kb_per_s"), weighted.mean(chain.rows, "read_kb_per_s")
     # without a count of flushes: two writes (the log's and the commit record's) go with each
     flushes = chain.writes_per_s / 2 if chain.is_inferred else chain.flushes_per_s
-    return bool(
-        written <= limits.group_kb * flushes and not read > limits.read_bytes / 100 * (read + written)
-    )
+    is_written = 0 < written <= limits.group_kb * flushes
+    return bool(is_written and not read > limits.read_bytes / 100 * (read + written))
 
 
 def _is_inferred(samples: Table) -> bool:
@@ -394,11 +397,14 @@ def is_told(view: View, name: str) -> bool:
 
 def _tells_flushes(view: View, series: DeviceSeries) -> bool:
     """Whether an absent flush of a disk would mean that there was none: not so on old kernels."""
-    if not _is_inferred(series.samples):
-        return True
-    version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
     has_depth = not np.isnan(weighted.values(series.samples, "depth")).all()
-    return bool(version and (int(version[1]), int(version[2])) >= (5, 5) and has_depth)
+    return not _is_inferred(series.samples) or bool(_holds_flushes(view) and has_depth)
+
+
+def _holds_flushes(view: View) -> bool | None:
+    """Whether this kernel's requests in flight include flushes; None where its version is unknown."""
+    version = re.match(r"(\d{1,3})\.(\d{1,3})", view.kernel or "")
+    return (int(version[1]), int(version[2])) >= (5, 5) if version else None
 
 
 def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:

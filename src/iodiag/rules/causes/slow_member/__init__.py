@@ -11,10 +11,11 @@ together.
 
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
-When it is wrong: a leg that carries other work besides (a boot disk, another array's leg) is slow
-for that reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads
-one leg. Peers that only their rates suggest may be of different kinds. Unequal loads are not judged, unless
-the slow one takes seconds. A disk that spins up takes seconds once.
+When it is wrong: a leg that carries other work besides (a boot disk, another array's leg) is slow for that
+reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads one leg. Peers
+that only their rates suggest may be of different kinds, unless three and more are alike and one is not.
+Unequal loads are not judged, unless a quick member does as much or the slow one takes seconds. A disk that
+spins up takes seconds once.
 
 References: Perseus (FAST '23), which compares disks with their peers at equal load; smartctl(8).
 """
@@ -95,7 +96,7 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
             reason = "a member is slower than its peers, but over too few requests; capture for longer"
         elif weighted.mean(found.window, "depth") < limits.least_depth:
             reason = "a member is slower than its peers, but hardly used; capture under load"
-        elif not (found.is_equal_load or _is_spared(found, peers)):
+        elif not (found.is_equal_load or _is_spared(found, peers, limits.ratio)):
             reason = "a member is slower than its peers, but carries another load; compare at equal loads"
         else:
             return _case(peers, found, busy_reports, limits.ratio)
@@ -104,12 +105,26 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
     return Outcome(RULE.id, "clear", names, "no member takes much longer than its peers at the same load")
 
 
-def _is_spared(found: Comparison, peers: Peers) -> bool:
-    """Whether the slow one gets no more, in requests of the same size: then its load is no excuse."""
+def _is_spared(found: Comparison, peers: Peers, ratio: float) -> bool:
+    """Whether a peer does as much, in requests of the same size, and is quick: then its load is no excuse."""
     loads = [weighted.mean(rows, "kb_per_s") for rows in found.rows]
     sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in found.rows]
     same_size = max(sizes) <= 1.25 * min(sizes)
-    return peers.is_stated and same_size and loads[found.slow] <= min(loads)
+    own, waits = loads[found.slow], found.latencies
+    does_more = any(
+        load >= own and ratio * wait <= waits[found.slow] for load, wait in zip(loads, waits, strict=True)
+    )
+    return peers.is_stated and same_size and does_more
+
+
+def _is_odd_one(found: Comparison) -> bool:
+    """Whether three peers and more are alike in latency, and it alone is not."""
+    others = np.delete(found.latencies, found.slow)
+    return bool(len(others) >= LEAST_ALIKE and others.max() <= ALIKE * others.min())
+
+
+LEAST_ALIKE, ALIKE = 3, 1.5
+"""Disks of one kind at one load, as many as no two sets of two, measure within half of each other."""
 
 
 def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> Case:
@@ -117,13 +132,15 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     in_resync = float(np.isin(report_keys(window), busy_reports).mean())
     is_long = len(window) >= 3 and (found.captures >= 2 or (is_sustained(window) and len(window) >= 5))
     waits, busier = gate(found), is_busier(found)
-    points = 1 + is_long + 2 * (waits is not None) + (1 if peers.is_stated else -1) + busier
-    points -= 2 * (not found.is_equal_load)
+    # of disks that only their rates tell to be a set, one that differs from many alike is of it still
+    is_odd = not peers.is_stated and found.is_equal_load and _is_odd_one(found)
+    points = 1 + is_long + 2 * (waits is not None) + (1 if peers.is_stated or is_odd else -1) + busier
+    points += is_odd
     at_most: Confidence = "high" if peers.is_stated else "medium"
     # two standard errors of a ratio of means of so many requests
     error = 2 * np.sqrt(2 / max(found.requests, 1))
     is_certain = is_sustained(window) or float(np.median(found.ratios)) * np.exp(-error) >= ratio
-    if peers.array is None or in_resync >= 0.5 or not (is_certain or found.captures >= 3):
+    if (peers.array is None and not is_odd) or in_resync >= 0.5 or not (is_certain or found.captures >= 3):
         at_most = "low"
     return Case(found, points, at_most, waits, busier, in_resync)
 

@@ -1,11 +1,12 @@
 """Memory is short, and pages go back and forth between it and the swap device.
 
 What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
-writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of
-50 MB/s and more into swap. Without columns of swapping the traffic of a device tells that lsblk or
-/proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on; fewer
-samples, and amounts below 1 MB/s, where tasks wait for it: swapping both ways is nearly all that is paged and
-iowait is 15 % and more, or it is a third and most of the CPUs' time is iowait.
+writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of 50 MB/s
+and more into swap, or of 10 MB/s where it is nearly all that is paged and tasks wait. Without columns of
+swapping the traffic of a device tells that lsblk or /proc/swaps names as swap. Large amounts are believed
+from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s, where tasks wait for it:
+swapping both ways is nearly all that is paged and iowait is 15 % and more or a task is blocked, or it is a
+third and most of the CPUs' time is iowait.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.array.side_by_side import paired
-from iodiag.analysis.host.waiting import rows_at
+from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -62,14 +63,18 @@ def _presses(view: View, frame: Table, limits: Limits) -> npt.NDArray[np.bool_]:
     came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
     enough = amount >= LEAVE * limits.swapped_kb
+    is_flood = went >= limits.flood
     if moved is not None:
         own, other = paired(frame, moved)
         all_kb = np.full(len(frame), np.nan)
         all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
+        if _is_waited(view, frame, limits):
+            # out as fast as the device takes them, and nothing else to wait for
+            is_flood |= (went >= limits.one_way) & (went >= limits.all_share / 100 * all_kb)
     both = (came > 0) & (went > 0)
     takes_turns = min(came.sum(), went.sum()) >= limits.turns / 100 * amount.sum()
-    is_large = (came >= limits.one_way) | (went >= limits.flood)
+    is_large = (came >= limits.one_way) | is_flood
     return np.asarray(enough & (both | takes_turns) | is_large)
 
 
@@ -142,18 +147,29 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     )
 
 
+def _iowait(view: View, rows: Table) -> float:
+    cpu = view.cpu_at(rows)
+    return 0.0 if cpu is None else weighted.or_zero(weighted.mean(cpu, "iowait_pct", "cpu"))
+
+
+def _is_waited(view: View, rows: Table, limits: Limits) -> bool:
+    """Whether CPUs or tasks wait for I/O meanwhile; of many CPUs a few tasks are a small share."""
+    waiting = blocked(view, rows)
+    return _iowait(view, rows) >= limits.some_iowait or (waiting is not None and waiting[1] >= 1)
+
+
 def _is_felt(view: View, rows: Table, amount: float, limits: Limits) -> bool:
     """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged, or some of
     it while swapping both ways is nearly all."""
-    cpu, paging = view.cpu_at(rows), rows_at(view, "paging", rows)
-    if cpu is None or paging is None:
+    paging = rows_at(view, "paging", rows)
+    if paging is None:
         return False
     moved = weighted.mean(paging, "pgpgin_kb_per_s") + weighted.mean(paging, "pgpgout_kb_per_s")
-    iowait = weighted.mean(cpu, "iowait_pct", "cpu")
     if amount >= limits.all_share / 100 * moved and amount >= limits.swapped_kb:
         both = min(weighted.mean(rows, "in_kb"), weighted.mean(rows, "out_kb"))
-        return bool(both >= limits.turns / 100 * amount and iowait >= limits.some_iowait)
-    return bool(amount >= limits.felt_share / 100 * moved and iowait >= limits.felt_iowait)
+        return bool(both >= limits.turns / 100 * amount and _is_waited(view, rows, limits))
+    is_most = amount >= limits.felt_share / 100 * moved
+    return bool(is_most and _iowait(view, rows) >= limits.felt_iowait)
 
 
 def _without_disk(view: View, rows: Table, amount: float) -> Iterator[Evidence]:
@@ -183,8 +199,8 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
         faults = weighted.mean(paging, "major_faults_per_s")
         if faults >= limits.major_faults:
             yield 1, cite(paging, "{faults} page faults/s had to wait for the disk", {"faults": faults})
-    if queue is not None and (blocked := weighted.mean(queue, "blocked")) >= 1:
-        yield 1, cite(queue, "{blocked} tasks were blocked on I/O", {"blocked": blocked}, worst="blocked")
+    if queue is not None and (tasks := weighted.mean(queue, "blocked")) >= 1:
+        yield 1, cite(queue, "{blocked} tasks were blocked on I/O", {"blocked": tasks}, worst="blocked")
     if (
         pressure is not None
         and (full := weighted.mean(pressure, "memory_full_pct", "pressure")) >= limits.stall

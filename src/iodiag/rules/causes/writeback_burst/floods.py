@@ -75,7 +75,7 @@ class Blocked:
 def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Floods | None:
     """The samples with so many times the calm ones' writes and requests in flight; None without any.
 
-    Calm is the median, or where floods fill half of the samples and more, the calmest quarter.
+    Calm is the median, or where floods may fill half of the samples and more, the others with I/O, if any.
     """
     samples = series.samples
     rate, depth = weighted.values(samples, "write_kb_per_s"), weighted.values(samples, "depth")
@@ -106,12 +106,15 @@ _OF_WRITES, _OF_ALL = ("write_await_ms", "writes_per_s"), ("latency_ms", "ios_pe
 
 
 def _calm(samples: Table, column: str, may_be_flood: Mask) -> float:
-    """What a column is between floods: its median, or its lower quartile where most samples may be floods."""
-    known = samples.floats(column)
-    known = known[~np.isnan(known)]
-    if not len(known):
+    """What a column is between floods: its median, or the others' with I/O where most may be floods."""
+    data = samples.floats(column)
+    known = ~np.isnan(data)
+    if not known.any():
         return float("nan")
-    return float(np.percentile(known, 25)) if may_be_flood.mean() >= 0.5 else median(known)
+    if may_be_flood.mean() < 0.5:
+        return median(data[known])
+    others = data[known & ~may_be_flood & ~samples["is_idle"]]
+    return median(others) if len(others) else float(np.percentile(data[known], 25))
 
 
 def blocked_by(view: View, found: Floods) -> Blocked:
