@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, classify, together, unbusy
 from iodiag.analysis.measure.changepoints import onset
@@ -29,7 +29,7 @@ from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device that nears its limit and never passes it in the capture."""
+    """A finding per stack with a device that nears its limit and never passes it in the capture."""
     found: dict[str, list[Load]] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
@@ -45,7 +45,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "busy, but far from its limit")
         else:
             yield unbusy(RULE.id, series, limits)
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
@@ -56,7 +56,7 @@ from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost saturated device; those below it are named in it."""
+    """A finding per stack with a saturated device; the others of it are named in it."""
     found: dict[str, list[Load]] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
@@ -73,7 +73,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "busy, but short of its limit")
         else:
             yield unbusy(RULE.id, series, limits)
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(view, top, found[name], below, limits)
 

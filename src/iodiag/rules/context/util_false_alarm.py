@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.load.load_sentences import (
     Values,
     both,
@@ -45,7 +45,7 @@ MOST_TOLD = 4
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device with busy load levels that are no cause for alarm."""
+    """A finding per stack with a device with busy load levels that are no cause for alarm."""
     found: dict[str, list[Load]] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
@@ -62,7 +62,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "busy, and near its limit")
         else:
             yield unbusy(RULE.id, series, limits)
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)
 
