@@ -71,8 +71,6 @@ def test_a_group_of_equal_rates_that_conserves_bytes_are_the_legs(parent, leg, l
     "report",
     [
         {"dm-8": (24000, 0)} | legs(LEGS, (5800, 0)),
-        {"dm-8": (24000, 0)} | {"sda": (24000, 0), "sda1": (24000, 0)},
-        {"dm-2": (0, 24000), "dm-1": (0, 24000), "dm-0": (0, 24000), "sda": (0, 24000)},
         {"dm-0": (24000, 0)} | legs(LEGS, (6000, 0)),
         {"dm-8": (20, 0)} | legs(LEGS, (5, 0)),
         {"sde": (24000, 0)} | legs(DISKS, (6000, 0)),
@@ -80,8 +78,6 @@ def test_a_group_of_equal_rates_that_conserves_bytes_are_the_legs(parent, leg, l
     ],
     ids=[
         "3 % are missing",
-        "a disk and its partition",
-        "a chain on one disk",
         "numbered below its legs",
         "next to nothing",
         "no array by its name",
@@ -101,7 +97,51 @@ def test_what_an_input_states_is_never_touched():
 
 def test_the_lowest_of_devices_with_the_same_traffic_is_the_array():
     devices = found({"dm-1": (24000, 0), "dm-0": (24000, 0), "md0": (24000, 0)} | legs(DISKS, (6000, 0)))
-    assert set(name for name, device in devices.items() if device.members) == {"md0"}
+    assert {name: device.members for name, device in devices.items() if device.members} == {
+        "md0": DISKS,
+        "dm-0": ("md0",),
+        "dm-1": ("dm-0",),
+    }
+
+
+CHAIN = {"dm-2": (0, 24000), "dm-1": (0, 24000), "dm-0": (0, 24000), "sda": (0, 24000)}
+
+
+@pytest.mark.parametrize(
+    ("reports", "members"),
+    [
+        ([CHAIN], {"dm-2": ("dm-1",), "dm-1": ("dm-0",), "dm-0": ("sda",)}),
+        (
+            [{"dm-8": (24000, 0), "sda": (24000, 0), "sda1": (24000, 0)}],
+            {"dm-8": ("sda1",), "sda1": ("sda",)},
+        ),
+        ([{"sda": (24000, 0), "sda2": (9000, 0)}], {"sda2": ("sda",)}),
+        (
+            [{"dm-0": (300, 0), "dm-1": (0, 700), "sda": (300, 700), "sdb": (50, 20)}],
+            {"dm-0": ("sda",), "dm-1": ("sda",)},
+        ),
+        ([{"dm-0": (300, 0), "sda": (300, 0)}, {"dm-0": (800, 0), "sda": (300, 0)}], {}),
+        ([{"dm-0": (1000, 0), "sda": (1010, 0)}], {}),
+        ([{"dm-0": (24000, 0), "sda": (24000, 0), "sdb": (24000, 0)}], {}),
+        ([{"dm-0": (30, 0), "sda": (30, 0)}], {}),
+    ],
+    ids=[
+        "volumes on each other",
+        "a volume on a partition",
+        "a partition by its name",
+        "two volumes that share a disk",
+        "equal once, then not",
+        "nearly equal in one sample",
+        "two disks as equal",
+        "next to nothing",
+    ],
+)
+def test_what_moves_as_many_bytes_as_one_disk_in_each_sample_stands_on_it(reports, members):
+    devices = found(*reports)
+    assert {name: device.members for name, device in devices.items() if device.members} == members
+    for name in members:
+        is_named = devices[name].kind == "partition"
+        assert devices[name].provenance["members"].startswith("its name" if is_named else "inferred: in ")
 
 
 def test_two_pairs_of_mirrors_are_not_taken_for_stripes():

@@ -122,6 +122,9 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from _hosts(state.host)
         yield of_device(state.device, ())
         yield Name("file", (state.source,))
+    for table in report.host_tables:
+        yield from _hosts(table.host)
+        yield from (of_device(name, ()) for name in table.devices)
     for finding in (*report.findings, *(one.finding for one in report.ignored)):
         yield from _of_finding(finding)
     for outcome in report.outcomes:

@@ -12,7 +12,15 @@ from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
-from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, StateSummary, UnparsedLine
+from iodiag.model.report import (
+    DeviceSummary,
+    HostTable,
+    Report,
+    Series,
+    SourceSummary,
+    StateSummary,
+    UnparsedLine,
+)
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -40,6 +48,7 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.summary import state_summaries
     from iodiag.analysis.view.summary import device_summaries, series_for
     from iodiag.rules.engine import run
@@ -54,6 +63,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     series: list[Series] = []
     ignored: list[Ignored] = []
     states: list[StateSummary] = []
+    host: list[HostTable] = []
     for view in hosts:
         found, others = run(chosen.values(), view, changed, capture.sources)
         described = device_summaries(view)
@@ -65,6 +75,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         shown = state_summaries(view)
         series += series_for(view, _drawn(view, found, shown))
         states += shown
+        host += host_tables(view)
     said, headline = verdict(findings, outcomes, hosts, len(ignored))
     return Report(
         iodiag=__version__,
@@ -72,6 +83,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         headline=headline,
         verdict=said,
         states=tuple(states),
+        host_tables=tuple(host),
         sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),

@@ -103,6 +103,22 @@ class StateSummary:
     lines: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class HostTable:
+    """What a host did as a whole: median, p95 and max of the columns of one table over its samples.
+
+    `name` is cpu, tasks, memory, swap or totals; the last sums over the `devices` that stand on no other
+    listed one, and its util_pct is their mean. `is_average`: there is only an average since boot or of a run.
+    """
+
+    name: str
+    host: str | None
+    samples: int
+    summary: Mapping[str, Mapping[str, float]]
+    devices: tuple[str, ...] = ()
+    is_average: bool = False
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -150,6 +166,7 @@ class Report:
     headline: str = ""
     verdict: Verdict | None = field(default=None, kw_only=True)
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
+    host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()

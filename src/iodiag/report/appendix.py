@@ -37,6 +37,10 @@ MAIN_COLUMNS = (
     "queue_depth",
     "util_pct",
 )
+_WHERE_USED = ("discards_per_s", "discard_kb_per_s", "discard_await_ms", "flushes_per_s", "flush_await_ms")
+"""Columns that are shown where some device has discards or flushes."""
+
+HOST_TABLES = {"cpu": "CPU", "tasks": "Tasks", "memory": "Memory", "swap": "Swap", "totals": "All disks"}
 _INSTEAD_OF = {
     "ios_per_s": ("reads_per_s", "writes_per_s"),
     "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
@@ -72,6 +76,7 @@ def folded_sections(report: Report) -> list[Section]:
     return [
         _clear_section(report),
         _unjudged_section(report),
+        *_host_section(report),
         *_devices_section(report, before),
         _read_section(report, before),
         *_thresholds_section(report),
@@ -97,6 +102,13 @@ def _unjudged_section(report: Report) -> Section:
         "folded",
         wording.plural(len(rules), "rule"),
     )
+
+
+def _host_section(report: Report) -> list[Section]:
+    tables = host(report)
+    blocks = tuple(Section((Span(heading),), (stacked(table),)) for heading, table in tables)
+    pointer = ", ".join(heading for heading, _ in tables)
+    return [Section((Span("The host"),), blocks, "host", "folded", pointer)] if tables else []
 
 
 def _devices_section(report: Report, before: Report | None) -> list[Section]:
@@ -291,6 +303,28 @@ def devices(report: Report) -> TextTable:
     return table.without_empty()
 
 
+def host(report: Report) -> list[tuple[str, TextTable]]:
+    """What each host did as a whole: one row for each of CPU, tasks, memory, swap and disks."""
+    found = []
+    for name, heading in HOST_TABLES.items():
+        tables = [table for table in report.host_tables if table.name == name]
+        columns = list(dict.fromkeys(column for table in tables for column in table.summary))
+        has_hosts = len(report.hosts) > 1
+        head = (*(("Host",) if has_hosts else ()), "Samples", *map(wording.column_label, columns), "Of")
+        rows = []
+        for table in tables:
+            whose: tuple[Spans, ...] = (
+                ((wording.name(table.host),) if table.host else (),) if has_hosts else ()
+            )
+            samples = wording.count(table.samples) + (" (an average)" if table.is_average else "")
+            cells = [_triple(table.summary.get(column)) for column in columns]
+            rows.append((*whose, (Span(samples),), *cells, wording.names(table.devices, NAMES_IN_CELL)))
+        if rows:
+            numeric = frozenset(range(has_hosts, len(head) - 1))
+            found.append((heading, TextTable(head, tuple(rows), numeric).without_empty()))
+    return found
+
+
 def stacked(table: TextTable) -> TextTable:
     """The table of devices with the three numbers of a cell below each other, where width is dear."""
 
@@ -303,7 +337,9 @@ def stacked(table: TextTable) -> TextTable:
 
 def _is_idle(device: DeviceSummary) -> bool:
     known = [
-        device.summary[column].get("max", math.nan) for column in MAIN_COLUMNS if column in device.summary
+        device.summary[column].get("max", math.nan)
+        for column in (*MAIN_COLUMNS, *_WHERE_USED)
+        if column in device.summary
     ]
     return bool(known) and all(value == 0 for value in known)
 
@@ -318,7 +354,17 @@ def _columns_of(shown: Sequence[DeviceSummary]) -> list[str]:
             for device in shown
         )
 
-    return [column for column in MAIN_COLUMNS if is_wanted(column)]
+    used = [
+        column
+        for column in _WHERE_USED
+        if any(device.summary.get(column, {}).get("max", 0) > 0 for device in shown)
+    ]
+    at = MAIN_COLUMNS.index("queue_depth")
+    return [
+        *(column for column in MAIN_COLUMNS[:at] if is_wanted(column)),
+        *used,
+        *(column for column in MAIN_COLUMNS[at:] if is_wanted(column)),
+    ]
 
 
 def _device_row(device: DeviceSummary, columns: Sequence[str], has_hosts: bool) -> tuple[Spans, ...]:
@@ -329,13 +375,12 @@ def _device_row(device: DeviceSummary, columns: Sequence[str], has_hosts: bool) 
         label = (*label, Span(" ("), *wording.names(aliases, 2), Span(")"))
     host: tuple[Spans, ...] = ((wording.name(device.host),) if device.host else (),) if has_hosts else ()
     kind = " ".join(word for word in (device.kind, device.level) if word)
-    cells = [_triple(device, column) for column in columns]
+    cells = [_triple(device.summary.get(column)) for column in columns]
     samples = (Span(wording.count(device.samples)),)
     return (label, *host, wording.prose(kind), wording.names(device.members, 8), samples, *cells)
 
 
-def _triple(device: DeviceSummary, column: str) -> Spans:
-    stats = device.summary.get(column)
+def _triple(stats: Mapping[str, float] | None) -> Spans:
     if not stats:
         return (Span(wording.UNKNOWN),)
     shown = [wording.number(stats.get(stat)) for stat in ("median", "p95", "max")]

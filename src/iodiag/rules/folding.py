@@ -1,31 +1,66 @@
-"""Equal findings of devices that suffer alike are one: five full disks are told once, by their names.
+"""One trouble is one finding: five full disks are told once, and so is a volume with the disk below it.
 
-Devices are alike where their requests come at like rates, take a like time, and none stands on another.
+Devices are alike where their requests come at like rates and take a like time, or where all stand still.
+Those of a stack are one where no layer takes much longer; then the disk is told, and the chain is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from iodiag.analysis.array.equal_rates import is_md, is_physical
+from iodiag.analysis.array.topmost_devices import are_related, leads, topmost
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import Finding
+from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 
 _LIKE_LATENCY, _LIKE_RATE = 1.5, 2.0
 _MOST_TOLD = 6
+_OF_SEVERAL = {"stack", "peers"}
+"""Pictures of findings that hold devices against each other, which each tell of something else."""
 
 
 def folded(findings: Iterable[Finding], view: View, relatives: Mapping[str, frozenset[str]]) -> list[Finding]:
-    """Findings of single devices, of one rule, harm and cause, taken together where the devices are alike."""
+    """Findings of one rule taken together where their devices are alike, or layers of one stack."""
     groups: list[list[Finding]] = []
-    for finding in findings:
+    for finding in _by_stack(list(findings), view):
         group = next((g for g in groups if _belongs(finding, g[0], view, relatives)), None)
         if group is None:
             groups.append([finding])
         else:
             group.append(finding)
-    return [_one(group) for group in groups]
+    return [_with_chain(_one(group, view), view) for group in groups]
+
+
+def _by_stack(findings: Sequence[Finding], view: View) -> Iterator[Finding]:
+    """The findings, those of one rule on layers of one stack as one."""
+    of_rule: dict[str, dict[str, Finding]] = {}
+    for finding in findings:
+        if finding.devices and not _OF_SEVERAL & set(finding.pictures):
+            of_rule.setdefault(finding.rule, {}).setdefault(finding.devices[0], finding)
+    others_of = {
+        (rule, lead): others
+        for rule, by_device in of_rule.items()
+        if len(by_device) > 1
+        for lead, others in leads(view, by_device).items()
+    }
+    is_told = {(rule, name) for (rule, _), others in others_of.items() for name in others}
+    for finding in findings:
+        key = finding.rule, finding.devices[0] if finding.devices else ""
+        if of_rule.get(key[0], {}).get(key[1]) is not finding or key not in is_told:
+            yield _joined(finding, [of_rule[key[0]][name] for name in others_of.get(key, ())])
+
+
+def _joined(lead: Finding, others: Sequence[Finding]) -> Finding:
+    """The finding of a stack: its lead's, as grave as the gravest."""
+    gravest = max(
+        (lead, *others), key=lambda f: (SEVERITIES.index(f.severity), CONFIDENCES.index(f.confidence))
+    )
+    names = dict.fromkeys(name for finding in (lead, *others) for name in finding.devices)
+    severity, confidence = gravest.severity, gravest.confidence
+    return replace(lead, devices=tuple(names), severity=severity, confidence=confidence)
 
 
 def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[str, frozenset[str]]) -> bool:
@@ -39,10 +74,14 @@ def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[st
 
 
 def _are_alike(one: str, other: str, view: View) -> bool:
-    """Whether both serve requests at like rates and take a like time for them."""
-    rows = [series.loaded for name in (one, other) if (series := view.series(name)) is not None]
-    if len(rows) < 2 or not all(map(len, rows)):
+    """Whether both serve requests at like rates and take a like time for them, or none serves any."""
+    found = [series for name in (one, other) if (series := view.series(name)) is not None]
+    rows = [series.loaded if len(series.loaded) else series.samples for series in found]
+    if len(rows) < 2:
         return False
+    rates = [weighted.mean(part, "ios_per_s") for part in rows]
+    if rates == [0, 0]:
+        return True
     for column, most in (("latency_ms", _LIKE_LATENCY), ("ios_per_s", _LIKE_RATE)):
         some, others = (weighted.mean(part, column) for part in rows)
         if not (some > 0 and others > 0 and max(some, others) <= most * min(some, others)):
@@ -50,8 +89,8 @@ def _are_alike(one: str, other: str, view: View) -> bool:
     return True
 
 
-def _one(group: Sequence[Finding]) -> Finding:
-    first, *others = group
+def _one(group: Sequence[Finding], view: View) -> Finding:
+    first, *others = sorted(group, key=lambda finding: _layer(finding, view))
     if not others:
         return first
     names = [finding.devices[0] for finding in others]
@@ -66,3 +105,38 @@ def _one(group: Sequence[Finding]) -> Finding:
         summary=first.summary + alike,
         evidence=tuple(evidence),
     )
+
+
+def _layer(finding: Finding, view: View) -> int:
+    """How high a device stands by its name: disks, md, device-mapper, where no input says it."""
+    name = finding.devices[0] if finding.devices else ""
+    return 0 if is_physical(name) else 1 if is_md(name) else 2
+
+
+def _with_chain(finding: Finding, view: View) -> Finding:
+    """The finding with the chain of its devices named, where all of them are of one."""
+    lead, *others = finding.devices or ("",)
+    if finding.role in HARMLESS or not others or not all(are_related(view, lead, name) for name in others):
+        return finding
+    chain, why = _chain(view, finding.devices)
+    if len(chain) < 2 or not set(finding.devices) <= set(chain):
+        return finding
+    inferred = ", as equal rates show" if why else ""
+    stack = f" The stack: {' on '.join(chain)}{inferred}."
+    evidence: tuple[Evidence, ...] = tuple(
+        cite(None, "{why}", {"why": text}, weighs="context") for text in why
+    )
+    return replace(finding, summary=finding.summary + stack, evidence=(*finding.evidence, *evidence))
+
+
+def _chain(view: View, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The devices from the topmost of some downwards while each stands on one, and what of it is inferred."""
+    at = next(iter(topmost(view, names)))
+    chain, why = [at], []
+    while len(below := view.topology.members(at)) == 1 and below[0].name not in chain:
+        device = view.topology.find(at)
+        origin = device.provenance.get("members", "") if device is not None else ""
+        why += [origin] if origin.startswith("inferred") else []
+        at = below[0].name
+        chain.append(at)
+    return chain, why

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -92,5 +92,10 @@ def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
 
 def is_part(name: str, names: set[str]) -> bool:
     """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
-    whole = (re.fullmatch(pattern, name) for pattern in (r"(.*[a-z])\d+", r"(.*\d)p\d+"))
-    return any(match is not None and match[1] in names for match in whole)
+    return whole_of(name, names) is not None
+
+
+def whole_of(name: str, names: Collection[str]) -> str | None:
+    """The disk among `names` that a name is a partition's of."""
+    matches = (re.fullmatch(pattern, name) for pattern in (r"(.*[a-z])\d+", r"(.*\d)p\d+"))
+    return next((match[1] for match in matches if match is not None and match[1] in names), None)

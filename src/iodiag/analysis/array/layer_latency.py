@@ -107,7 +107,8 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
             equal = [s for s in physical if _are_equal(upper, (s,))]
             below = tuple(equal[:1]) if equal else below
         if below:
-            yield upper, _layer(upper, below, missing, bool(known), bounds)
+            is_stated = bool(known) and not (upper.device is not None and upper.device.is_inferred)
+            yield upper, _layer(upper, below, missing, is_stated, bounds)
 
 
 def _has_traffic(series: DeviceSeries) -> bool:

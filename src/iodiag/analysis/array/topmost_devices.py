@@ -1,10 +1,14 @@
-"""Who stands on whom among devices with the same verdict: the topmost speaks for those below it."""
+"""Who stands on whom among devices with the same verdict: one of a stack speaks for all of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import View
+
+ADDED = 1.5
+"""A layer that takes so many times as long as the disk below it is where requests wait."""
 
 
 def topmost(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -13,6 +17,30 @@ def topmost(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     above = {name: _ancestors(view, name) & set(named) for name in named}
     tops = [name for name in named if not above[name]]
     return {top: tuple(name for name in named if top in above[name]) for top in tops}
+
+
+def leads(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The device among `names` to tell each stack of them by, with the others of the stack.
+
+    That is the disk on which all of the stack stands, where its cause is; the topmost where the layers add
+    latency, or where they stand on several disks.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    by_bottom: dict[str, list[str]] = {}
+    for top, below in topmost(view, names).items():
+        lowest = [name for name in below if not any(name in _ancestors(view, other) for other in below)]
+        if len(lowest) == 1 and _latency(view, top) <= ADDED * _latency(view, lowest[0]):
+            by_bottom.setdefault(lowest[0], []).extend(
+                name for name in (top, *below) if name not in (*by_bottom.get(lowest[0], ()), lowest[0])
+            )
+        else:
+            found[top] = below
+    return found | {bottom: tuple(above) for bottom, above in by_bottom.items()}
+
+
+def _latency(view: View, name: str) -> float:
+    series = view.series(name)
+    return weighted.or_zero(weighted.mean(series.samples, "latency_ms")) if series is not None else 0.0
 
 
 def are_related(view: View, one: str, other: str) -> bool:

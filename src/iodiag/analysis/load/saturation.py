@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.load.device_class import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -221,7 +221,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
 
 
 class Busy(NamedTuple):
-    """A topmost device, its busy levels of one verdict, and the devices below it with the same verdict."""
+    """The device that tells a stack, its busy levels of one verdict, and the others of the stack with the same."""
 
     series: DeviceSeries
     loads: list[Load]
@@ -251,7 +251,7 @@ def with_verdict(
             yield Outcome(rule, "clear", (series.name,), clear)
         else:
             yield _unbusy(rule, series, limits)
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         yield Busy(*found[name], below)
 
 

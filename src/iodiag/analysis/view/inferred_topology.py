@@ -4,7 +4,8 @@ What a stripe is asked for, its legs move together: ΣB(legs) = B(array) for rea
 a stripe, 2·B for writes of a mirror, n/(n-1) for full stripes of RAID5, and small writes on parity
 give α and ρ that tell the same share (analysis.array.parity). Legs of one array run at equal rates, so only
 groups of equal rates are tried: few, whatever the number of devices. What an input states is never
-touched; what is concluded says "inferred: …" as its provenance and costs a rule a point.
+touched; what is concluded says "inferred: …" as its provenance and costs a rule a point. A mapped device
+that moves in each sample what one disk does stands on it alone.
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.array.equal_rates import MOST_DEVICES, clusters, is_md, is_part, is_physical
+from iodiag.analysis.array.equal_rates import MOST_DEVICES, clusters, is_md, is_part, is_physical, whole_of
 from iodiag.analysis.array.members import least_writes
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.byte_conservation import EXACT_MANY, LEAST_KB, MATTERS, Law, law
+from iodiag.analysis.view.byte_conservation import (
+    EXACT_MANY,
+    EXACT_ONE,
+    LEAST_KB,
+    MANY,
+    MATTERS,
+    Law,
+    law,
+)
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.table import Table, numbered
@@ -27,6 +36,8 @@ from iodiag.table.table import Table, numbered
 Floats = npt.NDArray[np.float64]
 
 MOST_REPORTS = 512
+ROUNDED_KB = 1.0
+"""kB/s that rounding takes off or adds where rates are printed without decimals."""
 MOST_LEGS = 24
 ALIKE = 0.05
 """Legs have no larger gap between them, in what they read and in what they write."""
@@ -60,15 +71,94 @@ def infer(samples: Table, topology: DeviceTopology) -> tuple[Device, ...]:
     if "read_kb_per_s" not in samples or "write_kb_per_s" not in samples:
         return ()
     names = numbered(samples["device"])[1]
+    partitions = tuple(_partitions(names, topology))
     if not any(_may_be_array(name, topology) for name in names):
-        return ()
+        return partitions
     arrays: list[Device] = list(_named(names, topology))
     stream = samples["stream"]
     streams = [(part, _traffic(part)) for part in (samples[stream == one] for one in np.unique(stream))]
     for _, traffic in streams:
         arrays += _arrays(traffic, topology)
     below = [leg for part, traffic in streams for leg in _disks_below(part, traffic, arrays, topology)]
-    return (*arrays, *below, *_aliases(arrays, topology))
+    known = {device.name for device in (*arrays, *below)} | {m for device in arrays for m in device.members}
+    chains: list[dict[str, Device]] = []
+    if any(_may_be_chained(name, known, topology) for name in names):
+        both = (_traffic(part, with_partitions=True) for part, _ in streams)
+        chains = [{d.name: d for d in _chains(traffic, known, topology)} for traffic in both]
+    return (*arrays, *below, *_agreed(chains), *partitions, *_aliases(arrays, topology))
+
+
+def _partitions(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
+    """Partitions of disks that are listed themselves, which the kernel names after their disk."""
+    listed = set(names)
+    for name in names:
+        device, whole = topology.find(name), whole_of(name, listed)
+        if whole is not None and not (device and device.members):
+            yield Device(name, kind="partition", members=(whole,), provenance={"members": "its name"})
+
+
+def _agreed(of_streams: Sequence[dict[str, Device]]) -> Iterator[Device]:
+    """Devices that stand on the same in every stream that tells."""
+    names = dict.fromkeys(name for found in of_streams for name in found)
+    for name in names:
+        told = [found[name] for found in of_streams if name in found]
+        if len({device.members for device in told}) == 1:
+            yield told[0]
+
+
+def _may_be_chained(name: str, known: set[str], topology: DeviceTopology) -> bool:
+    return bool(_MAPPED.fullmatch(name)) and name not in known and _may_be_array(name, topology)
+
+
+def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iterator[Device]:
+    """Mapped devices on one device alone, whose bytes equal its own in each report.
+
+    Several that each move what a disk does stand on each other, in the order in which they were made. Where
+    none does, all together may: then they share the disk.
+    """
+    mapped = [n for n, name in enumerate(traffic.names) if _may_be_chained(name, known, topology)]
+    bases = [n for n, name in enumerate(traffic.names) if not _MAPPED.fullmatch(name)]
+    chained: dict[int, list[int]] = {}
+    for place in mapped:
+        equal = _lowest(traffic, [base for base in bases if _is_equal(traffic, [place], base)])
+        if len(equal) == 1:
+            chained.setdefault(equal[0], []).append(place)
+    rest = [n for n in mapped if not any(n in found for found in chained.values())]
+    free = [base for base in bases if base not in chained]
+    shared = _lowest(traffic, [base for base in free if _is_equal(traffic, rest, base)])
+    reports = traffic.read.shape[1]
+    often = "in each sample" if reports > 1 else "in the only sample"
+    for base, places in chained.items():
+        below = traffic.names[base]
+        for place in sorted(places, key=lambda n: _depth(traffic.names[n])):
+            name = traffic.names[place]
+            why = f"inferred: {often} {name} moves as many bytes as {traffic.names[base]}"
+            yield Device(name, members=(below,), provenance={"members": why})
+            below = name
+    if len(rest) > 1 and len(shared) == 1:
+        names = [traffic.names[n] for n in rest]
+        base_name = traffic.names[shared[0]]
+        why = f"inferred: {often} {', '.join(names)} together move as many bytes as {base_name}"
+        yield from (Device(name, members=(base_name,), provenance={"members": why}) for name in names)
+
+
+def _lowest(traffic: Traffic, places: Sequence[int]) -> list[int]:
+    """Without disks whose partition is among them: that is what is stood on."""
+    names = {traffic.names[n] for n in places}
+    wholes = {whole_of(name, names) for name in names}
+    return [n for n in places if traffic.names[n] not in wholes]
+
+
+def _is_equal(traffic: Traffic, places: Sequence[int], base: int) -> bool:
+    """Whether devices move together what one below them does, both ways and in each report."""
+    exact = EXACT_MANY if traffic.read.shape[1] >= MANY else EXACT_ONE
+    if not places or traffic.both()[base].max(initial=0) < LEAST_KB:
+        return False
+    for grid in (traffic.read, traffic.write):
+        above, below = grid[list(places)].sum(axis=0), grid[base]
+        if (np.abs(above - below) > exact * np.maximum(above, below) + ROUNDED_KB).any():
+            return False
+    return True
 
 
 def _may_be_array(name: str, topology: DeviceTopology) -> bool:
@@ -91,14 +181,14 @@ def _named(names: Sequence[str], topology: DeviceTopology) -> Iterator[Device]:
             yield Device(parent, members=tuple(found), provenance={"members": why})
 
 
-def _traffic(part: Table) -> Traffic:
+def _traffic(part: Table, *, with_partitions: bool = False) -> Traffic:
     """What the busiest devices of a stream moved; one that a report leaves out moved nothing in it."""
     codes, shown = numbered(part["device"])
     read, written = (np.nan_to_num(part.floats(f"{name}_kb_per_s")) for name in ("read", "write"))
     totals = np.bincount(codes, read + written, len(shown))
-    known = set(shown)
+    wholes = set() if with_partitions else set(shown)
     busiest = [
-        n for n in np.argsort(-totals, kind="stable") if totals[n] > 0 and not is_part(shown[n], known)
+        n for n in np.argsort(-totals, kind="stable") if totals[n] > 0 and not is_part(shown[n], wholes)
     ]
     busiest = busiest[:MOST_DEVICES]
     place = np.full(len(shown), -1)

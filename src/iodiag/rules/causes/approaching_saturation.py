@@ -28,7 +28,7 @@ from iodiag.model.rule import Limits, Needs, Rule, ToClear
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device that nears its limit and never passes it in the capture."""
+    """A finding per stack with a device that nears its limit and never passes it in the capture."""
     clear = "busy, but far from its limit"
     for found in with_verdict(view, RULE.id, limits, "approaching", clear, _past):
         yield found if isinstance(found, Outcome) else _finding(*found, limits)

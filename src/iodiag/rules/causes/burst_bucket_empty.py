@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.device_class import is_spinning
 from iodiag.analysis.load.plateaus import Step, step_of
@@ -38,7 +38,7 @@ GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device that stepped down under the same demand."""
+    """A finding per stack with a device that stepped down under the same demand."""
     found: dict[str, Step] = {}
     for series in view.devices:
         step = None if is_spinning(series) else _step(series, limits)
@@ -46,7 +46,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "no step down under an unchanged demand")
         else:
             found[series.name] = step
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.load.plateaus import most
@@ -46,7 +46,7 @@ TRANSFER_KB_PER_MS = 50.0
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device that serves one request at a time for the longest while."""
+    """A finding per stack with a device that serves one request at a time for the longest while."""
     found: dict[str, Level] = {}
     for series in view.devices:
         level = _alone(series, limits)
@@ -63,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
             found[series.name] = level
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         if (series_of := view.series(name)) is not None:
             yield _finding(view, series_of, found[name], below, limits)
 

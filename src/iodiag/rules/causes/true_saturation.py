@@ -55,7 +55,7 @@ from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost saturated device; those below it are named in it."""
+    """A finding per stack with a saturated device; the others of it are named in it."""
 
     def odd(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
         saturated = [load for load in loads if load.verdict == "saturated"]

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import leads
 from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, levels, prepared, unloaded
@@ -61,7 +61,7 @@ LEAVE = 0.8
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device whose rate a limiter seems to fix."""
+    """A finding per stack with a device whose rate a limiter seems to fix."""
     found: dict[str, Plateau] = {}
     for series in view.devices:
         verdict = _judge(series, limits)
@@ -69,7 +69,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield verdict
         else:
             found[series.name] = verdict
-    for name, below in topmost(view, found).items():
+    for name, below in leads(view, found).items():
         if (top := view.series(name)) is not None:
             yield _finding(top, found[name], below, limits)
 

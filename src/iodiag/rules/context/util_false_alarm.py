@@ -44,7 +44,7 @@ MOST_TOLD = 4
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
-    """A finding per topmost device with busy load levels that are no cause for alarm."""
+    """A finding per stack with a device with busy load levels that are no cause for alarm."""
     clear = "busy, and near its limit"
     found = list(with_verdict(view, RULE.id, limits, "false alarm", clear, _full))
     yield from (one for one in found if isinstance(one, Outcome))

@@ -1,0 +1,90 @@
+"""What the host did as a whole, in small tables: CPU, tasks, memory, swap, and the sum over its disks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.side_by_side import Keys, once, report_keys
+from iodiag.analysis.measure import quantiles, weighted
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.report import HostTable
+from iodiag.table.table import Floats
+
+_PARTS = (
+    ("cpu", "cpu", ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")),
+    ("tasks", "queue", ("run_queue", "blocked", "load_1m", "load_5m", "load_15m", "tasks")),
+    ("memory", "memory", ("free_kb", "available_kb", "buffers_kb", "cached_kb", "dirty_kb", "commit_pct")),
+    ("swap", "swap", ("used_kb", "used_pct")),
+    ("swap", "swapping", ("swap_in_kb_per_s", "swap_out_kb_per_s", "pages_in_per_s", "pages_out_per_s")),
+)
+_SUMS = ("ios_per_s", "reads_per_s", "writes_per_s", "read_kb_per_s", "write_kb_per_s", "discard_kb_per_s")
+_NOT_COUNTED = ("zram", "ram", "loop", "sr", "fd")
+
+
+def host_tables(view: View) -> tuple[HostTable, ...]:
+    """The tables of a host that its capture has values for."""
+    return (*_gauges(view), *_totals(view))
+
+
+def _gauges(view: View) -> Iterator[HostTable]:
+    found: dict[str, HostTable] = {}
+    for name, family, columns in _PARTS:
+        rows = view.cpu_all if family == "cpu" else view.samples(family)
+        if rows is None:
+            continue
+        extents = {column: extent for column in columns if (extent := weighted.extent(rows, column))}
+        if extents:
+            known = dict(found[name].summary) if name in found else {}
+            is_average = family in view.fallback
+            found[name] = HostTable(name, view.host, len(rows), known | extents, is_average=is_average)
+    yield from found.values()
+
+
+def leaves_of(view: View) -> list[DeviceSeries]:
+    """The devices of the capture that stand on no other of them, each byte counted once."""
+    listed = [series for series in view.devices if not series.name.startswith(_NOT_COUNTED)]
+    whole = without_parts(listed)
+    names = {series.name for series in whole}
+    bottom = [series for series in whole if not _stands_on(view, series.name, names)]
+    disks = [series for series in bottom if not series.is_stacked]
+    return disks or bottom
+
+
+def _stands_on(view: View, name: str, names: set[str]) -> bool:
+    below = [member.name for member in view.topology.members(name) if member.name != name]
+    return any(member in names or _stands_on(view, member, names) for member in below)
+
+
+def _totals(view: View) -> Iterator[HostTable]:
+    """Sums over the disks in each report, and the mean share of time that they were busy."""
+    leaves = leaves_of(view)
+    if not leaves:
+        return
+    keys = np.unique(np.concatenate([report_keys(once(series)) for series in leaves]))
+    extents = {}
+    for column in (*_SUMS, "util_pct"):
+        total, count = _summed(leaves, column, keys)
+        if column == "util_pct":
+            total = total / np.maximum(count, 1)
+        if (extent := quantiles.extent(np.where(count > 0, total, np.nan))) is not None:
+            extents[column] = extent
+    if extents:
+        names = tuple(series.name for series in leaves)
+        is_average = "disk" in view.fallback
+        yield HostTable("totals", view.host, len(keys), extents, devices=names, is_average=is_average)
+
+
+def _summed(leaves: Sequence[DeviceSeries], column: str, keys: Keys) -> tuple[Floats, Floats]:
+    """The sum of a column over devices in each report, and how many of them have it."""
+    total, count = np.zeros(len(keys)), np.zeros(len(keys))
+    for series in leaves:
+        rows = once(series)
+        data = rows.floats(column)
+        known = ~np.isnan(data)
+        places = np.searchsorted(keys, report_keys(rows)[known])
+        total[places] += data[known]
+        count[places] += 1
+    return total, count

@@ -1,0 +1,78 @@
+"""The tables of a host: CPU, tasks, memory and swap as they are, and each byte of the disks once."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import iodiag
+from writers.captures import iostat, sar_d, vmstat
+
+
+def tables_of(*texts):
+    inputs = [iodiag.read(io.BytesIO(text.encode()), name=f"{n}.txt") for n, text in enumerate(texts)]
+    report = iodiag.analyze(inputs)
+    return {table.name: table for table in report.host_tables}, report
+
+
+def load(rate, kb=8.0, util=10.0):
+    return {"r/s": rate, "rkB/s": rate * kb, "r_await": 1.0, "aqu-sz": rate / 1000, "%util": util}
+
+
+LSBLK = "NAME KNAME TYPE\nsda sda disk\n`-sda1 sda1 part\n  `-vg-lv dm-0 lvm\nsdb sdb disk\n"
+STACK = {"sda": load(100), "sda1": load(100), "dm-0": load(100), "sdb": load(50)}
+
+
+@pytest.mark.parametrize(
+    ("sample", "context", "leaves", "rate"),
+    [
+        ({"sda": load(100), "sdb": load(50)}, (), ("sda", "sdb"), 150),
+        (STACK, (LSBLK,), ("sda", "sdb"), 150),
+        ({"md0": load(100), "sda": load(100), "sdb": load(100)}, (), ("sda", "sdb"), 200),
+        ({"dm-0": load(70)}, (), ("dm-0",), 70),
+        ({"sda": load(100), "zram0": load(500)}, (), ("sda",), 100),
+    ],
+    ids=["disks", "a stack", "an array by its name", "nothing but a layer", "memory is no disk"],
+)
+def test_totals_count_each_byte_once(sample, context, leaves, rate):
+    tables, _ = tables_of(iostat([sample] * 3), *context)
+    totals = tables["totals"]
+    assert (totals.devices, totals.samples) == (leaves, 3)
+    assert totals.summary["reads_per_s"]["median"] == pytest.approx(rate)
+    assert totals.summary["read_kb_per_s"]["median"] == pytest.approx(8 * rate)
+
+
+def test_the_share_of_time_is_the_mean_of_the_disks():
+    tables, _ = tables_of(iostat([{"sda": load(100, util=100.0), "sdb": load(50, util=20.0)}] * 3))
+    assert tables["totals"].summary["util_pct"]["median"] == pytest.approx(60)
+
+
+def test_a_disk_that_a_report_leaves_out_moved_nothing_in_it():
+    row = {"tps": 100.0, "rkB/s": 800.0, "await": 1.0}
+    tables, _ = tables_of(sar_d([{"sda": row, "sdb": row}, {"sda": row}, {"sda": row}]))
+    extent = tables["totals"].summary["ios_per_s"]
+    assert (extent["median"], extent["max"]) == (100, 200)
+
+
+def test_vmstat_tells_of_tasks_memory_and_swap():
+    rows = [{"r": 3, "b": 2, "free": 5000, "so": 40, "us": 20, "wa": 30}] * 4
+    tables, report = tables_of(vmstat(rows))
+    assert tables["tasks"].summary["blocked"]["max"] == 2
+    assert tables["memory"].summary["free_kb"]["median"] == 5000
+    assert tables["swap"].summary["swap_out_kb_per_s"]["median"] == 40
+    assert tables["cpu"].summary["iowait_pct"]["median"] == 30
+    assert "totals" not in tables
+    text = report.to_markdown(full=True)
+    assert all(f"### {heading}" in text for heading in ("CPU", "Tasks", "Memory", "Swap"))
+    assert '"host_tables"' in report.to_json()
+
+
+def test_flushes_and_discards_are_shown_where_there_are_any():
+    busy = load(100) | {"f/s": 50.0, "f_await": 4.0, "d/s": 3.0, "dkB/s": 96.0, "d_await": 7.0}
+    text = tables_of(iostat([{"sda": busy}] * 3))[1].to_markdown(full=True)
+    assert "flushes/s" in text
+    assert "discard await ms" in text
+    text = tables_of(iostat([{"sda": load(100)}] * 3))[1].to_markdown(full=True)
+    assert "flush await" not in text
+    assert "discard await" not in text
