@@ -71,7 +71,14 @@ def words_of(captures: list[Capture]) -> set[str]:
     ]
     texts += [name for c in captures for name in (*c.sources, *c.hosts)]
     words = {word.lower() for text in texts for word in re.findall(r"[^\W_]+", text)}
-    known = own_words() | {"el5", "el7", "deb12u1", "neighbors"}  # of releases, and of a setting
+    known = own_words() | {
+        "el5",
+        "el6",
+        "el7",
+        "deb12u1",
+        "neighbors",
+        "gt",
+    }  # of releases, a setting, of HTML
     return {
         w
         for w in words
@@ -100,13 +107,14 @@ def shown_in(text: str, names: set[str]) -> list[str]:
 
 def terminal(report: Report) -> str:
     text = io.StringIO()
-    show(report, console(text, width=200))
+    show(report, console(text, width=200), full=True)
     return text.getvalue()
 
 
 def renderings(report: Report) -> dict[str, str]:
     return {
-        "markdown": report.to_markdown(),
+        "markdown": report.to_markdown(full=True),
+        "ticket": report.to_ticket(),
         "html": as_html.render(report, with_charts=False),
         "json": report.to_json(),
         "sarif": report.to_sarif(),

@@ -13,7 +13,7 @@ import iodiag
 from iodiag.cli import cli
 from iodiag.model.finding import Ignore
 from iodiag.report.as_json import from_json
-from iodiag.report.finding_sections import findings_in_order
+from iodiag.report.finding_sections import by_severity
 
 CASES = Path(__file__).parents[1] / "samples" / "cases"
 RAID5 = CASES / "raid5-small-writes"
@@ -122,9 +122,7 @@ def test_sarif_has_each_finding_at_its_lines():
     log = json.loads(report.to_sarif())
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
-    assert [result["ruleId"] for result in run["results"]] == [
-        f.rule for f in findings_in_order(report.findings)
-    ]
+    assert [result["ruleId"] for result in run["results"]] == [f.rule for f in by_severity(report.findings)]
     assert {r["id"] for r in run["tool"]["driver"]["rules"]} == {f.rule for f in report.findings}
     first, result = report.findings[0], run["results"][0]
     assert result["level"] == "warning"

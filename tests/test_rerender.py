@@ -41,7 +41,7 @@ def stored(name: str) -> Any:
 
 def terminal(report: Report) -> str:
     text = io.StringIO()
-    show(report, console(text, width=100))
+    show(report, console(text, width=100), full=True)
     return text.getvalue()
 
 
@@ -108,7 +108,7 @@ def test_reports_of_earlier_releases_are_still_rendered(name):
     report = as_json.from_dict(document)
     assert [f.rule for f in report.findings] == [f["rule"] for f in document["findings"]] != []
     assert [f.role for f in report.findings] == [f.get("role") for f in document["findings"]]
-    for text in (report.to_markdown(), report.to_html(), terminal(report)):
+    for text in (report.to_markdown(full=True), report.to_html(), terminal(report)):
         assert all(finding.rule in text for finding in report.findings)
         assert all(device.name in text for device in report.devices)
 

@@ -99,7 +99,10 @@ def test_sar(data: st.DataObject):
     items = data.draw(NAMES) if key else [""]
     began, step = data.draw(st.integers(0, 86399)), data.draw(st.sampled_from([1, 10, 600]))
     times = [began + step * number for number in range(1, data.draw(st.integers(2, 5)))]
-    row = st.lists(NUMBER, min_size=len(values), max_size=len(values)).map(tuple)
+    shares = {place for place, word in enumerate(values) if word[0] == "%"}  # of a whole: never above 100
+    row = st.lists(NUMBER, min_size=len(values), max_size=len(values)).map(
+        lambda cells: tuple(min(cell, 100.0) if place in shares else cell for place, cell in enumerate(cells))
+    )
     samples = tuple(
         (sar_writer.clock(time, is_american), item, data.draw(row)) for time in times for item in items
     )
@@ -129,7 +132,8 @@ def test_sar(data: st.DataObject):
 def test_vmstat(data: st.DataObject):
     generation = data.draw(st.sampled_from(list(vmstat_writer.WORDS)))
     words = vmstat_writer.WORDS[generation].split()
-    row = st.lists(st.integers(0, 10**9), min_size=len(words), max_size=len(words))
+    shares = ("us", "sy", "id", "wa", "st", "gu")
+    row = st.tuples(*(st.integers(0, 100 if word in shares else 10**9) for word in words)).map(list)
     rows = data.draw(st.lists(row, min_size=1, max_size=30))
     clocks = (
         [f"2026-11-20 12:00:{number:02}" for number in range(len(rows))] if data.draw(st.booleans()) else []

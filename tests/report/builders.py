@@ -153,8 +153,8 @@ def _partial_stripe() -> Finding:
                 lines=(171, 172, 173, 174, 175, 301, 302, 303),
                 rows=150,
                 quotes=(
-                    Quote("sar-d.txt", 172, member),
-                    Quote("sar-d.txt", 175, row),
+                    Quote("sar-d.txt", 172, member, HEADER),
+                    Quote("sar-d.txt", 175, row, HEADER),
                 ),
             ),
             Evidence(
@@ -164,7 +164,7 @@ def _partial_stripe() -> Finding:
                 source="sar-d.txt",
                 lines=(171, 172, 173, 174, 175),
                 rows=150,
-                quotes=(Quote("sar-d.txt", 175, row),),
+                quotes=(Quote("sar-d.txt", 175, row, HEADER),),
             ),
             Evidence(
                 text="two independent shares agree: 69 % of writes from the write amplification, "
@@ -533,7 +533,7 @@ HOSTILE = (
 
 def hostile_report(text: str) -> Report:
     """Every free text of a report set to `text`."""
-    quote = Quote(text, 7, text)
+    quote = Quote(text, 7, text, text)
     evidence = tuple(
         Evidence(text, {text: text, "n": math.nan}, text, (1, 2, 9), 9, (quote, quote), weighs)
         for weighs in ("for", "against", "context")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import iodiag
-from iodiag.model.report import Report
+from iodiag.model.report import Report, Verdict
 from iodiag.rules import all_rules
 from writers import archives, capture_writer, captures
 from writers.loads import load, lsblk
@@ -129,6 +129,10 @@ def no_idle_time() -> list[str]:
     return [captures.iostat([{"sda": load(20, 0.5)}] * 20, cpu)]
 
 
+def one_full_cpu() -> list[str]:
+    return [captures.iostat([{"nvme0n1": load(24000, 1.2)}] * 8), captures.mpstat([(1.0, 17.0, 80.0)] * 8)]
+
+
 def sar(header: str, row: str) -> list[str]:
     clocks = [f"13:00:{second:02}" for second in range(2, 12, 2)]
     rows = "".join(f"{clock} {row}\n" for clock in clocks)
@@ -173,6 +177,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "micro-burst-throttle": micro_bursts,
     "mixed-await": "cases/emptied-burst-bucket",
     "nfs-wait": "cases/slow-nfs",
+    "one-cpu-bound": one_full_cpu,
     "page-cache-thrash": pages_read_again,
     "path-imbalance": "cases/slow-path",
     "psi-io-pressure": pressure,
@@ -228,11 +233,12 @@ def test_a_finding_reads_as_it_was_passed(golden, monkeypatch, rule):
         iodiag="0",
         generated="2026-01-02T03:04:05+00:00",
         headline="",
+        verdict=Verdict("open", rule, finding.devices),
+        states=(),
         devices=(),
         findings=(finding,),
         outcomes=(),
         thresholds={rule: report.thresholds[rule]},
     )
-    text = shown.to_markdown().replace(f"{SAMPLES}/", "samples/")
-    start, end = text.index("### 1. "), text.index("\n## ", text.index("### 1. "))
-    golden(f"findings/{rule}.md", text[start:end])
+    text = shown.to_markdown(full=True).replace(f"{SAMPLES}/", "samples/")
+    golden(f"findings/{rule}.md", text[text.index("### ") : text.index("\n## Clear")])

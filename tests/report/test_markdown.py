@@ -41,6 +41,7 @@ def words(text: str) -> str:
 
 def test_the_realistic_report_is_as_agreed(golden):
     golden("raid5.md", raid5_report().to_markdown())
+    golden("raid5-full.md", raid5_report().to_markdown(full=True))
 
 
 def test_the_empty_report_is_as_agreed(golden):
@@ -55,44 +56,71 @@ def test_it_reads_the_same_in_commonmark_and_on_github(report):
 
 
 def test_sections_stand_in_order():
-    tokens = COMMONMARK.parse(raid5_report().to_markdown())
+    tokens = COMMONMARK.parse(raid5_report().to_markdown(full=True))
     headings = [
         tokens[at + 1].content
         for at, token in enumerate(tokens)
         if token.type == "heading_open" and token.tag == "h2"
     ]
     assert headings == [
-        "What each device was doing",
         "Findings",
-        "Looked at and clear",
+        "What each device was doing",
+        "Evidence",
+        "Notes on reading the numbers",
+        "Clear",
         "Could not be judged, and why",
         "Devices",
         "What was read",
-        "Thresholds in force",
     ]
     found = [
         tokens[at + 1].content for at, t in enumerate(tokens) if t.type == "heading_open" and t.tag == "h3"
     ]
-    assert [title.split(":")[0] for title in found[:4]] == [
-        "1. Warning",
-        "2. Warning",
-        "3. Notice",
-        "4. Info",
-    ]
+    numbered = [title.split(":")[0] for title in found if title[0].isdigit()]
+    assert numbered == ["1. Warning", "2. Warning", "3. Notice", "4. Info"]
+
+
+def test_a_short_report_has_the_first_steps_and_names_what_it_leaves_out():
+    text = raid5_report().to_markdown()
+    assert len(text.encode()) <= 6000
+    lines = text.splitlines()
+    assert lines.index("**What to do first**") < 24
+    assert "- Move this volume to RAID10: it would write 2.0 kB per kB instead of moving 3.12." in lines
+    assert (
+        "- Warning: One disk of the array answers later than its peers (`sdd`, `sdb`, `sdc` and 1 more)"
+        in lines
+    )
+    rest = lines[lines.index("## In the full report") + 2]
+    for words in ("notes on reading the numbers (1 finding)", "clear (4 rules)", "2 lines not understood"):
+        assert words in rest
+
+
+def test_each_line_is_quoted_once_in_the_order_of_the_capture():
+    for full in (False, True):
+        text = raid5_report().to_markdown(full=full)
+        assert text.count("175: 07:40:01") == 1
+        assert text.index("172: 07:40:01") < text.index("175: 07:40:01")
+
+
+def test_only_thresholds_that_were_changed_are_listed():
+    report = raid5_report()
+    assert "hreshold" not in report.to_markdown(full=True)
+    changed = replace(report, changed_thresholds={"slow-member": {"persistence": 0.5}})
+    assert "- `slow-member`: persistence 0.5" in changed.to_markdown(full=True)
+    assert "changed thresholds (1 threshold)" in changed.to_markdown()
 
 
 def test_the_state_of_the_verdict_leads_the_sentence():
     assert raid5_report().to_markdown().splitlines()[2].startswith("**Trouble. Small writes to")
     without = replace(raid5_report(), verdict=None, states=())
     assert without.to_markdown().splitlines()[2].startswith("**Small writes to")
-    assert "What each device was doing" not in without.to_markdown()
+    assert "## What each device was doing" not in without.to_markdown()
 
 
 def test_devices_of_the_verdict_are_shown_first_and_the_others_counted():
     report = raid5_report()
     disk = report.states[-1]
     many = tuple(replace(disk, device=f"sd{at:02}", requests=1e9) for at in range(30))
-    text = replace(report, states=(*many, *report.states), findings=()).to_markdown()
+    text = replace(report, states=(*many, *report.states), findings=()).to_markdown(full=True)
     rows = [line for line in text.splitlines() if "samples" in line and line.startswith("| `")]
     assert rows[0].startswith("| `dm-89` | 30 of 60 samples")
     assert "24 more devices in the JSON report." in text
@@ -100,8 +128,8 @@ def test_devices_of_the_verdict_are_shown_first_and_the_others_counted():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_structure(text):
-    rendered = hostile_report(text).to_markdown()
-    harmless = hostile_report("harmless" if text.strip() else text).to_markdown()
+    rendered = hostile_report(text).to_markdown(full=True)
+    harmless = hostile_report("harmless" if text.strip() else text).to_markdown(full=True)
     assert skeleton(rendered) == skeleton(harmless)
     kinds = inline_kinds(rendered)
     assert not {"html_inline", "image", "em", "s_open", "em_open"} & kinds
@@ -112,7 +140,7 @@ def test_hostile_text_changes_no_structure(text):
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable() and text.strip()])
 def test_hostile_text_is_still_shown_as_it_is(text):
-    assert text.strip() in words(hostile_report(text).to_markdown())
+    assert text.strip() in words(hostile_report(text).to_markdown(full=True))
 
 
 @pytest.mark.parametrize(
@@ -129,11 +157,12 @@ def test_no_bare_word_is_left_for_github_to_link(text):
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="`|\\*_<>[]()#-+=~!&:.@/ 1ax\n\t\u202e\u3000", max_size=14))
 def test_any_text_leaves_the_structure_alone(text):
-    rendered = hostile_report(text).to_markdown()
+    rendered = hostile_report(text).to_markdown(full=True)
     kinds = inline_kinds(rendered)
     assert not {"html_inline", "image", "em_open", "s_open", "link_open"} & kinds
     assert sorted(set(skeleton(rendered)) - {"paragraph_open", "paragraph_close", "inline"}) == sorted(
-        set(skeleton(hostile_report("x").to_markdown())) - {"paragraph_open", "paragraph_close", "inline"}
+        set(skeleton(hostile_report("x").to_markdown(full=True)))
+        - {"paragraph_open", "paragraph_close", "inline"}
     )
     cells = [len(row.split("<td")) for row in GITHUB.render(rendered).split("<tr>")]
     assert cells == [len(row.split("<td")) for row in COMMONMARK.render(rendered).split("<tr>")]
@@ -163,9 +192,9 @@ def test_what_is_left_out_is_counted():
     )
     many = tuple(replace(report.findings[0], title=f"finding {at}") for at in range(120))
     outcome = Outcome("volume-cap", "clear", tuple(device.name for device in crowd))
-    text = replace(report, devices=crowd, findings=many, outcomes=(outcome,)).to_markdown()
+    text = replace(report, devices=crowd, findings=many, outcomes=(outcome,)).to_markdown(full=True)
     assert "140 more devices in the JSON report." in text
-    assert "The first 100 are shown in full below" in text
+    assert "The first 100 findings are shown in full" in text
     assert "and 188 more" in text
     assert text.count("\n### ") == 100 + 2
 
@@ -175,14 +204,14 @@ def test_a_binary_file_is_addressed_in_bytes():
     first = report.sources[0]
     binary = replace(first, section=replace(first.section, source="sa19", format="sa"))
     finding = replace(report.findings[0], evidence=(Evidence("one row", {}, "sa19", (1024,), 1),))
-    text = replace(report, sources=(binary,), findings=(finding,)).to_markdown()
+    text = replace(report, sources=(binary,), findings=(finding,)).to_markdown(full=True)
     assert "`sa19@1024`" in text
 
 
 def test_several_hosts_are_told_apart():
     report = raid5_report()
     other = replace(report.sources[1], section=replace(report.sources[1].section, host="db02"))
-    text = replace(report, sources=(report.sources[0], other)).to_markdown()
+    text = replace(report, sources=(report.sources[0], other)).to_markdown(full=True)
     assert text.startswith("# Storage report: `backup01`, `db02`, 2019")
     assert "| # | Severity | Confidence | Finding | Host | Devices |" in text
     assert "- **Host:** `backup01`" in text
@@ -196,7 +225,7 @@ def test_the_worst_comes_first_and_what_is_explained_after_its_like():
         replace(base, severity="warning", confidence="medium", title="W"),
         replace(base, severity="critical", confidence="low", title="C"),
     )
-    text = replace(raid5_report(), findings=findings).to_markdown()
+    text = replace(raid5_report(), findings=findings).to_markdown(full=True)
     order = [
         line.split(": ")[1] for line in text.splitlines() if line.startswith("### ") and line[4].isdigit()
     ]
@@ -205,7 +234,7 @@ def test_the_worst_comes_first_and_what_is_explained_after_its_like():
 
 def test_a_report_read_back_renders_the_same():
     report = raid5_report()
-    assert from_json(report.to_json()).to_markdown() == report.to_markdown()
+    assert from_json(report.to_json()).to_markdown(full=True) == report.to_markdown(full=True)
 
 
 def test_markdown_needs_no_heavy_library():

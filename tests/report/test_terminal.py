@@ -11,19 +11,20 @@ from iodiag.report import as_terminal
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
 
-def printed(report, width=100, no_color=True) -> str:
+def printed(report, width=100, no_color=True, full=False) -> str:
     file = io.StringIO()
-    as_terminal.show(report, as_terminal.console(file, no_color=no_color, width=width))
+    as_terminal.show(report, as_terminal.console(file, no_color=no_color, width=width), full)
     return file.getvalue()
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width):
-    assert max(map(len, printed(raid5_report(), width).splitlines())) <= width
+    for full in (False, True):
+        assert max(map(len, printed(raid5_report(), width, full=full).splitlines())) <= width
 
 
 def test_the_verdict_and_each_finding_are_there():
-    text = printed(raid5_report())
+    text = printed(raid5_report(), full=True)
     assert "Small writes to the RAID5 volume dm-89 hold backup01 back" in text
     assert "1. Warning: Parity RAID reads and rewrites parity" in text
     assert "172: 07:40:01" in text
@@ -48,11 +49,19 @@ def test_the_state_of_the_verdict_is_told_in_a_word(state, word):
 
 
 def test_what_each_device_was_doing_is_there():
-    text = printed(raid5_report(), width=200)
-    assert "17 of" not in text
+    text = printed(raid5_report(), width=200, full=True)
     assert "30 of 60 samples: 375 requests/s" in text
-    assert "2 more states in 4 samples: 24,000 requests" in text
-    assert text.index("What each device was doing") < text.index("1. Warning")
+    assert "1 more state in 1 sample: 6,000 requests" in text
+    headings = [text.index(f"{name} ──") for name in ("What each device was doing", "Evidence", "Clear")]
+    assert [text.index("1. Warning"), *headings] == sorted([text.index("1. Warning"), *headings])
+
+
+def test_a_terminal_shows_the_verdict_and_the_first_step_on_a_screen():
+    lines = printed(raid5_report()).splitlines()
+    assert len(lines) <= 30
+    assert "What to do first" in lines
+    assert any(line.startswith("dm-89 ") and "█" in line for line in lines)
+    assert any("--full prints all of it" in line for line in lines)
 
 
 def test_the_empty_report_is_printed():
@@ -61,7 +70,7 @@ def test_the_empty_report_is_printed():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_captures_cannot_drive_the_terminal(text):
-    shown = printed(hostile_report(text))
+    shown = printed(hostile_report(text)) + printed(hostile_report(text), full=True)
     assert shown.replace("\n", "").isprintable()
 
 

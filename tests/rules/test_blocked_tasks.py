@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from writers.captures import iostat, vmstat
+from writers.loads import load
 
 RULE = "blocked-tasks"
 
@@ -99,3 +100,21 @@ def test_iowait_tells_who_waits_and_since_when_where_nothing_else_is_shown(repor
 def test_without_a_queue_it_does_not_apply(report_of):
     report = report_of(iostat([{"sda": {}}] * 3), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+@pytest.mark.parametrize(
+    ("device", "rate", "wait", "severity"),
+    [
+        ("nvme0n1", 70000.0, 0.1, "info"),
+        ("sdc", 5900.0, 0.9, "info"),
+        ("sdc", 300.0, 22.0, "warning"),
+        ("nvme0n1", 3500.0, 2.0, "warning"),
+    ],
+    ids=["flash", "a quick volume", "a queue", "flash that is slow"],
+)
+def test_tasks_whose_requests_are_answered_at_once_are_no_harm(report_of, device, rate, wait, severity):
+    disk = iostat([{device: load(rate, wait, size=12)}] * 5)
+    finding = only(report_of(disk, vmstat([{"b": 6, "wa": 58}] * 5), rules=[RULE]))
+    assert finding.severity == severity
+    said = [item for item in finding.evidence if "answered within" in item.text]
+    assert bool(said) == (severity == "info")

@@ -25,9 +25,14 @@ def findings(report):
         (30.0, 6.0, 5, ("notice", "low")),
         (30.0, 1.2, 60, None),
         (0.3, 70.0, 60, None),
-        (6.0, 170.0, 5, None),
+        (6.0, 170.0, 5, ("warning", "medium")),
+        (6.0, 170.0, 1, None),
+        (6.0, 100.0, 5, None),
     ],
-    ids=["very slow", "slow", "a turn of the disk", "possible", "short", "quick", "rare", "few"],
+    ids=[
+        *("very slow", "slow", "a turn of the disk", "possible", "short", "quick", "rare"),
+        *("few, one after the other", "hardly any", "few"),
+    ],
 )
 def test_severity_goes_with_latency_and_time_lost(report_of, rate, wait, samples, expected):
     found = findings(report_of(iostat([{"sda": flushes(rate, wait)}] * samples), rules=[RULE]))

@@ -78,7 +78,7 @@ def test_flash_has_no_seeks_to_save(report_of):
 
 @pytest.mark.parametrize(
     ("context", "depth", "severity"),
-    [((), 1.0, "info"), ((), 16.0, None), ((HDD,), 1.0, "notice"), ((HDD,), 16.0, "notice")],
+    [((), 1.0, "info"), ((), 16.0, "notice"), ((HDD,), 1.0, "notice"), ((HDD,), 16.0, "notice")],
 )
 def test_database_pages_are_no_fragments(report_of, context, depth, severity):
     pages = {"r/s": 128.0, "rkB/s": 128 * 15.9, "r_await": 7.8, "aqu-sz": depth}
@@ -86,6 +86,24 @@ def test_database_pages_are_no_fragments(report_of, context, depth, severity):
     assert (finding.severity if finding else None) == severity
     if finding:
         assert "16 kB pages" in finding.summary
+
+
+QUEUED = {"r/s": 100.0, "rkB/s": 982.0, "r_await": 40.0, "aqu-sz": 4.0, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "sure"),
+    [("sda", {}, "medium"), ("vda", {}, "low"), ("sda", QUEUED | {"r/s": 50.0, "aqu-sz": 1.0}, "low")],
+    ids=["serves one after the other", "may be limited", "does more with more"],
+)
+def test_a_queue_that_speeds_nothing_up_is_a_disk_that_turns(report_of, name, before, sure):
+    text = (
+        run(10, **QUEUED)
+        if not before
+        else iostat([{"sda": before}] * 4 + [{"sda": FRAGMENTS | QUEUED}] * 10)
+    )
+    finding = only(report_of(text.replace("sda", name), rules=[RULE]))
+    assert finding.confidence == sure
 
 
 def test_a_device_too_quick_to_seek_is_only_told(report_of):
@@ -153,3 +171,14 @@ def test_an_array_is_busy_when_its_disks_are(report_of, depth, fires):
     changes = {"aqu-sz": depth, "r_await": 1000 * depth / FRAGMENTS["r/s"]}
     report = report_of(iostat([{"md0": FRAGMENTS | changes}] * 20), STRIPE, rules=[RULE])
     assert (only(report) is not None) is fires
+
+
+@pytest.mark.parametrize(
+    ("size", "written", "confidence"),
+    [(4.0, 0.0, "medium"), (8.0, 0.0, "medium"), (8.0, 6.0, "low")],
+    ids=["single pages", "small, not told whether merged", "beside some writes"],
+)
+def test_sar_counts_reads_apart_where_nothing_is_written(report_of, size, written, confidence):
+    row = {"tps": 116.0, "rkB/s": 116 * size, "wkB/s": written, "areq-sz": size, "aqu-sz": 1.98}
+    finding = only(report_of(sar_d([{"sda": row | {"await": 17.0, "%util": 100.0}}] * 5), rules=[RULE]))
+    assert finding.confidence == confidence

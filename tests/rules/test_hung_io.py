@@ -152,3 +152,19 @@ def test_a_counter_below_zero_is_no_stuck_request(report_of):
     row = {"aqu-sz": 42933903.02, "%util": 100.0}
     report = report_of(iostat([{"rd/c0d0": row}]), rules=[RULE, "counter-anomaly"])
     assert [f.rule for f in report.findings] == ["counter-anomaly"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([STEADY, SILENT, SILENT], ("warning", "medium")),  # it froze
+        ([STEADY, {"%util": 95.0}, SILENT, SILENT], ("warning", "medium")),
+        ([{}, SILENT, SILENT], None),  # a counter that leaked shows the same
+        ([SILENT] * 3, None),
+        ([STEADY, SILENT], None),  # one second
+    ],
+    ids=["froze", "after a moment's rest", "never served", "silent always", "one sample"],
+)
+def test_what_freezes_before_the_end_without_anything_held_in_flight(run, rows, told):
+    found = run(rows).findings
+    assert (found[0].severity, found[0].confidence) == told if told else not found

@@ -33,7 +33,7 @@ SLOW = archive(slower=between(98, 105, 5.0), devices=("sda", "sdb"))
 
 def test_a_slow_night_fires_with_its_hours_and_both_figures(report_of):
     report = report_of(SLOW, rules=[RULE])
-    assert [f.devices for f in report.findings] == [("sda",), ("sdb",)]
+    assert [f.devices for f in report.findings] == [("sda", "sdb")]
     finding = report.findings[0]
     assert (finding.severity, finding.confidence) == ("warning", "medium")
     values = finding.evidence[0].values

@@ -149,3 +149,17 @@ def test_a_member_that_the_capture_does_not_show_lowers_the_confidence(report_of
     finding = only(report_of(iostat([sample] * 3, step=10), RAID6, rules=[RULE]))
     assert finding.confidence == "medium"
     assert any("not in the capture: sdb, sdc, sdd" in e.text for e in finding.evidence)
+
+
+@pytest.mark.parametrize("copies", [1, 2], ids=["striped", "mirrored"])
+def test_writes_that_a_mirror_doubles_are_the_same_requests(report_of, copies):
+    members = {f"sd{letter}": row(80.0 * copies, 0.08, 10.0, "w") for letter in "abcd"}
+    sample = {"md0": row(320.0, 50.5, 10.0, "w"), **members}
+    finding = only(report_of(iostat([sample] * 3), rules=[RULE]))
+    assert (finding.devices, finding.severity) == (("md0",), "warning")
+
+
+def test_writes_that_cost_more_than_a_copy_are_not_held_against_the_disks(report_of):
+    members = {f"sd{letter}": row(240.0, 0.08, 10.0, "w") for letter in "abcd"}
+    sample = {"md0": row(320.0, 50.5, 10.0, "w"), **members}
+    assert silent(report_of(iostat([sample] * 3), rules=[RULE])).status == "undetermined"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from writers.captures import banner, clock
+
 RULE = "nfs-wait"
 HEAD = "              ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)"
 
@@ -68,9 +70,19 @@ def test_operations_that_are_sent_again_are_the_network(report_of):
         ([CALM] * 5 + [(300.0, 15.0, 15.2)] * 5, "clear"),
         ([CALM] * 5 + [(20.0, 60.0, 60.2, 0, 1024.0)] * 5, "clear"),
         ([(0.5, 300.0, 300.0)] * 5, "undetermined"),
+        ([(60.0, 95.0, 96.0)] * 5, "undetermined"),
+        ([(60.0, 3.0, 3.2, 2)] + [CALM] * 5, "clear"),
         ([], None),
     ],
-    ids=["calm", "a few times as long", "larger operations", "hardly used", "since the mount alone"],
+    ids=[
+        "calm",
+        "a few times as long",
+        "larger operations",
+        "hardly used",
+        "slow all the time",
+        "two lost",
+        "since the mount alone",
+    ],
 )
 def test_what_does_not_show_it(report_of, samples, status):
     report = report_of(nfsiostat(samples), rules=[RULE])
@@ -78,3 +90,27 @@ def test_what_does_not_show_it(report_of, samples, status):
     if status is not None:
         (outcome,) = [o for o in report.outcomes if o.rule == RULE]
         assert outcome.status == status
+
+
+def test_one_odd_sample_among_many_is_a_notice(report_of):
+    assert only(report_of(nfsiostat([CALM] * 19 + [(50.0, 95.0, 96.0)]))).severity == "notice"
+
+
+def test_the_printed_share_counts_where_no_clock_tells_the_interval(report_of):
+    # 5 s of 100 reads/s, of which 3 were sent again, are 0.6 %
+    text = nfsiostat([(100.0, 3.0, 3.1, 3)] * 6).replace("3 (3.0%)", "3 (0.6%)")
+    assert not report_of(text, rules=[RULE]).findings
+
+
+def sar_nfs(again, samples=5):
+    header = "call/s retrans/s read/s write/s access/s getatt/s"
+    rows = "".join(f"{clock(n)} 400.00 {again:.2f} 300.00 80.00 5.00 15.00\n" for n in range(1, samples + 1))
+    return f"{banner()}{clock(0)} {header}\n{rows}"
+
+
+def test_sar_shows_calls_that_are_sent_again(report_of):
+    finding = only(report_of(sar_nfs(12.0)))
+    assert (finding.severity, finding.confidence) == ("warning", "medium")
+    assert "3.0 % of the NFS calls" in finding.summary
+    report = report_of(sar_nfs(0.5), rules=[RULE])
+    assert [o.status for o in report.outcomes] == ["undetermined"]

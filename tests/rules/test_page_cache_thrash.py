@@ -52,3 +52,11 @@ def test_without_counts_of_reclaim_it_does_not_apply(report_of):
     text = f"{BANNER}\n13:00:00 pgpgin/s pgpgout/s fault/s majflt/s\n13:00:02 6000.00 0.00 3200.00 1400.00\n"
     report = report_of(text, rules=[RULE])
     assert [o.status for o in report.outcomes] == ["not_applicable"]
+
+
+def test_large_readaheads_leave_it_open(report_of):
+    """Faults that wait for a megabyte each are those of a scan, or of little memory and a large readahead."""
+    report = report_of(capture([row(read=700_000, major=640, stolen=180_000)] * 3), rules=[RULE])
+    (outcome,) = report.outcomes
+    assert outcome.status == "undetermined"
+    assert "640 faults/s wait for 1094 kB each" in outcome.reason

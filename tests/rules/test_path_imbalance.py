@@ -49,7 +49,7 @@ def test_a_small_difference_costs_little_and_is_a_notice(report_of):
         (paths(1.0, fast_ms=0.2), "clear", "no path takes much longer"),
         (paths(15.0, slow_rate=60.0), "undetermined", "carries less"),
         (paths(15.0, size=64.0), "undetermined", "another size"),
-        (paths(15.0, slow_rate=3.0, samples=1), "undetermined", "at the same time"),
+        (paths(15.0, slow_rate=3.0, samples=1), "undetermined", "stand by"),
         (paths(5.0, slow_rate=7.0, fast_rate=8.0, samples=1), "undetermined", "too few requests"),
     ],
     ids=[
@@ -65,6 +65,40 @@ def test_what_does_not_show_it(report_of, capture, status, words):
     said = outcome(report_of(capture, MAP, rules=[RULE]))
     assert said.status == status
     assert words in said.reason
+
+
+def test_paths_that_stand_by_are_no_part_of_it(report_of):
+    tree = "NAME TYPE\n" + "".join(f"sd{x} disk\n`-mpatha mpath\n" for x in "abcd")
+    sample = {
+        "mpatha": row(400.0, 8.0),
+        "sda": row(200.0, 1.2),
+        "sdb": row(200.0, 15.0),
+        "sdc": {},
+        "sdd": {},
+    }
+    (finding,) = report_of(iostat([sample] * 3), tree, rules=[RULE]).findings
+    assert finding.devices == ("sdb",)
+    alone = sample | {"sdb": {}, "mpatha": row(200.0, 1.2)}
+    assert outcome(report_of(iostat([alone] * 3), tree, rules=[RULE])).status == "undetermined"
+
+
+def test_a_map_is_known_by_its_name_and_its_paths_by_their_bytes(report_of):
+    sample = {"mpathb": row(400.0, 8.0), "sda": row(200.0, 1.2), "sdb": row(200.0, 15.0)}
+    (finding,) = report_of(iostat([sample] * 5), rules=[RULE]).findings
+    assert (finding.devices, finding.confidence) == (("sdb",), "medium")
+    assert finding.confirm[-1] == "dmsetup table /dev/mapper/mpathb"
+    assert any("no input names the paths" in e.text for e in finding.evidence)
+
+
+def test_a_latency_printed_as_zero_divides_nothing(report_of):
+    (finding,) = report_of(paths(15.0, fast_ms=0.0, fast_rate=200.0), MAP, rules=[RULE]).findings
+    assert finding.devices == ("sdb",)
+
+
+def test_a_striped_volume_without_a_name_is_left_to_the_slow_disk(report_of):
+    report = report_of(paths(15.0, samples=5))
+    assert not [f for f in report.findings if f.rule == RULE]
+    assert report.findings[0].rule == "slow-member"
 
 
 def test_members_of_a_mirror_are_no_paths(report_of):

@@ -155,6 +155,16 @@ def test_two_that_stall_together_are_one_finding(report_of):
     assert report.findings[0].rule == RULE
 
 
+def test_a_disk_that_is_full_with_what_its_siblings_do_beside_is_slow(report_of):
+    """Its queue explains its latency, and nothing explains its queue."""
+    before = {name: {**sibling(2.6, 590, 10, "w"), "%util": 18.0} for name in ("sda", "sdb", "sdc")}
+    slow = {**sibling(623, 49, 14, "w"), "aqu-sz": 30.4, "%util": 99.8}
+    calm = {**sibling(1.0, 72, 9, "w"), "%util": 1.5}
+    samples = [before, {"sda": calm, "sdb": slow, "sdc": calm}]
+    (finding,) = findings(report_of(iostat(samples), rules=[RULE]))
+    assert finding.devices == ("sdb",)
+
+
 def test_equal_rates_need_no_seconds(report_of):
     sample = {"nvme0n1": sibling(107, 54000, 64), "nvme1n1": sibling(0.7, 54500, 64)}
     (finding,) = findings(report_of(iostat([sample]), rules=[RULE]))
@@ -187,3 +197,17 @@ def test_what_is_no_slow_sibling(report_of, pair):
 def test_one_stall_in_many_samples_is_no_slow_sibling(report_of):
     fine = {"sda": sibling(6, 4), "sdb": sibling(6, 4)}
     assert not findings(report_of(iostat([fine] * 60 + [{**fine, "sda": sibling(900, 4)}]), rules=[RULE]))
+
+
+SOLID = "NAME ROTA TYPE\n" + "".join(f"{disk} 0 disk\n" for disk in DISKS)
+
+
+@pytest.mark.parametrize(
+    ("wait", "context", "is_slow"),
+    [(38.0, (SOLID,), True), (15.0, (SOLID,), False), (38.0, (), False)],
+    ids=["longer than flash takes", "as flash may take", "unknown class"],
+)
+def test_flash_that_takes_as_long_as_a_disk_is_slow_beside_its_kind(report_of, wait, context, is_slow):
+    fast = {disk: sibling(0.12, 40, size=20) for disk in DISKS[:3]}
+    text = iostat([{**fast, "sdd": sibling(wait, 30, size=20)}] * 3)
+    assert bool(findings(report_of(text, *context, rules=[RULE]))) == is_slow

@@ -127,3 +127,23 @@ def test_a_slow_disk_that_swaps_little_is_felt_all_the_same(report_of):
     row = THRASH | {"si": 511, "so": 312, "bi": 1060, "bo": 500, "wa": 80}
     assert only(report_of(vmstat([row] * 13), rules=[RULE])).severity == "warning"
     assert only(report_of(vmstat([row | {"wa": 10}] * 13), rules=[RULE])).severity == "notice"
+
+
+SOME = {"r": 0, "b": 5, "si": 1898, "so": 1588, "bi": 1898, "bo": 1588, "us": 4, "sy": 1, "wa": 46}
+
+
+@pytest.mark.parametrize(
+    ("changes", "samples", "is_found"),
+    [
+        ({}, 1, True),
+        ({}, 2, True),
+        ({"wa": 5}, 1, False),  # nobody waits
+        ({"bi": 5000}, 1, False),  # the disk does something else as well
+        ({"so": 100, "bo": 100}, 1, False),  # pages come back
+    ],
+)
+def test_little_swapping_is_believed_where_tasks_wait_for_nothing_else(report_of, changes, samples, is_found):
+    finding = only(report_of(vmstat([SOME | changes] * samples), rules=[RULE]))
+    assert bool(finding) == is_found
+    if finding:
+        assert (finding.severity, finding.confidence) == ("warning", "medium")

@@ -182,3 +182,34 @@ def test_a_memory_card_serves_one_request_at_a_time(run, samples):
     assert (finding.severity, finding.confidence) == ("warning", "medium")
     assert "queue on 1 memory card" in finding.summary
     assert not found(run(iostat([{"mmcblk0": load(800, 1.2, util=96)}] * samples)))
+
+
+@pytest.mark.parametrize(
+    ("row", "is_full"),
+    [
+        (load(76, 92, size=4), True),  # seven in flight, longer each than any disk takes for one alone
+        (load(114, 44, size=16), True),  # five
+        (load(174, 28.8, size=29), False),  # five that a slow disk each might take as long for
+        (load(54, 44, size=16), False),  # hardly two
+    ],
+)
+@pytest.mark.parametrize("samples", [1, 3])
+def test_a_short_queue_is_one_where_no_disk_takes_as_long_for_one_alone(run, row, is_full, samples):
+    assert bool(found(run(iostat([{"sdc": row}] * samples)))) == is_full
+
+
+@pytest.mark.parametrize(
+    ("row", "is_full"),
+    [
+        (load(185500, 2.4, size=16), True),
+        (load(60000, 0.8, size=16), False),  # as quick as flash is
+        (load(25600, 2.5, size=16), False),  # 64 in flight: it may serve as many at once
+    ],
+)
+def test_nvme_takes_many_at_once_yet_not_any_number(run, row, is_full):
+    assert bool(found(run(iostat([{"nvme0n1": row}] * 2)))) == is_full
+
+
+def test_an_array_over_disks_that_are_counted_in_ticks_is_not_full(run):
+    text = iostat([{"md0": load(320, 50, size=10), **dict.fromkeys(DISKS, load(80, 0.08, util=47))}] * 3)
+    assert not found(run(text, array("raid10", *DISKS, rota=False)))

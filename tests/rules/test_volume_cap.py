@@ -238,3 +238,20 @@ def test_what_is_flat_in_a_narrow_band_is_flat_in_a_wider_one(report_of, flat):
     text = iostat([{"sda": row} for row in rows])
     report = report_of(text, FLASH, rules=[RULE], limits={f"{RULE}.flat": flat})
     assert found(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "second", "named"), [("vda", 1246.0, True), ("vda", 1290.0, False), ("sda", 1246.0, False)]
+)
+def test_two_samples_of_one_rate_and_other_sizes_name_the_limit_of_a_virtual_disk(
+    report_of, name, second, named
+):
+    def reads(rate, size, wait):
+        return {
+            **{"r/s": rate, "rkB/s": rate * size, "r_await": wait},
+            **{"aqu-sz": rate * wait / 1000, "%util": 100.0},
+        }
+
+    report = report_of(iostat([{name: reads(1245.0, 16.6, 62.0)}, {name: reads(second, 4.4, 38.0)}]))
+    found = [f for f in report.findings if f.rule == "volume-cap" and f.confidence != "low"]
+    assert bool(found) == named

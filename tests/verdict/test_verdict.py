@@ -179,7 +179,7 @@ def test_who_waits_waits_for_the_device_that_is_never_idle(iowait, state):
     report = report_of(iostat([{"sdc": row, "sda": CALM}], {"%idle": 90.0 - iowait, "%iowait": iowait}))
     assert report.verdict is not None
     assert report.verdict.state == state
-    assert ("sdc has more to do" in report.headline) == (state == "open")
+    assert ("sdc is what tasks may wait for" in report.headline) == (state == "open")
 
 
 def test_blocked_tasks_are_not_healthy():
@@ -301,3 +301,46 @@ def without(column: str, line: str, lines: list[str]) -> str:
 def test_the_order_of_the_samples_does_not_heal(samples):
     for order in set(permutations(range(len(samples)))):
         assert state_of(iostat([{"sda": samples[at]} for at in order]), DISK) != "healthy"
+
+
+@pytest.mark.parametrize(
+    ("iowait", "count", "state"), [(60.0, 1, "open"), (20.0, 1, "healthy"), (0.0, 0, "healthy")]
+)
+def test_an_episode_of_waiting_is_not_hidden_by_the_mean(iowait, count, state):
+    cpu = [{"b": 0, "wa": iowait, "us": 2}] * count + [{"b": 0, "wa": 0, "us": 2}] * (12 - count)
+    found = state_of(iostat([{"sda": CALM}] * 12), DISK, vmstat(cpu))
+    assert (found == "healthy") == (state == "healthy")
+
+
+@pytest.mark.parametrize(
+    ("row", "state"),
+    [
+        (load(31, 147, size=12, reads=0.5, util=89), "open"),
+        (load(31, 147, size=12, reads=0.5, util=60), "unknown"),
+        (load(60, 25, size=12, reads=0.5, util=78), "unknown"),
+    ],
+    ids=["a short queue, busy", "less busy", "as quick as a disk"],
+)
+def test_a_busy_device_far_slower_than_any_disk_is_waited_for(row, state):
+    report = report_of(iostat([{"md0": row}] * 3))
+    assert report.verdict.state == state
+    assert ("md0 has more to do" in report.headline) == (state == "open")
+
+
+def test_a_device_that_completes_nothing_is_not_said_to_be_busy():
+    assert "sda completes nothing" in judged([], iostat([{"sda": STUCK}] * 3))[1]
+
+
+def test_tasks_that_wait_do_not_hide_the_device_they_wait_for():
+    waits = finding("symptom", "notice", device="", rule="blocked-tasks")
+    assert "sda has more to do" in judged([waits], iostat([{"sda": FULL}] * 3))[1]
+    waits = replace(waits, severity="warning")
+    _, text = judged([waits], iostat([{"sda": FULL}] * 3))
+    assert text.startswith(waits.summary)
+    assert "sda has more to do" in text
+
+
+def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
+    deep = load(66000, 0.63, size=4)
+    assert state_of(iostat([{"sda": deep}] * 3), lsblk(("sda", False))) == "unknown"
+    assert state_of(iostat([{"nvme0n1": load(300000, 0.2, size=4)}] * 3)) == "healthy"

@@ -53,6 +53,24 @@ def sar_d(samples: Sequence[Mapping[str, Numbers]], step: int = 2) -> str:
     return "".join(parts)
 
 
+def mpstat(samples: Sequence[tuple[float, float, float]], cpus: int = 4) -> str:
+    """`mpstat -P ALL`: a sample is user, system and softirq of the last CPU; the others are idle."""
+    parts = [banner(cpus)]
+    for number, last in enumerate(samples, 1):
+        parts.append(
+            f"{clock(number - 1)} CPU %usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle\n"
+        )
+        each = {
+            "all": tuple(share / cpus for share in last),
+            **{str(n): (0.0, 0.0, 0.0) for n in range(cpus)},
+        }
+        for name, (user, system, soft) in (each | {str(cpus - 1): last}).items():
+            shares = (user, 0, system, 0, 0, soft, 0, 0, 0, 100 - user - system - soft)
+            parts.append(f"{clock(number)} {name} " + " ".join(f"{share:.2f}" for share in shares) + "\n")
+        parts.append("\n")
+    return "".join(parts)
+
+
 def vmstat(rows: Sequence[Numbers]) -> str:
     """`vmstat 1`, its first row since boot included; columns that are absent are 0, but id is the rest."""
     names = (*_VMSTAT, *_VMSTAT_CPU)

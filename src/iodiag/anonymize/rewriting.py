@@ -94,7 +94,7 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
 }
-_LINES = {("Quote", "text")}
+_LINES = {("Quote", "text"), ("Quote", "header")}
 _HIDDEN = {("UnparsedLine", "text"), ("ParseNote", "text"), ("Ignored", "reason"), ("Device", "model")}
 _REMARKS = {("UnparsedLine", "reason"), ("ParseNote", "reason"), ("Section", "layout"), ("Source", "remark")}
 _DROPPED = {("DeviceSummary", "aliases"), ("Device", "aliases"), ("Device", "mountpoints")}

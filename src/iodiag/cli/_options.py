@@ -101,9 +101,10 @@ _OPTIONS = (
     click.option(
         "--format",
         "format_",
-        type=click.Choice(["md", "html", "json", "sarif"]),
-        help="Format on standard output, or of an -o without a known ending.",
+        type=click.Choice(["md", "html", "json", "sarif", "ticket"]),
+        help="Format on standard output, or of an -o without a known ending; ticket: text below 4 kB.",
     ),
+    click.option("--full", is_flag=True, help="Everything, also what is shortened or folded otherwise."),
     click.option(
         "--device",
         "devices",
@@ -200,7 +201,7 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
 
         report = anonymous_report(report, names)
     for path, chosen in formats.items():
-        beside = _write(report, Path(path), chosen, not options["no_charts"])
+        beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:
             charts = f" and {beside} chart{'s' * (beside != 1)} beside it" if beside else ""
             click.echo(f"iodiag: wrote {one_line(shown(path))}{charts}", err=True)
@@ -210,20 +211,20 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
         sys.exit(EXIT_FAIL_ON)
 
 
-def _write(report: Report, path: Path, chosen: str, with_charts: bool) -> int:
+def _write(report: Report, path: Path, chosen: str, options: dict[str, Any]) -> int:
     """Write a report, charts of Markdown first: it never names a file that is not there. Returns how many."""
     is_no_file = os.path.exists(path) and not os.path.isfile(path)  # nothing belongs beside /dev/stdout
-    if chosen != "md" or not with_charts or is_no_file:
-        write_whole(path, _render(report, chosen, with_charts))
+    if chosen != "md" or options["no_charts"] or is_no_file:
+        write_whole(path, _render(report, chosen, options))
         return 0
     from iodiag.report.as_markdown import render
     from iodiag.report.charts.report_charts import chart_files
 
-    by_section = chart_files(report, path.stem)
+    by_section = chart_files(report, path.stem, options["full"])
     files = {chart.name: chart for charts in by_section.values() for chart in charts}
     for chart in files.values():
         write_whole(path.parent / chart.name, chart.png)
-    write_whole(path, render(report, by_section))
+    write_whole(path, render(report, by_section, options["full"]))
     return len(files)
 
 
@@ -238,26 +239,41 @@ def _format_of(path: str, stated: str | None) -> str:
     return ending
 
 
-def _render(report: Report, chosen: str, with_charts: bool) -> str:
+def _render(report: Report, chosen: str, options: dict[str, Any]) -> str:
     if chosen == "html":
         from iodiag.report.as_html import render
 
-        return render(report, with_charts)
-    written = {"json": report.to_json, "sarif": report.to_sarif}
-    return written.get(chosen, report.to_markdown)()
+        return render(report, not options["no_charts"], options["full"])
+    if chosen == "md":
+        return report.to_markdown(options["full"])
+    return {"json": report.to_json, "sarif": report.to_sarif, "ticket": report.to_ticket}[chosen]()
 
 
 def _print(report: Report, options: dict[str, Any]) -> None:
-    format_, no_color = options["format_"], options["no_color"]
+    format_ = options["format_"]
     if format_ is None and sys.stdout.isatty():
-        from iodiag.report.as_terminal import console, show
-
-        show(report, console(sys.stdout, no_color=True if no_color else None))
+        _show(report, options)
         return
-    text = _render(report, format_ or "md", not options["no_charts"])
+    text = _render(report, format_ or "md", options)
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     sys.stdout.buffer.write(b"" if text.endswith("\n") else b"\n")
     sys.stdout.buffer.flush()
+
+
+def _show(report: Report, options: dict[str, Any]) -> None:
+    """Print on the terminal, through the user's pager where it is longer than the screen, as git does it."""
+    from iodiag.report.as_terminal import console, show
+
+    screen = console(sys.stdout, no_color=True if options["no_color"] else None)
+    with screen.capture() as captured:
+        show(report, screen, options["full"])
+    text = captured.get()
+    if text.count("\n") < screen.height:
+        click.echo(text, nl=False, color=True)
+        return
+    # less shows colours, leaves what it showed on the screen, and ends at once where all of it fits
+    os.environ.setdefault("LESS", "FRX")
+    click.echo_via_pager(text, color=True)
 
 
 def _is_met(report: Report, level: str) -> bool:

@@ -93,7 +93,7 @@ def _tell(outcome: Outcome, output: str) -> None:
             names = ", ".join(row.input for row in passed[:3]) + (", …" if len(passed) > 3 else "")
             lines.append(f"{len(passed)} inputs {said}: {names} (all in {output}/manifest.parquet)")
     lines.append(f"{outcome.host_days} host-days in {output}, {outcome.fresh} of them new")
-    lines.append(f"{outcome.headline} See {output}/fleet.html")
+    lines.append(f"{outcome.headline} See {output.rstrip('/')}/fleet.html")
     for line in lines:
         click.echo(f"iodiag: {one_line(line)}", err=True)
 

@@ -61,8 +61,10 @@ def mark_lines(
         steps = np.bincount(first[chosen], minlength=len(classes) + 1)
         steps = steps - np.bincount(last[chosen] + 1, minlength=len(classes) + 1)
         classes[np.cumsum(steps)[: len(classes)] > 0] = CLASS[name]
-    unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
-    reasons.update(dict.fromkeys(unread, "damaged JSON; the object is left out"))
+    # one line may hold good rows and the damage as well
+    is_unread = table[:, 0] == CLASS["unread"]
+    for one, other in zip(first[is_unread].tolist(), last[is_unread].tolist(), strict=True):
+        reasons.update(dict.fromkeys(range(one, other + 1), "damaged JSON; the object is left out"))
 
 
 def account(source: Source, classes: Classes, reasons: dict[int, str]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""What may be chosen for an analysis, and what of it is no rule, threshold, time or zone."""
+"""What may be chosen for an analysis; rules, thresholds, times and zones that are none are refused."""
 
 from __future__ import annotations
 

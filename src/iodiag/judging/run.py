@@ -11,11 +11,14 @@ from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
-from iodiag.model.finding import Finding, Ignored, Outcome
+from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, StateSummary, UnparsedLine
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
+
+MOST_BESIDE = 5
+"""Peers and members whose samples a report holds beside those of its findings."""
 
 
 def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, list[View]]:
@@ -59,8 +62,9 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         ignored += passed
         outcomes += others
         summaries += described
-        series += series_for(view, (name for finding in found for name in finding.devices))
-        states += state_summaries(view)
+        shown = state_summaries(view)
+        series += series_for(view, _drawn(view, found, shown))
+        states += shown
     said, headline = verdict(findings, outcomes, hosts, len(ignored))
     return Report(
         iodiag=__version__,
@@ -73,10 +77,22 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         findings=tuple(findings),
         outcomes=tuple(outcomes),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
+        changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=tuple(series),
         timezone=options.tz,
         ignored=tuple(ignored),
     )
+
+
+def _drawn(view: View, findings: Sequence[Finding], states: Sequence[StateSummary]) -> list[str]:
+    """The devices of findings, those beside the most harmful ones, and else the one with most requests."""
+    names = [name for finding in findings for name in finding.devices]
+    if findings:
+        first = min(findings, key=by_harm)
+        members = [member.name for name in first.devices for member in view.topology.members(name)]
+        names += [*first.peers[:MOST_BESIDE], *members[:MOST_BESIDE]]
+    busiest = max(states, key=lambda state: state.requests, default=None)
+    return names + ([busiest.device] if busiest and not names else [])
 
 
 def _source_summaries(capture: Capture) -> tuple[SourceSummary, ...]:

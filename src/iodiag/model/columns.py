@@ -364,6 +364,7 @@ _OF_NFS: tuple[tuple[str, str, Kind, str], ...] = (
     ("await_ms", "ms", "mean", "mean time of a {} with its wait on the client (avg exe)"),
     ("queue_ms", "ms", "mean", "mean wait of a {} before it was sent"),
     ("retransmissions", "requests", "count", "{}s that were sent again"),
+    ("retransmitted_pct", "%", "mean", "share of {}s that were sent again"),
     ("errors", "requests", "count", "{}s that ended in an error"),
 )
 

@@ -37,11 +37,15 @@ CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 
 @dataclass(frozen=True)
 class Quote:
-    """One line of an input, word for word."""
+    """One row of an input, word for word, and the header line that names its columns ("" where none does).
+
+    A row that was wrapped over several lines is one line here; `line` is that of its values.
+    """
 
     source: str
     line: int
     text: str = ""
+    header: str = ""
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ class Report:
     """Everything a report shows. `headline` is one sentence: what holds this host back.
 
     `ignored` are findings that the configuration takes out: they are listed, and count for nothing.
+    `thresholds` are those in force, `changed_thresholds` those of them that are not their rules' defaults.
 
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
     """
@@ -155,6 +156,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    changed_thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict, kw_only=True)
     series: tuple[Series, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     comparison: Comparison | None = field(default=None, metadata={"json_omit_none": True})
@@ -188,9 +190,15 @@ class Report:
 
         return render(self)
 
-    def to_markdown(self) -> str:
-        """The report as Markdown, to paste into a ticket."""
+    def to_markdown(self, full: bool = False) -> str:
+        """The report as Markdown: what a reader needs first, or in `full` everything."""
         from iodiag.report.as_markdown import render
+
+        return render(self, full=full)
+
+    def to_ticket(self) -> str:
+        """The report as text of less than 4 kB, to paste into a ticket or a mail."""
+        from iodiag.report.as_ticket import render
 
         return render(self)
 

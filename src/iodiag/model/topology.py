@@ -41,6 +41,7 @@ class Device:
     write_cache: str | None = None
     size_kb: float | None = None
     model: str | None = None
+    transport: str | None = None
     mountpoints: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 KB_PER_SECTOR = 0.5
 KB_PER_MB = 1024.0
+KB_PER_GB = 1024.0**2
 KB_PER_PAGE = 4.0
 KB_PER_BYTE = 1 / 1024
 

@@ -1,23 +1,25 @@
 """What stands beside the findings: rules without one, devices, what was read, thresholds.
 
-All of it as spans and tables; each renderer only draws them.
+Sections come first, then the tables in them.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSummary, UnparsedLine
 from iodiag.report import wording
+from iodiag.report.document import Block, Bullets, Item, Paragraph, Section, TextTable
 from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
 NAMES_IN_CELL = 12
 STATE_DEVICES, STATES_SHOWN = 8, 3
+BRIEF_DEVICES = 5
 LINES_SHOWN = 20
 SOURCES_SHOWN = 200
 
@@ -40,44 +42,120 @@ _INSTEAD_OF = {
     "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
     "await_ms": ("read_await_ms", "write_await_ms"),
 }
+_UNJUDGED = (
+    ("undetermined", "Too little in the captures to say"),
+    ("not_applicable", "An input is missing"),
+    ("error", "The rule failed"),
+)
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """A table of spans. `numeric` are the indices of its right-aligned columns."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[Spans, ...], ...]
-    numeric: frozenset[int] = frozenset()
-    left_out: str = ""
-
-
-@dataclass(frozen=True)
-class Remark:
-    """What the readers say of some lines of one input, in one sentence.
-
-    `lines` are quotes, ready for a block in fixed pitch; `extent` says how many lines it is about.
-    """
-
-    source: Span
-    reason: Spans
-    extent: str
-    lines: tuple[str, ...]
+def states_section(report: Report, is_full: bool = True) -> list[Section]:
+    """What each device was doing; where it is not full the state of each with most requests."""
+    table = states(report, *((STATE_DEVICES, STATES_SHOWN) if is_full else (BRIEF_DEVICES, 1)))
+    side = " after" if report.comparison else ""
+    counted = wording.plural(len({(state.host, state.device) for state in report.states}), "device")
+    heading = (Span(f"What each device was doing{side}"),)
+    return [Section(heading, (table,), "states", pointer=counted)] if table.rows else []
 
 
-def select(table: TextTable, wanted: Callable[[int], bool]) -> TextTable:
-    """The table with only the columns whose index is wanted."""
-    kept = [at for at in range(len(table.head)) if wanted(at)]
-    return TextTable(
-        head=tuple(table.head[at] for at in kept),
-        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
-        numeric=frozenset(new for new, old in enumerate(kept) if old in table.numeric),
-        left_out=table.left_out,
+def ignored_section(report: Report) -> list[Section]:
+    """The findings that the configuration takes out."""
+    table = ignored(report)
+    counted = wording.plural(len(table.rows), "finding")
+    heading = (Span("Ignored by configuration"),)
+    return [Section(heading, (table,), "ignored", pointer=counted)] if table.rows else []
+
+
+def folded_sections(report: Report) -> list[Section]:
+    """What was clear, what not judged, the devices, what was read, the thresholds that were changed."""
+    before = report.comparison.before if report.comparison else None
+    return [
+        _clear_section(report),
+        _unjudged_section(report),
+        *_devices_section(report, before),
+        _read_section(report, before),
+        *_thresholds_section(report),
+    ]
+
+
+def _clear_section(report: Report) -> Section:
+    rules = {outcome.rule for outcome in report.outcomes if outcome.status == "clear"}
+    table = clear(report)
+    block: Block = table if table.rows else Paragraph((Span("No rule could clear anything."),))
+    return Section((Span("Clear"),), (block,), "clear", "folded", wording.plural(len(rules), "rule"))
+
+
+def _unjudged_section(report: Report) -> Section:
+    tables = unjudged(report)
+    blocks: tuple[Block, ...] = tuple(Section((Span(heading),), (table,)) for heading, table in tables)
+    kinds = {status for status, _ in _UNJUDGED}
+    rules = {outcome.rule for outcome in report.outcomes if outcome.status in kinds}
+    return Section(
+        (Span("Could not be judged, and why"),),
+        blocks or (Paragraph((Span("Every rule reached a verdict."),)),),
+        "unjudged",
+        "folded",
+        wording.plural(len(rules), "rule"),
     )
 
 
-def _without_empty(table: TextTable) -> TextTable:
-    return select(table, lambda at: at == 0 or any(row[at] for row in table.rows))
+def _devices_section(report: Report, before: Report | None) -> list[Section]:
+    table = stacked(devices(report))
+    if not (table.rows or table.left_out):
+        return []
+    blocks: list[Block] = [Paragraph((Span(wording.SUMMARY_NOTE),), is_aside=True), table]
+    if before is not None:
+        blocks.append(Section((Span("Before"),), (stacked(devices(before)),)))
+    counted = str(len(report.devices))
+    return [Section((Span("Devices"),), tuple(blocks), "devices", "folded", counted)]
+
+
+def _read_section(report: Report, before: Report | None) -> Section:
+    blocks = _account(report)
+    if before is not None:
+        blocks = (
+            Section((Span("Before"),), _account(before)),
+            Section((Span("After"),), blocks),
+        )
+    bad = sum(len(summary.unparsed) for summary in report.sources)
+    counted = f"{wording.plural(len(report.sources), 'section')} of input"
+    pointer = f"{counted}, {wording.plural(bad, 'line')} not understood" if bad else counted
+    return Section((Span("What was read"),), blocks, "read", "folded", pointer)
+
+
+def _account(report: Report) -> tuple[Block, ...]:
+    accounts = tuple(Item((source, Span(f": {words}"))) for source, words in ledgers(report))
+    blocks: list[Block] = [sources(report), *([Bullets(accounts)] if accounts else [])]
+    bad = tuple(unread(report))
+    said = Bullets(bad) if bad else Paragraph((Span("None."),))
+    blocks.append(Section((Span("Lines not understood"),), (said,)))
+    remarks = tuple(notes(report))
+    if remarks:
+        blocks.append(Section((Span("Notes on reading"),), (Bullets(remarks),)))
+    return tuple(blocks)
+
+
+def _thresholds_section(report: Report) -> list[Section]:
+    changed = _limits(report.changed_thresholds)
+    if not changed:
+        return []
+    counted = wording.plural(sum(map(len, report.changed_thresholds.values())), "threshold")
+    return [Section((Span("Changed thresholds"),), (Bullets(changed),), "thresholds", "folded", counted)]
+
+
+def _limits(limits: Mapping[str, Mapping[str, float]]) -> tuple[Item, ...]:
+    return tuple(
+        Item(
+            (
+                wording.name(rule),
+                Span(
+                    ": " + ", ".join(f"{wording.visible(k, 60)} {wording.number(v)}" for k, v in each.items())
+                ),
+            )
+        )
+        for rule, each in sorted(limits.items())
+        if each
+    )
 
 
 def clear(report: Report) -> TextTable:
@@ -103,13 +181,8 @@ def ignored(report: Report) -> TextTable:
 
 def unjudged(report: Report) -> list[tuple[str, TextTable]]:
     """What could not be judged, by kind of reason."""
-    kinds = (
-        ("undetermined", "Too little in the captures to say"),
-        ("not_applicable", "An input is missing"),
-        ("error", "The rule failed"),
-    )
     tables = []
-    for status, heading in kinds:
+    for status, heading in _UNJUDGED:
         found = [outcome for outcome in report.outcomes if outcome.status == status]
         if found:
             head = ("Rules", "Devices", "Why", "Missing")
@@ -135,11 +208,13 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
         )
         rows.append(cells)
     full_head = (head[0], *(("Host",) if has_hosts else ()), *head[1:])
-    return _without_empty(TextTable(full_head, tuple(row[: len(full_head)] for row in rows)))
+    return TextTable(full_head, tuple(row[: len(full_head)] for row in rows)).without_empty()
 
 
-def states(report: Report) -> TextTable:
+def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES_SHOWN) -> TextTable:
     """What each device was doing: its longest states in a line each, the rest of them summed.
+
+    Where `most` is one, the state with most requests stands for all.
 
     Devices of the verdict come first, then those of findings, then those with the most requests.
     """
@@ -157,12 +232,12 @@ def states(report: Report) -> TextTable:
             -sum(state.requests for state in of_device[key]),
         )
 
-    shown = sorted(of_device, key=rank)[:STATE_DEVICES]
+    shown = sorted(of_device, key=rank)[:most_devices]
     has_hosts = len(report.hosts) > 1
     rows = []
     for host, name in shown:
         whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
-        for text in _state_lines(of_device[host, name]):
+        for text in _state_lines(of_device[host, name], most):
             rows.append(((wording.name(name),), *whose, text))
     more = len(of_device) - len(shown)
     left_out = f"{wording.plural(more, 'more device')} in the JSON report." if more else ""
@@ -171,8 +246,12 @@ def states(report: Report) -> TextTable:
     )
 
 
-def _state_lines(states: Sequence[StateSummary]) -> list[Spans]:
-    shown, rest = states[:STATES_SHOWN], states[STATES_SHOWN:]
+def _state_lines(states: Sequence[StateSummary], most: int) -> list[Spans]:
+    if most == 1:
+        return [wording.prose(max(states, key=lambda state: state.requests).text)]
+    # samples without I/O are those that the others leave
+    states = [state for state in states if state.direction != "idle"] or states
+    shown, rest = states[:most], states[most:]
     lines = [wording.prose(state.text) for state in shown]
     if rest:
         samples = sum(state.samples for state in rest)
@@ -209,7 +288,7 @@ def devices(report: Report) -> TextTable:
         numeric=frozenset(range(first, first + 1 + len(columns))),
         left_out=" ".join(left_out),
     )
-    return _without_empty(table)
+    return table.without_empty()
 
 
 def stacked(table: TextTable) -> TextTable:
@@ -290,7 +369,7 @@ def sources(report: Report) -> TextTable:
     head = ("Input", "Format", "Layout", "Host", "Kernel", "CPUs", "Time", "Reports", "Rows")
     more = len(report.sources) - len(rows)
     left_out = f"{wording.plural(more, 'more section')} in the JSON report." if more > 0 else ""
-    return _without_empty(TextTable(head, tuple(rows), frozenset({5, 7, 8}), left_out))
+    return TextTable(head, tuple(rows), frozenset({5, 7, 8}), left_out).without_empty()
 
 
 def ledgers(report: Report) -> list[tuple[Span, str]]:
@@ -306,19 +385,19 @@ def ledgers(report: Report) -> list[tuple[Span, str]]:
     return [(wording.name(source), words) for source, words in list(found.items())[:SOURCES_SHOWN]]
 
 
-def unread(report: Report) -> list[Remark]:
+def unread(report: Report) -> list[Item]:
     """The lines that were not understood, by input and reason; at most LINES_SHOWN of each."""
     return _by_reason(report.sources, lambda summary: summary.unparsed)
 
 
-def notes(report: Report) -> list[Remark]:
+def notes(report: Report) -> list[Item]:
     """What else the readers noted about their inputs."""
     return _by_reason(report.sources, lambda summary: summary.notes)
 
 
 def _by_reason(
     summaries: Iterable[SourceSummary], lines_of: Callable[[SourceSummary], Iterable[UnparsedLine]]
-) -> list[Remark]:
+) -> list[Item]:
     groups: dict[tuple[str, str], dict[tuple[int, str], None]] = {}
     for summary in summaries:
         for line in lines_of(summary):
@@ -326,7 +405,7 @@ def _by_reason(
     return [_remark(source, reason, list(lines)) for (source, reason), lines in groups.items()]
 
 
-def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Remark:
+def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Item:
     quoted = [f"{at}: {wording.verbatim(text)}" for at, text in lines if text]
     ranges, more = wording.line_ranges(at for at, _ in lines if at)
     where = wording.name(source).text + (f":{ranges}" if ranges and not quoted else "")
@@ -335,22 +414,6 @@ def _remark(source: str, reason: str, lines: Sequence[tuple[int, str]]) -> Remar
         extent += f", the first {LINES_SHOWN} shown"
     elif more and not quoted:
         extent += f", {wording.count(more)} of them not listed"
-    return Remark(
-        source=Span(where, is_code=True),
-        reason=wording.prose(reason or "not understood"),
-        extent=extent,
-        lines=tuple(quoted[:LINES_SHOWN]),
-    )
-
-
-def thresholds(report: Report) -> list[tuple[Span, str]]:
-    """Each rule's thresholds as they were in force, in one line per rule."""
-    used = {finding.rule: finding.thresholds for finding in report.findings} | dict(report.thresholds)
-    return [
-        (
-            wording.name(rule),
-            ", ".join(f"{wording.visible(key, 60)} {wording.number(value)}" for key, value in limits.items()),
-        )
-        for rule, limits in sorted(used.items())
-        if limits
-    ]
+    about = f" ({extent})" if extent else ""
+    words = (Span(where, is_code=True), Span(": "), *wording.prose(reason or "not understood"), Span(about))
+    return Item(tuple(span for span in words if span.text), tuple(quoted[:LINES_SHOWN]))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import appendix, comparison_sections, finding_sections, templates, wording
-from iodiag.report.appendix import TextTable
+from iodiag.report import contents, excerpts, templates, wording
 from iodiag.report.charts import report_charts as charts
-from iodiag.report.charts.report_charts import CHARTS_SHOWN, Key
-from iodiag.report.finding_sections import Part
+from iodiag.report.charts.report_charts import CHARTS_SHOWN
+from iodiag.report.document import Block, Document, Excerpt, Key, cut
 
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
@@ -25,6 +24,7 @@ PAGE_BYTES = 5_000_000
 MOST_ENTRIES = (None, 200, 60, 20, 5)
 """How many entries lists may have, tried in turn until the page is small enough."""
 
+QUOTED_WIDTH = 104
 SVG_BYTES = 300_000
 MARKUP_BYTES = 400
 """More than the tags around one chart take."""
@@ -55,91 +55,56 @@ class Drawn:
     remark: str = ""
 
 
-def render(report: Report, with_charts: bool = True) -> str:
-    """The whole report as a page of at most PAGE_BYTES.
+def render(report: Report, with_charts: bool = True, full: bool = False) -> str:
+    """The whole report as a page of at most PAGE_BYTES; in `full` nothing in it is folded.
 
     Lists that would exceed that are cut, and charts left out; the page says so.
     """
     template = templates.template("page.html")
-    parts = finding_sections.parts(report)
-    words = _words(report, parts)
+    whole = contents.document(report)
     for most in MOST_ENTRIES:
-        words["summary"] = finding_sections.summary_table(report, len(parts[:most]))
-        shown = words if most is None else {name: _cut(value, most) for name, value in words.items()}
-        page = template.render(**shown, most=most, drawn={})
+        document = whole if most is None else cut(whole, most)
+        words = _words(document, most, full)
+        page = template.render(**words, drawn={})
         if len(page.encode()) <= PAGE_BYTES:
             break
     if not with_charts:
         return page
     room = PAGE_BYTES - len(page.encode())
-    drawn = _draw(charts.wanted(report, parts[:most]), room)
-    return template.render(**shown, most=most, drawn=drawn)
+    return template.render(**words, drawn=_draw(charts.wanted(report, document), room))
 
 
-def _cut(value: Any, most: int) -> Any:
-    """A list, a table or named tables with at most so many entries; anything else as it is."""
-    if isinstance(value, TextTable):
-        more = len(value.rows) - most
-        if more <= 0:
-            return value
-        left_out = f"{wording.plural(more, 'more row')} in the JSON report. {value.left_out}".rstrip()
-        return replace(value, rows=value.rows[:most], left_out=left_out)
-    if isinstance(value, list):
-        return [_cut(item, most) for item in value[:most]]
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], TextTable):
-        return value[0], _cut(value[1], most)
-    return value
-
-
-def _words(report: Report, parts: list[Part]) -> dict[str, Any]:
+def _words(document: Document, most: int | None, full: bool) -> dict[str, Any]:
     """All that the page shows but its charts."""
     return dict(
-        **_compared(report),
         css=templates.css(),
         policy=templates.policy(),
-        title=finding_sections.title(report),
         plain=wording.plain,
-        is_link=wording.is_link,
-        headline=finding_sections.headline(report),
-        verdict=finding_sections.verdict_word(report),
-        states=appendix.states(report),
-        overview=finding_sections.overview(report),
-        worst=report.worst() or "clear",
-        parts=parts,
-        nothing_found=finding_sections.nothing_found(report),
-        ignored=appendix.ignored(report),
-        clear=appendix.clear(report),
-        unjudged=appendix.unjudged(report),
-        devices=appendix.stacked(appendix.devices(report)),
-        summary_note=wording.SUMMARY_NOTE,
-        sources=appendix.sources(report),
-        ledgers=appendix.ledgers(report),
-        unread=appendix.unread(report),
-        notes=appendix.notes(report),
-        thresholds=appendix.thresholds(report),
+        title=document.screen.title,
+        screen=document.screen,
+        sections=document.sections,
+        kind=_kind,
+        quoted=_quoted,
+        most=most,
+        full=full,
     )
 
 
-def _compared(report: Report) -> dict[str, Any]:
-    """What the page says of a comparison; nothing where there is none."""
-    compared = report.comparison
-    if compared is None:
-        return {"compared": None}
-    return {
-        "compared": compared,
-        "settings": comparison_sections.settings(report, compared),
-        "moved": comparison_sections.sections(report, compared),
-        "others": comparison_sections.others(compared),
-        "uncompared": comparison_sections.uncompared(compared),
-        "fates": comparison_sections.fates(report, compared),
-        "gone": comparison_sections.gone(compared),
-        "method": list(comparison_sections.method(compared)),
-        "devices_before": appendix.stacked(appendix.devices(compared.before)),
-        "sources_before": appendix.sources(compared.before),
-        "ledgers_before": appendix.ledgers(compared.before),
-        "unread_before": appendix.unread(compared.before),
-        "notes_before": appendix.notes(compared.before),
-    }
+def _kind(block: Block) -> str:
+    return type(block).__name__.lower()
+
+
+def _quoted(excerpt: Excerpt) -> list[list[tuple[str, bool]]]:
+    """The lines of an excerpt in pieces, each with whether it is marked."""
+    shown = []
+    for line in excerpts.lines(excerpt, QUOTED_WIDTH):
+        pieces = [(line.address, False)]
+        at = 0
+        for start, end in line.marks:
+            pieces += [(line.text[at:start], False), (line.text[start:end], True)]
+            at = end
+        shown.append([*pieces, (line.text[at:], False)])
+    return shown
 
 
 def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, Drawn]:
@@ -152,7 +117,7 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
         remarks: list[str] = []
         for picture in pictures:
             if picture in first_shown:
-                remarks.append(f"The chart is the same as that of finding {first_shown[picture][1]}.")
+                remarks.append(f"A chart is the same as {_where(first_shown[picture])}.")
                 continue
             chart = _chart(picture) if room > 0 and total < CHARTS_SHOWN else None
             if chart is None or chart.size > room:
@@ -166,6 +131,10 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
             shown.append(chart)
         drawn[key] = Drawn(tuple(shown), " ".join(dict.fromkeys(remarks)))
     return drawn
+
+
+def _where(key: Key) -> str:
+    return f"that of finding {key[1]}" if key[0] == "finding" else "one above"
 
 
 def _chart(picture: Picture) -> Chart:

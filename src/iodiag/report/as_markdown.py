@@ -11,16 +11,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import quote
 
-from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import appendix, comparison_sections, finding_sections, wording
-from iodiag.report.appendix import Remark, TextTable
-from iodiag.report.charts.report_charts import ChartFile, Key
-from iodiag.report.comparison_sections import Section
-from iodiag.report.finding_sections import Part, Point
+from iodiag.report import contents, excerpts, wording
+from iodiag.report.charts.report_charts import ChartFile
+from iodiag.report.document import (
+    Block,
+    Bullets,
+    Charts,
+    Commands,
+    Document,
+    Excerpt,
+    Facts,
+    Item,
+    Key,
+    Paragraph,
+    Screen,
+    Section,
+    TextTable,
+    shortened,
+)
 from iodiag.report.wording import Span, Spans
 
-Charts = Mapping[Key, Sequence[ChartFile]]
+Files = Mapping[Key, Sequence[ChartFile]]
+
+QUOTED_WIDTH = 100
+POINTER = "`iodiag analyze --full` writes all of it; `-o report.html` has it in a page, with charts."
 
 # what GitHub turns into links and mentions wherever it stands in text, escaped or not
 _LINKED = re.compile(r"://|www\.|[\w.+\-]@\w|(?<![^\W_])[@#]\w|\bGH-\d", re.IGNORECASE)
@@ -29,34 +44,92 @@ _SPECIAL = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&
 _BLOCK_START = re.compile(r"^(?:([#>+=\-])|(\d{1,9})([.)])(?=\s|$))")
 
 
-def render(report: Report, charts: Charts | None = None) -> str:
-    """The whole report, ready to be pasted into a ticket; `charts` are files that will lie beside it."""
-    charts = charts or {}
-    lines = [
-        f"# {inline(finding_sections.title(report))}",
-        "",
-        f"**{inline(_verdict(report))}**",
-        "",
-        *(f"- **{label}:** {inline(value)}" for label, value in finding_sections.overview(report)),
-        *(_compared(report, report.comparison, charts) if report.comparison else ()),
-        *_states(report),
-        *_findings(report, charts),
-        *_ignored(report),
-        *_clear(report),
-        *_unjudged(report),
-        *_devices(report),
-        *(_devices(report.comparison.before, " before") if report.comparison else ()),
-        *_read(report),
-        *(_read(report.comparison.before, " before") if report.comparison else ()),
-        *(_method(report.comparison) if report.comparison else ()),
-        *_thresholds(report),
-    ]
-    return "\n".join(lines).rstrip("\n") + "\n"
+def render(report: Report, charts: Files | None = None, full: bool = False) -> str:
+    """The report, ready to be pasted into a ticket; `charts` are files that will lie beside it.
+
+    What a ticket has no room for has a line that says so, unless everything is wanted in `full`.
+    """
+    whole = contents.document(report, full)
+    document = whole if full else shortened(whole, ("brief", "page"), POINTER)
+    return "\n".join(_lines(document, charts or {}, None if full else QUOTED_WIDTH)).rstrip("\n") + "\n"
 
 
-def _verdict(report: Report) -> Spans:
-    word = finding_sections.verdict_word(report)
-    return (*((Span(f"{word}. "),) if word else ()), *finding_sections.headline(report))
+def _lines(document: Document, charts: Files, width: int | None) -> Iterator[str]:
+    yield from _screen(document.screen, charts, width)
+    for section in document.sections:
+        yield from _section(section, 2, charts, width)
+
+
+def _screen(screen: Screen, charts: Files, width: int | None) -> Iterator[str]:
+    state = (Span(f"{screen.state}. "),) if screen.state else ()
+    yield from (f"# {inline(screen.title)}", "", f"**{inline((*state, *screen.sentence))}**")
+    for block in (screen.facts, *((screen.picture,) if screen.picture else ())):
+        yield from _block_lines(block, 2, charts, width)
+    if screen.actions:
+        yield from ("", "**What to do first**")
+    for block in screen.actions:
+        yield from _block_lines(block, 2, charts, width)
+
+
+def _section(section: Section, level: int, charts: Files, width: int | None) -> Iterator[str]:
+    number = f"{section.number}. " if section.number else ""
+    label = f"{section.label.capitalize()}: " if section.label else ""
+    body = [line for block in section.blocks for line in _block_lines(block, level + 1, charts, width)]
+    if body:
+        yield from ("", f"{'#' * min(level, 6)} {number}{label}{inline(section.heading)}", *body)
+
+
+def _block_lines(block: Block, level: int, charts: Files, width: int | None) -> Iterator[str]:
+    """A block's lines, with an empty one before them."""
+    if isinstance(block, Section):
+        yield from _section(block, level, charts, width)
+    elif isinstance(block, Charts):
+        yield from _images(charts.get(block.key, ()))
+        if block.strip and block.key not in charts:
+            yield from ("", *fenced(block.strip))
+    elif isinstance(block, TextTable):
+        yield from ("", *table_lines(block))
+    elif isinstance(block, Paragraph):
+        yield from ("", paragraph(block.words))
+    elif isinstance(block, Facts):
+        yield from ("", *(f"- **{label}:** {inline(value)}" for label, value in block.pairs))
+    elif isinstance(block, Commands):
+        yield from ("", *fenced("\n".join(block.lines).split("\n"), "sh"))
+    elif isinstance(block, Excerpt):
+        yield from _excerpt(block, width)
+    else:
+        yield from ("", *_bullets(block))
+
+
+def _bullets(bullets: Bullets) -> Iterator[str]:
+    for at, item in enumerate(bullets.items, 1):
+        yield f"{f'{at}.' if bullets.is_numbered else '-'} {_item(item)}"
+        if item.lines:
+            yield from fenced(item.lines, indent="  ")
+
+
+def _item(item: Item) -> str:
+    links = [span for span in item.words if span.href and not span.href.startswith("#")]
+    return f"<{links[0].href}>" if links else paragraph(item.words)
+
+
+def _excerpt(excerpt: Excerpt, width: int | None) -> Iterator[str]:
+    """The lines below each other, and below each row what of it is cited."""
+    yield from ("", f"{inline((excerpt.source,))}:", "")
+    shown = (
+        text
+        for line in excerpts.lines(excerpt, width)
+        for text in (f"{line.address}{line.text}".rstrip(), line.carets)
+        if text
+    )
+    yield from fenced(shown)
+
+
+def _images(charts: Sequence[ChartFile]) -> Iterator[str]:
+    """Each chart with its words, for who cannot see it and for where only the text is pasted."""
+    for chart in charts:
+        words = _escaped(wording.visible(chart.description), False)
+        yield from ("", f"![{words}]({quote(chart.name)})", "", paragraph(wording.prose(chart.caption)))
 
 
 def inline(spans: Iterable[Span], in_table: bool = False) -> str:
@@ -64,7 +137,7 @@ def inline(spans: Iterable[Span], in_table: bool = False) -> str:
     text = ""
     for span in spans:
         piece = code(span.text, in_table) if span.is_code else _escaped(span.text, in_table)
-        if span.href:
+        if span.href and not span.href.startswith("#"):  # of places in a page Markdown knows nothing
             piece = f"[{piece}]({span.href})"
         # two runs of backticks that touch would be one longer run
         text += f" {piece}" if text.endswith("`") and piece.startswith("`") else piece
@@ -115,7 +188,7 @@ def _word(word: str, in_table: bool) -> str:
     )
 
 
-def _block(spans: Spans) -> str:
+def paragraph(spans: Spans) -> str:
     """Spans at the beginning of a block, where a #, a - or a 1. would mean something."""
     text = inline(spans).strip()
     return _BLOCK_START.sub(lambda m: f"\\{m[1]}" if m[1] else f"{m[2]}\\{m[3]}", text)
@@ -130,177 +203,4 @@ def table_lines(table: TextTable) -> Iterator[str]:
         for row in table.rows:
             yield f"| {' | '.join(inline(cell, in_table=True).strip() for cell in row)} |"
     if table.left_out:
-        yield from ("", _block(wording.prose(table.left_out)))
-
-
-def _compared(report: Report, comparison: Comparison, charts: Charts) -> Iterator[str]:
-    """What moved, and what became of the findings; the analysis of after follows."""
-    yield from ("", "## What moved")
-    settings = comparison_sections.settings(report, comparison)
-    if settings:
-        yield from ("", "### Settings that differ", "")
-        for point in settings:
-            yield from _point(point)
-    sections = comparison_sections.sections(report, comparison)
-    if not sections:
-        yield from ("", "Nothing could be compared.")
-    for section in sections:
-        yield from _section(section, charts.get(("moved", section.number), ()))
-    others = comparison_sections.others(comparison)
-    if others.rows:
-        yield from ("", "### Other devices", "", *table_lines(others))
-    told = comparison_sections.uncompared(comparison)
-    if told:
-        yield from ("", "### Not compared", "", *(f"- {_block(words)}" for words in told))
-    yield from ("", "## Findings before and after", "")
-    fates = comparison_sections.fates(report, comparison)
-    if fates.rows:
-        yield from table_lines(fates)
-    else:
-        yield "No rule found anything on either side."
-    for part in comparison_sections.gone(comparison):
-        yield from _finding(part, "Gone")
-
-
-def _method(comparison: Comparison) -> Iterator[str]:
-    method = list(comparison_sections.method(comparison))
-    if method:
-        yield from ("", "## How this was compared", "", *(f"- {_block(words)}" for words in method))
-
-
-def _section(section: Section, charts: Sequence[ChartFile]) -> Iterator[str]:
-    yield from ("", f"### {inline(section.heading)}", "")
-    if section.reading:
-        yield from (_block(section.reading), "")
-    yield from (f"- **{label}:** {inline(value)}" for label, value in section.facts)
-    yield from (f"- {_block(remark)}" for remark in section.remarks)
-    yield from _images(charts)
-    yield from ("", *table_lines(section.changes))
-    if section.loads.rows:
-        yield from ("", "#### Latency at matched load, before → after", "", *table_lines(section.loads))
-    yield from ("", "#### What this rests on", "")
-    for point in section.points:
-        yield from _point(point)
-
-
-def _states(report: Report) -> Iterator[str]:
-    table = appendix.states(report)
-    if table.rows:
-        side = " after" if report.comparison else ""
-        yield from ("", f"## What each device was doing{side}", "", *table_lines(table))
-
-
-def _findings(report: Report, charts: Charts) -> Iterator[str]:
-    yield from ("", "## Findings after" if report.comparison else "## Findings")
-    parts = finding_sections.parts(report)
-    if not parts:
-        yield from ("", finding_sections.nothing_found(report))
-    if len(parts) > 1:
-        yield from ("", *table_lines(finding_sections.summary_table(report)))
-    for part in parts:
-        yield from _finding(part, charts=charts.get(("finding", part.number), ()))
-
-
-def _finding(part: Part, fate: str = "", charts: Sequence[ChartFile] = ()) -> Iterator[str]:
-    lead = fate or f"{part.number}. {part.severity.capitalize()}"
-    yield from ("", f"### {lead}: {inline(part.title)}", "")
-    yield from (_block(part.summary), "")
-    for label, value in part.facts:
-        yield f"- **{label}:** {inline(value)}"
-    yield from _images(charts)
-    for heading, points in part.evidence:
-        yield from ("", f"#### {heading}", "")
-        for point in points:
-            yield from _point(point)
-    for heading, remarks in part.remarks:
-        yield from ("", f"#### {heading}", "", *(f"- {_block(remark)}" for remark in remarks))
-    if part.remedy:
-        steps = (f"{at}. {_block(step)}" for at, step in enumerate(part.remedy, 1))
-        yield from ("", "#### What to do", "", *steps)
-    if part.confirm:
-        yield from ("", "#### Commands to confirm it", "", *fenced("\n".join(part.confirm).split("\n"), "sh"))
-    if part.references:
-        yield from ("", "#### References", "", *(f"- {_reference(r)}" for r in part.references))
-
-
-def _images(charts: Sequence[ChartFile]) -> Iterator[str]:
-    """Each chart with its words, for who cannot see it and for where only the text is pasted."""
-    for chart in charts:
-        words = _escaped(wording.visible(chart.description), False)
-        yield from ("", f"![{words}]({quote(chart.name)})", "", _block(wording.prose(chart.caption)))
-
-
-def _point(point: Point) -> Iterator[str]:
-    address = f" ({inline(point.address)})" if point.address else ""
-    yield f"- {_block(point.words)}{address}"
-    if point.quotes:
-        yield from fenced(point.quotes, indent="  ")
-
-
-def _reference(reference: Span) -> str:
-    """A link only where the whole text is a plain http address."""
-    return f"<{reference.text}>" if wording.is_link(reference.text) else _block((reference,))
-
-
-def _ignored(report: Report) -> Iterator[str]:
-    table = appendix.ignored(report)
-    if table.rows:
-        yield from ("", "## Ignored by configuration", "", *table_lines(table))
-
-
-def _clear(report: Report) -> Iterator[str]:
-    table = appendix.clear(report)
-    yield from ("", "## Looked at and clear", "")
-    if table.rows:
-        yield from table_lines(table)
-    else:
-        yield "No rule could clear anything."
-
-
-def _unjudged(report: Report) -> Iterator[str]:
-    yield from ("", "## Could not be judged, and why", "")
-    tables = appendix.unjudged(report)
-    if not tables:
-        yield "Every rule reached a verdict."
-    for at, (heading, table) in enumerate(tables):
-        yield from (*(("",) if at else ()), f"### {heading}", "", *table_lines(table))
-
-
-def _devices(report: Report, side: str = "") -> Iterator[str]:
-    table = appendix.devices(report)
-    if table.rows or table.left_out:
-        side = side or (" after" if report.comparison else "")
-        yield from ("", f"## Devices{side}", "", wording.SUMMARY_NOTE, "", *table_lines(table))
-
-
-def _read(report: Report, side: str = "") -> Iterator[str]:
-    side = side or (" after" if report.comparison else "")
-    yield from ("", f"## What was read{side}", "", *table_lines(appendix.sources(report)))
-    ledgers = appendix.ledgers(report)
-    if ledgers:
-        yield from ("", *(f"- {inline((source,))}: {_escaped(words, False)}" for source, words in ledgers))
-    yield from ("", "### Lines not understood", "")
-    unread = appendix.unread(report)
-    if not unread:
-        yield "None."
-    for remark in unread:
-        yield from _remark(remark)
-    notes = appendix.notes(report)
-    if notes:
-        yield from ("", "### Notes on reading", "")
-        for remark in notes:
-            yield from _remark(remark)
-
-
-def _remark(remark: Remark) -> Iterator[str]:
-    extent = f" ({remark.extent})" if remark.extent else ""
-    yield f"- {inline((remark.source,))}: {inline(remark.reason)}{extent}"
-    if remark.lines:
-        yield from fenced(remark.lines, indent="  ")
-
-
-def _thresholds(report: Report) -> Iterator[str]:
-    used = appendix.thresholds(report)
-    if used:
-        yield from ("", "## Thresholds in force", "")
-        yield from (f"- {inline((rule,))}: {_escaped(words, False)}" for rule, words in used)
+        yield from ("", paragraph(wording.prose(table.left_out)))

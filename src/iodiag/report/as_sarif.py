@@ -15,7 +15,7 @@ from urllib.parse import quote
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import Report
 from iodiag.report import wording
-from iodiag.report.finding_sections import findings_in_order
+from iodiag.report.finding_sections import by_severity
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"critical": "error", "warning": "warning", "notice": "note", "info": "none"}
@@ -26,7 +26,7 @@ PLACES = 20
 def render(report: Report) -> str:
     """The report's findings as one SARIF run, in order of harm."""
     binary = {s.section.source for s in report.sources if s.section.format == "sa"}
-    found = [(finding, None) for finding in findings_in_order(report.findings)]
+    found = [(finding, None) for finding in by_severity(report.findings)]
     ignored = [(one.finding, one.reason) for one in report.ignored]
     results = [_result(finding, reason, binary) for finding, reason in [*found, *ignored]]
     titles = {finding.rule: finding.title for finding, _ in [*ignored, *found]}

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from iodiag.model.comparison import Comparison
 from iodiag.model.report import Report
-from iodiag.report import appendix, comparison_sections, finding_sections, wording
-from iodiag.report.appendix import Remark, TextTable
-from iodiag.report.finding_sections import Part, Point
-from iodiag.report.wording import Span, Spans
+from iodiag.report import contents, excerpts
+from iodiag.report.document import (
+    Block,
+    Bullets,
+    Charts,
+    Commands,
+    Excerpt,
+    Facts,
+    Item,
+    Paragraph,
+    Screen,
+    Section,
+    TextTable,
+    shortened,
+)
+from iodiag.report.wording import Spans
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -22,16 +33,16 @@ _STYLES = {
     "warning": "bold yellow",
     "notice": "bold blue",
     "info": "bold",
-    None: "green",
-}
-_VERDICT_STYLES = {
-    "Trouble": "bold red",
-    "Open": "bold yellow",
-    "Healthy": "bold green",
-    "Elsewhere": "bold blue",
-    "Unknown": "bold magenta",
+    "clear": "bold green",
+    "trouble": "bold red",
+    "open": "bold yellow",
+    "healthy": "bold green",
+    "elsewhere": "bold blue",
+    "unknown": "bold magenta",
 }
 _CODE = "cyan"
+_MARK = "bold underline"
+POINTER = "`--full` prints all of it; `-o report.html` writes it as a page with charts."
 
 
 def console(file: IO[str] | None = None, no_color: bool | None = None, width: int | None = None) -> Console:
@@ -46,68 +57,68 @@ def console(file: IO[str] | None = None, no_color: bool | None = None, width: in
     )
 
 
-def show(report: Report, console: Console) -> None:
-    """Print the report: verdict, findings, and in short what was cleared, not judged and read."""
-    for block in _blocks(report):
-        console.print(block)
+def show(report: Report, console: Console, full: bool = False) -> None:
+    """Print the first screen and a line for each other finding; in `full` everything."""
+    whole = contents.document(report, full)
+    document = whole if full else shortened(whole, ("brief",), POINTER)
+    for renderable in _screen(document.screen, console.width):
+        console.print(renderable)
+    for section in document.sections:
+        for renderable in _section(section, console.width, full):
+            console.print(renderable)
 
 
-def _blocks(report: Report) -> Iterator[RenderableType]:
-    from rich.panel import Panel
+def _screen(screen: Screen, width: int) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    style = _STYLES[report.worst()]
-    word = finding_sections.verdict_word(report)
-    lead = [(f"{word}. ", _VERDICT_STYLES[word])] if word else []
-    headline = Text.assemble(*lead, _words(finding_sections.headline(report), "bold"))
-    yield _words(finding_sections.title(report))
-    yield Panel(headline, border_style=style)
-    yield from _facts(finding_sections.overview(report))
-    if report.comparison is not None:
-        yield from _compared(report, report.comparison)
-    yield from _section("What each device was doing", [("", appendix.states(report))])
-    parts = finding_sections.parts(report)
-    if len(parts) > 1:
+    tone = _STYLES[screen.tone]
+    yield _words(screen.title, "dim")
+    state = [(f"{screen.state}. ", tone)] if screen.state else []
+    yield Text.assemble(*state, _words(screen.sentence, "bold"))
+    yield from _block(screen.facts, width, False)
+    if screen.picture:
+        yield from _block(screen.picture, width, False)
+    if screen.actions:
+        yield Text("What to do first", "bold")
+    for block in screen.actions:
+        yield from _block(block, width, False)
+
+
+def _section(section: Section, width: int, is_spaced: bool) -> Iterator[RenderableType]:
+    from rich.rule import Rule
+    from rich.text import Text
+
+    body = [each for block in section.blocks for each in _block(block, width, is_spaced)]
+    if not body:
+        return
+    number = f"{section.number}. " if section.number else ""
+    label = f"{number}{section.label.capitalize()}: " if section.label else ""
+    heading = Text.assemble((label, _STYLES.get(section.tone, "bold")), _words(section.heading, "bold"))
+    if is_spaced:
         yield ""
-        yield from _grid(finding_sections.summary_table(report))
-    for part in parts:
-        yield from _finding(part)
-    yield from _section("Ignored by configuration", [("", appendix.ignored(report))])
-    yield from _section("Looked at and clear", [("", appendix.clear(report))])
-    yield from _section("Could not be judged, and why", appendix.unjudged(report))
-    yield from _section("Devices", [("", appendix.stacked(appendix.devices(report)))])
-    if report.devices:
-        yield Text(wording.SUMMARY_NOTE, "dim")
-    if report.comparison is not None:
-        yield from _section(
-            "What was read before", [("", _short(appendix.sources(report.comparison.before)))]
-        )
-    yield from _section("What was read", [("", _short(appendix.sources(report)))])
-    yield from _remarks("Lines not understood", appendix.unread(report))
-    yield from _remarks("Notes on reading", appendix.notes(report))
+    yield Rule(heading, align="left", style="dim") if section.anchor else heading
+    yield from body
 
 
-def _compared(report: Report, comparison: Comparison) -> Iterator[RenderableType]:
-    """What moved, and what became of the findings; the analysis of after follows."""
-    settings = comparison_sections.settings(report, comparison)
-    if settings:
-        yield from _rule("Settings that differ")
-    for point in settings:
-        yield from _point(point)
-    for section in comparison_sections.sections(report, comparison):
-        yield from _rule(_words(section.heading, "bold"))
-        if section.reading:
-            yield _words(section.reading)
-        for remark in section.remarks:
-            yield _item("•", _words(remark))
-        yield from _grid(section.changes)
-        yield from _grid(section.loads)
-        for point in section.points:
-            yield _item("•", _words((*point.words, Span(" ("), *point.address, Span(")"))))
-    yield from _section("Other devices", [("", comparison_sections.others(comparison))])
-    for words in comparison_sections.uncompared(comparison):
-        yield _item("•", _words(words))
-    yield from _section("Findings before and after", [("", comparison_sections.fates(report, comparison))])
+def _block(block: Block, width: int, is_spaced: bool) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    if isinstance(block, Section):
+        yield from _section(block, width, is_spaced)
+    elif isinstance(block, Charts):
+        yield from (Text(line, _CODE, no_wrap=True, overflow="crop") for line in block.strip)
+    elif isinstance(block, TextTable):
+        yield from _grid(block)
+    elif isinstance(block, Paragraph):
+        yield _words(block.words, "dim" if block.is_aside else "")
+    elif isinstance(block, Facts):
+        yield _facts(block)
+    elif isinstance(block, Commands):
+        yield from (_indented(Text(line, _CODE, overflow="fold")) for line in block.lines)
+    elif isinstance(block, Excerpt):
+        yield from _excerpt(block, width)
+    else:
+        yield from _bullets(block)
 
 
 def _words(spans: Spans, style: str = "") -> Text:
@@ -119,16 +130,16 @@ def _words(spans: Spans, style: str = "") -> Text:
     return text
 
 
-def _facts(facts: Iterable[tuple[str, Spans]]) -> Iterator[RenderableType]:
+def _facts(facts: Facts) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
     grid = RichTable.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, value in facts:
+    for label, value in facts.pairs:
         grid.add_row(Text(label, "dim"), _words(value))
-    yield grid
+    return grid
 
 
 def _grid(table: TextTable) -> Iterator[RenderableType]:
@@ -152,108 +163,40 @@ def _grid(table: TextTable) -> Iterator[RenderableType]:
         yield Text(table.left_out, "dim")
 
 
-def _short(table: TextTable) -> TextTable:
-    """The table of sources without its widest columns, which the other renderings have."""
-    return appendix.select(table, lambda at: table.head[at] not in ("Layout", "Kernel", "CPUs"))
-
-
-def _section(heading: str, tables: Iterable[tuple[str, TextTable]]) -> Iterator[RenderableType]:
+def _bullets(bullets: Bullets) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    filled = [(title, table) for title, table in tables if table.rows or table.left_out]
-    if filled:
-        yield from _rule(heading)
-    for title, table in filled:
-        if title:
-            yield Text(title, "bold")
-        yield from _grid(table)
+    for at, item in enumerate(bullets.items, 1):
+        yield _item(f"{at}." if bullets.is_numbered else "•", item)
+        yield from (_indented(Text(line, "dim", overflow="fold")) for line in item.lines)
 
 
-def _rule(heading: str | Text, style: str = "bold") -> Iterator[RenderableType]:
-    from rich.rule import Rule
-    from rich.text import Text
-
-    yield ""
-    yield Rule(Text(heading, style) if isinstance(heading, str) else heading, align="left", style="dim")
-
-
-def _finding(part: Part) -> Iterator[RenderableType]:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    style = _STYLES[part.severity]
-    heading = Text.assemble(
-        (f"{part.number}. {part.severity.capitalize()}: ", style), _words(part.title, "bold")
-    )
-    yield from _rule(heading)
-    yield _words(part.summary)
-    yield ""
-    yield from _facts(part.facts)
-    for title, points in part.evidence:
-        yield from _title(title)
-        for point in points:
-            yield from _point(point)
-    for title, remarks in part.remarks:
-        yield from _title(title)
-        for remark in remarks:
-            yield _item("•", _words(remark))
-    if part.remedy:
-        yield from _title("What to do")
-        for at, step in enumerate(part.remedy, 1):
-            yield _item(f"{at}.", _words(step))
-    if part.confirm:
-        yield from _title("Commands to confirm it")
-        for command in part.confirm:
-            yield Padding(Text(command, _CODE, overflow="fold"), (0, 0, 0, 4))
-    if part.references:
-        yield from _title("References")
-        for reference in part.references:
-            yield _item("•", _words((reference,)))
-
-
-def _title(text: str) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    yield ""
-    yield Text(text, "bold")
-
-
-def _item(mark: str, words: Text) -> RichTable:
+def _item(mark: str, item: Item) -> RichTable:
     from rich.table import Table as RichTable
 
     grid = RichTable.grid(padding=(0, 1, 0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(mark, words)
+    grid.add_row(mark, _words(item.words))
     return grid
 
 
-def _point(point: Point) -> Iterator[RenderableType]:
-    words = _words(point.words)
-    if point.address:
-        words.append(" (").append_text(_words(point.address)).append(")")
-    yield _item("•", words)
-    yield from _quotes(point.quotes)
+def _excerpt(excerpt: Excerpt, width: int) -> Iterator[RenderableType]:
+    """The lines below each other; the cited cells are marked by characters, for where there is no colour."""
+    from rich.text import Text
+
+    yield _words((excerpt.source,))
+    for line in excerpts.lines(excerpt, width - 2):
+        text = Text(line.address, "dim", overflow="fold")
+        text.append(line.text)
+        for start, end in line.marks:
+            text.stylize(_MARK, len(line.address) + start, len(line.address) + end)
+        yield _indented(text, 2)
+        if line.carets and len(line.carets) <= width - 2:
+            yield _indented(Text(line.carets, _CODE, no_wrap=True), 2)
 
 
-def _quotes(lines: Iterable[str]) -> Iterator[RenderableType]:
+def _indented(text: Text, by: int = 4) -> RenderableType:
     from rich.padding import Padding
-    from rich.text import Text
 
-    for line in lines:
-        yield Padding(Text(line, "dim", overflow="fold"), (0, 0, 0, 4))
-
-
-def _remarks(heading: str, remarks: Iterable[Remark]) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    listed = list(remarks)
-    if listed:
-        yield ""
-        yield Text(heading, "bold")
-    for remark in listed:
-        words = _words((remark.source,)).append(": ").append_text(_words(remark.reason))
-        if remark.extent:
-            words.append(f" ({remark.extent})", "dim")
-        yield _item("•", words)
-        yield from _quotes(remark.lines)
+    return Padding(text, (0, 0, 0, by))

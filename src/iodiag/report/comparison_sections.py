@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from iodiag.model.comparison import Change, Comparison, FindingChange, MatchedLoad, Subject
 from iodiag.model.report import Report
-from iodiag.report import finding_sections, wording
-from iodiag.report.appendix import TextTable
-from iodiag.report.finding_sections import Part, Point
+from iodiag.report import excerpts, finding_sections, wording
+from iodiag.report.document import Block, Bullets, Charts, Facts, Item, Paragraph, Section, TextTable
 from iodiag.report.wording import Span, Spans
 
 SUBJECTS_SHOWN = 6
@@ -68,28 +67,44 @@ _SHIFTS = {
 _FATES = {"went": "gone", "came": "new", "stayed": "still there"}
 
 
-@dataclass(frozen=True)
-class Section:
-    """One subject, ready to draw; `number` counts from 1."""
-
-    number: int
-    subject: Subject
-    heading: Spans
-    reading: Spans
-    facts: tuple[tuple[str, Spans], ...]
-    points: tuple[Point, ...]
-    changes: TextTable
-    loads: TextTable
-    remarks: tuple[Spans, ...]
-
-
 def sections(report: Report, comparison: Comparison) -> list[Section]:
-    """The subjects that have something to say, in their order; the others are in `others`."""
-    shown = _shown(comparison)
-    return [_section(at, subject, report, comparison) for at, subject in enumerate(shown, 1)]
+    """What moved, what became of the findings, and, folded, how the sides were compared."""
+    return [_moved(report, comparison), _fates_section(report, comparison), *_method_section(comparison)]
 
 
-def _shown(comparison: Comparison) -> list[Subject]:
+def _moved(report: Report, comparison: Comparison) -> Section:
+    blocks: list[Block] = []
+    in_bytes = finding_sections.sources_in_bytes(report)
+    if comparison.settings:
+        differ = (finding_sections.evidence_item(e, e.source in in_bytes) for e in comparison.settings)
+        blocks.append(Section((Span("Settings that differ"),), (Bullets(tuple(differ)),)))
+    moved = [_section(at, subject, report, comparison) for at, subject in enumerate(shown(comparison), 1)]
+    blocks += moved or [Paragraph((Span("Nothing could be compared."),))]
+    rest = others(comparison)
+    if rest.rows:
+        blocks.append(Section((Span("Other devices"),), (rest,)))
+    if comparison.uncompared:
+        texts = (wording.prose(text[:1].upper() + text[1:]) for text in comparison.uncompared)
+        blocks.append(Section((Span("Not compared"),), (Bullets(tuple(map(Item, texts))),)))
+    return Section((Span("What moved"),), tuple(blocks), "moved", "brief")
+
+
+def _fates_section(report: Report, comparison: Comparison) -> Section:
+    table = fates(report, comparison)
+    said: Block = table if table.rows else Paragraph((Span("No rule found anything on either side."),))
+    heading = (Span("Findings before and after"),)
+    return Section(heading, (said, *gone(comparison)), "fates", "brief")
+
+
+def _method_section(comparison: Comparison) -> list[Section]:
+    items = tuple(map(Item, method(comparison)))
+    heading = (Span("How this was compared"),)
+    pointer = "what the intervals cover, and when a change counts"
+    return [Section(heading, (Bullets(items),), "method", "folded", pointer)] if items else []
+
+
+def shown(comparison: Comparison) -> list[Subject]:
+    """The subjects that have something to say, in their order; the other devices are in `others`."""
     devices = [s for s in comparison.subjects if s.kind == "device" and not s.is_part and _has_verdict(s)]
     kept = devices[:SUBJECTS_SHOWN] or [s for s in comparison.subjects if s.kind == "device"][:1]
     return [s for s in comparison.subjects if s.kind != "device" or any(s is one for one in kept)]
@@ -103,25 +118,22 @@ def _section(at: int, subject: Subject, report: Report, comparison: Comparison) 
     facts = [("Compared as", wording.prose(subject.basis))]
     if subject.kind == "device":
         facts.append(("In short", (Span(_SHIFTS[subject.shift]),)))
-    sides = _in_bytes(comparison.before), _in_bytes(report)
-    return Section(
-        number=at,
-        subject=subject,
-        heading=_heading(subject, comparison),
-        reading=wording.prose(subject.reading.text) if subject.reading else (),
-        facts=tuple(facts),
-        points=tuple(
-            finding_sections.point(item, item.source in in_bytes)
-            for item, in_bytes in zip(subject.evidence, sides, strict=False)
-        ),
-        changes=changes(subject),
-        loads=loads(subject.matched),
-        remarks=tuple(map(wording.prose, subject.remarks)),
+    of_sides = map(finding_sections.sources_in_bytes, (comparison.before, report))
+    points = tuple(
+        finding_sections.evidence_item(item, item.source in in_bytes)
+        for item, in_bytes in zip(subject.evidence, of_sides, strict=False)
     )
-
-
-def _in_bytes(report: Report) -> set[str]:
-    return {summary.section.source for summary in report.sources if summary.section.format == "sa"}
+    matched = loads(subject.matched)
+    about: list[Block] = [Paragraph(wording.prose(subject.reading.text))] if subject.reading else []
+    about.append(Facts(tuple(facts)))
+    if subject.remarks:
+        about.append(Bullets(tuple(Item(wording.prose(text)) for text in subject.remarks)))
+    about += [Charts(("moved", at)), changes(subject)]
+    if matched.rows:
+        about.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
+    quoted = excerpts.excerpts(subject.evidence, set())
+    about.append(Section((Span("What this rests on"),), (Bullets(points), *quoted)))
+    return Section(_heading(subject, comparison), tuple(about), f"moved-{at}")
 
 
 def _heading(subject: Subject, comparison: Comparison) -> Spans:
@@ -256,8 +268,8 @@ def _both(values: tuple[float, float]) -> str:
 
 def others(comparison: Comparison) -> TextTable:
     """The devices without a section of their own: members of arrays, and those with little work."""
-    shown = _shown(comparison)
-    rest = [s for s in comparison.subjects if s.kind == "device" and not any(s is one for one in shown)]
+    found = shown(comparison)
+    rest = [s for s in comparison.subjects if s.kind == "device" and not any(s is one for one in found)]
     columns = ("ios_per_s", "kb_per_s", "request_size_kb", "queue_depth")
     rows = []
     for subject in rest[:OTHERS_SHOWN]:
@@ -321,26 +333,14 @@ def _graded(severity: str | None, confidence: str | None) -> str:
     return f"{severity}, {confidence}" if severity else wording.UNKNOWN
 
 
-def gone(comparison: Comparison) -> list[Part]:
+def gone(comparison: Comparison) -> list[Section]:
     """The findings of before that are no longer there, with their evidence; advice is left out."""
     wanted = {(one.rule, one.devices) for one in comparison.findings if one.fate == "went"}
-    parts = [
-        part
-        for part in finding_sections.parts(comparison.before)
-        if (part.finding.rule, part.finding.devices) in wanted and part.severity != "info"
+    return [
+        finding_sections.gone_section(comparison.before, number, finding)
+        for number, finding in finding_sections.in_detail(comparison.before)
+        if (finding.rule, finding.devices) in wanted and finding.severity != "info"
     ]
-    return [replace(part, remedy=(), confirm=(), references=(), remarks=()) for part in parts]
-
-
-def settings(report: Report, comparison: Comparison) -> list[Point]:
-    """The settings that the two sides state differently."""
-    in_bytes = _in_bytes(report)
-    return [finding_sections.point(item, item.source in in_bytes) for item in comparison.settings]
-
-
-def uncompared(comparison: Comparison) -> list[Spans]:
-    """What stands on one side alone, in sentences."""
-    return [wording.prose(text[:1].upper() + text[1:]) for text in comparison.uncompared]
 
 
 def method(comparison: Comparison) -> Iterator[Spans]:

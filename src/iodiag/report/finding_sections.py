@@ -1,234 +1,315 @@
-"""The verdict and the findings of a report, as spans and tables; each renderer only draws them."""
+"""The findings of a report as sections, the most harmful first, and the evidence behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator
 
-from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
 from iodiag.model.report import Report
-from iodiag.report import wording
-from iodiag.report.appendix import TextTable
+from iodiag.report import excerpts, wording
+from iodiag.report.document import (
+    Block,
+    Bullets,
+    Charts,
+    Commands,
+    Facts,
+    Item,
+    Paragraph,
+    Section,
+    TextTable,
+    said,
+)
 from iodiag.report.wording import Span, Spans
 
 FULL_FINDINGS = 100
-QUOTES_SHOWN = 5
+BRIEF_FINDINGS, BRIEF_EVIDENCE = 6, 4
+DEVICES_IN_LINE, RANGES_SHOWN = 6, 3
+_WEIGHTS = (("", "for"), ("Against it", "against"), ("Context", "context"))
+
+Seen = set[tuple[str, int]]
+"""The lines that were quoted already, by input and line."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One line of evidence: the sentence, its address, and the quoted lines."""
-
-    words: Spans
-    address: Spans
-    quotes: tuple[str, ...]
-    evidence: Evidence = field(repr=False)
-
-    @property
-    def values(self) -> tuple[tuple[str, str], ...]:
-        """The numbers that the sentence rests on, in words; of a text they are no part."""
-        return tuple(
-            (wording.visible(key, wording.NAME_LIMIT), wording.setting(value))
-            for key, value in self.evidence.values.items()
-        )
+def lead(report: Report) -> Finding | None:
+    """The finding that the verdict is about; without a verdict the most harmful one that is no mere note."""
+    ordered = by_severity(report.findings)
+    if report.verdict is None:
+        return next((finding for finding in ordered if finding.severity != "info"), None)
+    same = [finding for finding in ordered if finding.rule == report.verdict.rule]
+    devices = report.verdict.devices
+    return next((f for f in same if f.devices == devices), same[0] if same else None)
 
 
-@dataclass(frozen=True)
-class Part:
-    """One finding, ready to draw; `number` counts from 1 in order of harm."""
-
-    number: int
-    finding: Finding
-    title: Spans
-    severity: str
-    confidence: str
-    facts: tuple[tuple[str, Spans], ...]
-    summary: Spans
-    evidence: tuple[tuple[str, tuple[Point, ...]], ...]
-    remarks: tuple[tuple[str, tuple[Spans, ...]], ...]
-    remedy: tuple[Spans, ...]
-    confirm: tuple[str, ...]
-    references: tuple[Span, ...]
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """The most severe first; of one severity the most harmful."""
+    return sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), by_harm(f)))
 
 
-def findings_in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """The most harmful first, whatever its host."""
-    return sorted(findings, key=by_harm)
+def ordered(report: Report) -> list[Finding]:
+    """The finding of the verdict, then the others by severity: the number of each is its place here."""
+    found = by_severity(report.findings)
+    first = lead(report)
+    place = next((at for at, finding in enumerate(found) if finding is first), 0)
+    return [*found[place : place + 1], *found[:place], *found[place + 1 :]]
 
 
-def title(report: Report) -> Spans:
-    """The heading of the report: whose it is and which time it covers."""
-    hosts = report.hosts
-    whose = wording.names(hosts, 3) if hosts else (Span("host not stated"),)
-    if report.comparison is not None:
-        return (Span("Storage before and after: "), *whose)
-    return (Span("Storage report: "), *whose, Span(f", {_when(report)}"))
+def in_detail(report: Report) -> list[tuple[int, Finding]]:
+    """The findings that are shown in full, with their numbers from 1."""
+    return list(enumerate(ordered(report)[:FULL_FINDINGS], 1))
 
 
-def _when(report: Report) -> str:
-    return wording.time_span(*covered(report), report.timezone) or "no date with a time in the captures"
+def beside(report: Report) -> list[tuple[int, Finding]]:
+    """The findings but the verdict's and mere notes on reading the numbers, with their numbers."""
+    start = 1 if lead(report) else 0
+    numbered = list(enumerate(ordered(report), 1))[start:]
+    return [(number, finding) for number, finding in numbered if finding.severity != "info"]
 
 
-def covered(report: Report) -> tuple[str | None, str | None]:
-    """The start of the first and the end of the last capture."""
-    sections = [summary.section for summary in report.sources if not summary.section.is_context]
-    return wording.time_range((section.start, section.end) for section in sections)
+def sections(report: Report, is_full: bool) -> tuple[list[Section], list[Section], list[Section]]:
+    """The findings; the evidence of the verdict's; and what is only a note on reading, folded.
 
-
-def headline(report: Report) -> Spans:
-    """The verdict in one sentence."""
-    return wording.prose(report.headline.strip() or "No rule found anything.")
-
-
-def verdict_word(report: Report) -> str:
-    """The state of the verdict in a word; empty in reports without one, and where two sides are compared."""
-    if report.verdict is None or report.comparison is not None:
-        return ""
-    return report.verdict.state.capitalize()
-
-
-def nothing_found(report: Report) -> str:
-    """What stands in place of the findings when there are none."""
-    is_partial = any(outcome.status not in ("finding", "clear") for outcome in report.outcomes)
-    rest = " That is no proof of health: see what could not be judged." if is_partial else ""
-    return f"No rule found anything.{rest}"
-
-
-def tally(report: Report) -> str:
-    """How many findings there are of each severity, and how many rules had no verdict."""
-    found = [finding.severity for finding in report.findings]
-    plurals = {"warning": "warnings", "notice": "notices"}
-    parts = [
-        wording.plural(found.count(severity), severity, plurals.get(severity, severity))
-        for severity in reversed(SEVERITIES)
-        if severity in found
-    ]
-    counted = wording.plural(len(found), "finding") + (f" ({', '.join(parts)})" if parts else "")
-    clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
-    asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
-    if report.ignored:
-        counted += f", and {len(report.ignored)} ignored by configuration"
+    Where it is not full, the findings beside the verdict's are a line each, and the evidence is its core.
+    """
+    seen: Seen = set()
+    first = lead(report)
+    anchors = _anchors(report)
+    # the lines of the verdict's finding are quoted with it, whatever section stands before
+    evidence = evidence_blocks(report, first, seen, is_full) if first else ()
+    details: list[Section] = []
+    notes: list[Section] = []
+    for number, finding in in_detail(report):
+        is_lead = number == 1 and first is not None
+        into = notes if finding.severity == "info" and not is_lead else details
+        into.append(_detail(report, number, finding, anchors[number - 1], seen, is_lead))
+    heading = (Span("Findings after" if report.comparison else "Findings"),)
+    listed: tuple[Block, ...] = (*_summary(report, anchors), *details) or (_nothing(report),)
+    blocks = (*_left_out(report), *listed)
+    shown = [Section(heading, blocks, "findings")] if is_full else [*_brief(report), *_next_steps(report)]
     return (
-        f"{counted}. {wording.plural(clear, 'rule')} looked and found nothing; "
-        f"{wording.plural(len(asked), 'rule')} could not judge all or part of it."
+        shown,
+        _evidence_section(first, evidence),
+        [_notes(notes)] if notes else [],
     )
 
 
-def overview(report: Report) -> list[tuple[str, Spans]]:
-    """Label and value of what stands at the top: captures, time, findings, who wrote it."""
-    if report.comparison is not None:
-        facts = _sides(report, report.comparison)
-    else:
-        facts = [("Read", _captures(report))]
-        length = wording.elapsed(*covered(report))
-        if length:
-            facts.append(("Covers", (Span(length),)))
-        facts.append(("Result", (Span(tally(report)),)))
-    written = f"iodiag {report.iodiag}, {wording.time_span(report.generated, None) or 'no date'}"
-    return [*facts, ("Written by", (Span(wording.visible(written, wording.NAME_LIMIT)),))]
+def _left_out(report: Report) -> Iterator[Paragraph]:
+    if len(report.findings) > FULL_FINDINGS:
+        words = f"The first {FULL_FINDINGS} findings are shown in full; the JSON report has all of them."
+        yield Paragraph((Span(words),), is_aside=True)
 
 
-_SURENESS = {
-    "high": "many samples, and a narrow interval far from no change, or around it",
-    "medium": "beyond chance, yet from few samples or within a wide interval",
-    "low": "too few samples, or too much scatter; compare longer captures before acting on it",
-}
+def _evidence_section(finding: Finding | None, blocks: tuple[Block, ...]) -> list[Section]:
+    if finding is None or not blocks:
+        return []
+    counted = wording.plural(len(finding.evidence), "sentence")
+    return [Section((Span("Evidence"),), blocks, "evidence", pointer=counted)]
 
 
-def _captures(report: Report) -> Spans:
-    sections = [summary.section for summary in report.sources if not summary.section.is_context]
-    names = list(dict.fromkeys(section.source for section in sections))
-    return wording.names(names, 6) or (Span("no capture"),)
+def _nothing(report: Report) -> Paragraph:
+    said = "Nothing beyond notes on reading the numbers." if report.findings else "No rule found anything."
+    is_partial = any(outcome.status not in ("finding", "clear") for outcome in report.outcomes)
+    is_healthy = report.verdict is not None and report.verdict.state == "healthy"
+    rest = " That is no proof of health: see what could not be judged."
+    return Paragraph((Span(said + (rest if is_partial and not is_healthy else "")),))
 
 
-def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
-    """What was read on each side, how sure the verdict is, and how many findings went and came."""
-    facts: list[tuple[str, Spans]] = []
-    for label, side in (("Before", comparison.before), ("After", report)):
-        length = wording.elapsed(*covered(side))
-        when = f", {_when(side)}" + (f" ({length})" if length else "")
-        facts.append((label, (*_captures(side), Span(when))))
-    facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))
-    words = (("went", "gone"), ("came", "new"), ("stayed", "still there"))
-    counted = [f"{sum(one.fate == fate for one in comparison.findings)} {word}" for fate, word in words]
-    return [*facts, ("Findings", (Span(", ".join(counted)),))]
+def _notes(notes: list[Section]) -> Section:
+    counted = wording.plural(len(notes), "finding")
+    return Section((Span("Notes on reading the numbers"),), tuple(notes), "notes", "folded", counted)
 
 
-def parts(report: Report) -> list[Part]:
-    """The findings in order of harm; past FULL_FINDINGS only `summary_table` has them."""
-    totals = {(device.host, device.name): device.samples for device in report.devices}
-    in_bytes = {s.section.source for s in report.sources if s.section.format == "sa"}
-    return [
-        _part(at, finding, report, totals, in_bytes)
-        for at, finding in enumerate(findings_in_order(report.findings)[:FULL_FINDINGS], 1)
-    ]
-
-
-def summary_table(report: Report, full: int = FULL_FINDINGS) -> TextTable:
-    """One row per finding; the first `full` of them are shown below as well."""
-    ordered = findings_in_order(report.findings)
+def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
+    """One row per finding that is more than a note, where there are several."""
+    first = lead(report)
+    shown = [*([(1, first)] if first else []), *beside(report)]
+    if len(shown) < 2:
+        return
     has_hosts = len(report.hosts) > 1
     rows = []
-    for at, finding in enumerate(ordered, 1):
+    for number, finding in shown:
         host = ((wording.name(finding.host),) if finding.host else (),) if has_hosts else ()
-        devices = wording.names(finding.devices, 6) or (Span("whole host"),)
-        severity, confidence = (Span(finding.severity),), (Span(finding.confidence),)
-        rows.append(((Span(str(at)),), severity, confidence, wording.prose(finding.title), *host, devices))
+        title = wording.prose(finding.title)
+        if number <= len(anchors):
+            title = tuple(Span(span.text, span.is_code, f"#{anchors[number - 1]}") for span in title)
+        rows.append(
+            (
+                (Span(str(number)),),
+                (Span(finding.severity),),
+                (Span(finding.confidence),),
+                title,
+                *host,
+                wording.names(finding.devices, DEVICES_IN_LINE) or (Span("whole host"),),
+            )
+        )
     hosts = ("Host",) if has_hosts else ()
     head = ("#", "Severity", "Confidence", "Finding", *hosts, "Devices")
-    left_out = ""
-    if len(ordered) > full:
-        left_out = f"The first {full} are shown in full below; the JSON report has all of them."
-    return TextTable(head, tuple(rows), frozenset({0}), left_out)
+    yield TextTable(head, tuple(rows), frozenset({0}))
 
 
-def _part(
-    at: int, finding: Finding, report: Report, totals: dict[tuple[str | None, str], int], in_bytes: set[str]
-) -> Part:
-    evidence = []
-    for heading, weighs in (("Evidence", "for"), ("Against it", "against"), ("Context", "context")):
-        points = tuple(point(e, e.source in in_bytes) for e in finding.evidence if e.weighs == weighs)
-        if points:
-            evidence.append((heading, points))
-    remarks = (
+def _brief(report: Report) -> Iterator[Section]:
+    """The findings beside that of the verdict, a line each."""
+    rest = [finding for _, finding in beside(report)]
+    if not rest:
+        if not report.findings:
+            yield Section((Span("Findings"),), (_nothing(report),), place="brief")
+        return
+    items = [_line(finding) for finding in rest[:BRIEF_FINDINGS]]
+    more = len(rest) - len(items)
+    if more:
+        items.append(Item((Span(f"{wording.plural(more, 'more finding')} in the full report"),)))
+    side = "Findings after" if report.comparison else "Other findings"
+    yield Section((Span(side),), (Bullets(tuple(items)),), place="brief")
+
+
+def _line(finding: Finding) -> Item:
+    devices = wording.names(finding.devices, 3)
+    return Item(
+        (
+            Span(f"{finding.severity.capitalize()}: "),
+            *wording.prose(finding.title),
+            *((Span(" ("), *devices, Span(")")) if devices else ()),
+        )
+    )
+
+
+def _next_steps(report: Report) -> Iterator[Section]:
+    """What to do after the first step, and what would prove the finding of the verdict wrong."""
+    finding = lead(report)
+    if finding is None:
+        return
+    blocks: list[Block] = []
+    is_guess = finding.confidence == "low" and bool(finding.confirm)
+    steps = finding.remedy if is_guess else finding.remedy[1:]
+    if steps:
+        if is_guess:
+            blocks.append(Paragraph((Span("If it is confirmed:"),)))
+        blocks.append(Bullets(tuple(map(said, steps))))
+    if finding.refutes:
+        wrong = "; ".join(text.strip() for text in finding.refutes)
+        blocks.append(Paragraph((Span("What would refute it: "), *wording.prose(wrong))))
+    if blocks:
+        counted = wording.plural(len(blocks), "remark")
+        yield Section((Span("What else to do"),), tuple(blocks), pointer=counted)
+
+
+def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Seen, is_lead: bool) -> Section:
+    """One finding; of the verdict's, the sentence and the evidence stand elsewhere."""
+    summary = Paragraph(wording.prose(finding.summary))
+    has_summary = finding.summary.strip() and not (is_lead and finding.summary.strip() in report.headline)
+    facts = Facts(tuple(_facts(finding, report)))
+    charts = Charts(("finding", number))
+    rest: tuple[Block, ...]
+    if is_lead:
+        rest = (facts, *_advice(finding), Section((Span("More charts"),), (charts,), place="folded"))
+    else:
+        inside = (facts, charts, *evidence_blocks(report, finding, seen), *_advice(finding))
+        rest = (Section((Span("Evidence, charts and advice"),), inside, place="folded"),)
+    return Section(
+        wording.prose(finding.title),
+        (summary, *rest) if has_summary else rest,
+        anchor,
+        tone=finding.severity,
+        label=finding.severity,
+        number=number,
+    )
+
+
+def gone_section(report: Report, number: int, finding: Finding) -> Section:
+    """A finding that is no longer there, with its evidence and without advice."""
+    blocks = (
+        Paragraph(wording.prose(finding.summary)),
+        Facts(tuple(_facts(finding, report))),
+        *evidence_blocks(report, finding, set()),
+    )
+    return Section(
+        wording.prose(finding.title), blocks, f"gone-{number}", tone=finding.severity, label="gone"
+    )
+
+
+def _advice(finding: Finding) -> Iterator[Section]:
+    if finding.remedy:
+        yield Section((Span("What to do"),), (Bullets(tuple(map(said, finding.remedy)), is_numbered=True),))
+    if finding.confirm:
+        yield Section((Span("Commands to confirm it"),), (Commands(tuple(map(command, finding.confirm))),))
+    for heading, texts in (
         ("What would refute it", finding.refutes),
         ("What the counters cannot tell", finding.cannot_know),
-    )
-    return Part(
-        number=at,
-        finding=finding,
-        title=wording.prose(finding.title),
-        severity=finding.severity,
-        confidence=finding.confidence,
-        facts=tuple(_facts(finding, report, totals)),
-        summary=wording.prose(finding.summary),
-        evidence=tuple(evidence),
-        remarks=tuple((head, tuple(map(wording.prose, texts))) for head, texts in remarks if texts),
-        remedy=tuple(wording.prose(text) for text in finding.remedy),
-        confirm=tuple(map(_command, finding.confirm)),
-        references=tuple(Span(wording.visible(text.strip())) for text in finding.references),
-    )
+    ):
+        if texts:
+            yield Section((Span(heading),), (Bullets(tuple(map(said, texts))),))
+    if finding.references:
+        yield Section((Span("References"),), (Bullets(tuple(map(_reference, finding.references))),))
 
 
-def _command(text: str) -> str:
+def _reference(text: str) -> Item:
+    """A link only where the whole text is a plain web address."""
+    shown = wording.visible(text.strip())
+    return Item((Span(shown, href=shown if wording.is_link(shown) else ""),))
+
+
+def command(text: str) -> str:
     """A command keeps its line ends, and nothing else that cannot be seen."""
     return "\n".join(map(wording.visible, text.strip("\n").split("\n")))
 
 
-def _facts(
-    finding: Finding, report: Report, totals: dict[tuple[str | None, str], int]
-) -> Iterable[tuple[str, Spans]]:
+def evidence_blocks(report: Report, finding: Finding, seen: Seen, is_full: bool = True) -> tuple[Block, ...]:
+    """The sentences by what they weigh, and the lines they rest on that are not quoted yet.
+
+    Where it is not full there is no context, and of many sentences and lines the first.
+    """
+    in_bytes = sources_in_bytes(report)
+    blocks: list[Block] = []
+    cited: list[Evidence] = []
+    for heading, weighs in _WEIGHTS if is_full else _WEIGHTS[:2]:
+        shown = [e for e in finding.evidence if e.weighs == weighs][: None if is_full else BRIEF_EVIDENCE]
+        cited += shown
+        items = tuple(evidence_item(e, e.source in in_bytes) for e in shown)
+        if items:
+            listed = Bullets(items)
+            blocks.append(Section((Span(heading),), (listed,)) if heading else listed)
+    quoted = excerpts.excerpts(cited, seen, None if is_full else BRIEF_EVIDENCE)
+    return (*blocks, *quoted)
+
+
+def sources_in_bytes(report: Report) -> set[str]:
+    """The inputs whose lines are places in bytes."""
+    return {summary.section.source for summary in report.sources if summary.section.format == "sa"}
+
+
+def evidence_item(evidence: Evidence, is_binary: bool) -> Item:
+    """One piece of evidence: the sentence, its address, and its numbers; bytes address a binary file."""
+    words = wording.prose(evidence.text)
+    address = _address(evidence, "@" if is_binary else ":")
+    values = (
+        (wording.visible(key, wording.NAME_LIMIT), wording.setting(value))
+        for key, value in evidence.values.items()
+    )
+    return Item((*words, *((Span(" ("), *address, Span(")")) if address else ())), (), tuple(values))
+
+
+def _address(evidence: Evidence, separator: str) -> Spans:
+    if not evidence.source:
+        return ()
+    where = wording.visible(evidence.source, wording.NAME_LIMIT)
+    ranges, more = wording.line_ranges(evidence.lines, RANGES_SHOWN)
+    more = max(more, evidence.rows - len(set(evidence.lines)) + more if evidence.lines else 0)
+    code = Span(f"{where}{separator}{ranges}" if ranges else where, is_code=True)
+    return (code, Span(f" and {wording.plural(more, 'more line')}")) if more else (code,)
+
+
+def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     severity, confidence = finding.severity, finding.confidence
     yield "Severity", (Span(f"{severity} ({wording.SEVERITY_MEANING[severity]})"),)
     yield "Confidence", (Span(f"{confidence} ({wording.CONFIDENCE_MEANING[confidence]})"),)
     if finding.host and len(report.hosts) > 1:
         yield "Host", (wording.name(finding.host),)
     yield "Devices", wording.names(finding.devices, 24) or (Span("the whole host"),)
+    totals = {(device.host, device.name): device.samples for device in report.devices}
     total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
-    window = _window(finding, total, report.timezone)
-    if window:
-        yield "When", (Span(window),)
+    when = window(finding, total, report.timezone)
+    if when:
+        yield "When", (Span(when),)
     yield "Rule", (wording.name(finding.rule),)
     if finding.explained_by:
         yield "Explained by", (wording.name(finding.explained_by),)
@@ -236,8 +317,8 @@ def _facts(
         yield "Explains", wording.names(finding.supersedes)
 
 
-def _window(finding: Finding, total: int | None, timezone: str | None) -> str:
-    """Samples are counted from 1 for people; JSON counts them from 0."""
+def window(finding: Finding, total: int | None, timezone: str | None) -> str:
+    """When it was; samples are counted from 1 for people, while JSON counts them from 0."""
     words = []
     when = wording.time_span(finding.start, finding.end, timezone)
     if when:
@@ -252,28 +333,12 @@ def _window(finding: Finding, total: int | None, timezone: str | None) -> str:
     return ", ".join(words)
 
 
-def point(evidence: Evidence, is_binary: bool) -> Point:
-    """One piece of evidence, ready to draw; a binary file is addressed by bytes."""
-    quotes = evidence.quotes[:QUOTES_SHOWN]
-    is_elsewhere = any(quote.source != evidence.source for quote in quotes)
-    width = max((len(str(quote.line)) for quote in quotes), default=0)
-    lines = []
-    for quote in quotes:
-        where = f"{wording.visible(quote.source, wording.NAME_LIMIT)}:" if is_elsewhere else ""
-        lines.append(f"{where}{quote.line:>{width}}: {wording.verbatim(quote.text)}")
-    return Point(
-        words=wording.prose(evidence.text),
-        address=_address(evidence, "@" if is_binary else ":"),
-        quotes=tuple(lines),
-        evidence=evidence,
-    )
-
-
-def _address(evidence: Evidence, separator: str) -> Spans:
-    if not evidence.source:
-        return ()
-    where = wording.visible(evidence.source, wording.NAME_LIMIT)
-    ranges, more = wording.line_ranges(evidence.lines)
-    more = max(more, evidence.rows - len(set(evidence.lines)) + more if evidence.lines else 0)
-    code = Span(f"{where}{separator}{ranges}" if ranges else where, is_code=True)
-    return (code, Span(f" and {wording.plural(more, 'more line')}")) if more else (code,)
+def _anchors(report: Report) -> list[str]:
+    """An address in the page for each finding in detail: its rule and its first device, as long as unique."""
+    found: list[str] = []
+    for _, finding in in_detail(report):
+        name = "-".join(("finding", finding.rule, *finding.devices[:1]))
+        base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80]
+        again = sum(one == base or one.startswith(f"{base}--") for one in found)
+        found.append(f"{base}--{again + 1}" if again else base)
+    return found

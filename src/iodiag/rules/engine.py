@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from iodiag.analysis.measure.evidence import telling
+from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, Outcome, Quote, by_harm
 from iodiag.model.rule import Rule
 from iodiag.rules import precedence
+from iodiag.rules.advice import fitted
 from iodiag.rules.clearing import checked, not_ruled_out
+from iodiag.rules.folding import folded
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +50,14 @@ def run(
                     f"taken into {winner}, which explains the same samples",
                 )
             )
+    kept = folded(kept, view, _relatives(view))
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
     kept.sort(key=by_harm)
-    kept = [replace(f, host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept]
+    kept = [
+        replace(fitted(f, view), host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept
+    ]
     return kept, _merged(outcomes, view.host)
 
 
@@ -131,7 +137,7 @@ def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tup
         if not item.quotes and item.lines and item.source in sources:
             item = _with_telling(item, sources[item.source])
         quotes = tuple(
-            Quote(q.source, q.line, sources[q.source].quote(q.line))
+            quote(sources[q.source], q.line)
             for q in item.quotes
             if q.source in sources and sources[q.source].pos_unit == "line"
         )

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
+import numpy as np
+
+from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -23,6 +26,9 @@ CALM = 3.0
 QUEUE, LONG_QUEUE = 1.5, 8.0
 """Requests in flight while busy that are more than one client's; and a queue whatever the share of time."""
 
+MOST_AT_ONCE = 32.0
+"""Requests that a SATA device takes at once; with more of them its latency holds time in line."""
+
 BUSY = 0.75
 """Busy share from which a device of unknown class is not known to have headroom."""
 
@@ -37,7 +43,7 @@ def shown(series: DeviceSeries) -> Shown:
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
-    if not active:
+    if not active or is_untimed(series):
         return "idle"
     lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     if "waiting" in lasting:
@@ -45,6 +51,12 @@ def shown(series: DeviceSeries) -> Shown:
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
+
+
+def is_untimed(series: DeviceSeries) -> bool:
+    """Whether the kernel does not time a stacked device: the disks below show how its requests fare."""
+    timed = (series.samples.floats(column) for column in ("latency_ms", "depth", "util"))
+    return is_stacked(series) and not any((np.nan_to_num(values) > 0).any() for values in timed)
 
 
 def waited(state: State) -> float:
@@ -56,7 +68,7 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
-    if not latency > 0 or contradicts(state):
+    if not latency > 0 or math.isnan(state.size_kb) or contradicts(state):
         return "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
     is_parallel = class_of(series) in ("nvme", "solid")
@@ -65,7 +77,10 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if is_hardly_used(state):
         return "healthy" if latency < SLOWEST_LITTLE_MS else "not shown"
     if latency > CALM * usual:
-        return "waiting" if state.at_once >= LONG_QUEUE and state.util >= BRIEF else "not shown"
+        is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
+        return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
+    if state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme":
+        return "not shown"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
         return "not shown" if not state.depth < BUSY else "healthy"
@@ -91,16 +106,23 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
         yield series, shown(series)
 
 
-def full(view: View) -> Iterator[str]:
-    """Devices that are hardly ever idle and hold a queue, whatever their class would take."""
+def queued(view: View) -> Iterator[str]:
+    """Devices that a task which waits may wait for: full with a long queue, or busy and slower than usual."""
     for series in view.devices:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
-        if any(state.util >= FULL and state.at_once >= LONG_QUEUE for state in lasting):
+        if any(_is_queued(series, state) for state in lasting):
             yield series.name
 
 
-IOWAIT_PCT, BLOCKED = 15.0, 1.0
-"""Share of CPU time spent waiting for I/O, and tasks blocked on it, from which somebody waits."""
+def _is_queued(series: DeviceSeries, state: State) -> bool:
+    is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_busy = state.util >= BUSY and state.at_once >= QUEUE
+    return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
+
+
+IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
+"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
+from which somebody waits."""
 
 
 def somebody_waits(view: View) -> str:
@@ -108,6 +130,11 @@ def somebody_waits(view: View) -> str:
     cpu = view.cpu_all
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         return say("iowait is {share:.0f} %", {"share": share})
+    if cpu is not None and (cpu.floats("iowait_pct") >= EPISODE_PCT).any():
+        shares = cpu.floats("iowait_pct")
+        values: dict[str, float | str] = {"most": float(np.nanmax(shares)), "samples": len(cpu)}
+        values["count"] = int((shares >= EPISODE_PCT).sum())
+        return say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     queue = view.samples("queue")
     if queue is not None and (count := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
         return say("{count:.1f} tasks are blocked on I/O on average", {"count": count})

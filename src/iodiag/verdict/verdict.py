@@ -16,7 +16,7 @@ from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, full, healths, nobody_waits, somebody_waits, waited
+from iodiag.verdict.health import Shown, healths, nobody_waits, queued, shown, somebody_waits, waited
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -39,21 +39,21 @@ def verdict(
 def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     # what was averaged since boot shows nothing of the present
     present = [view for view in views if "disk" not in view.fallback]
-    shown = [(view, s.name, one) for view in present for s, one in healths(view)]
-    waiting = [name for _, name, one in shown if one == "waiting"]
+    seen = [(view, s.name, one) for view in present for s, one in healths(view)]
+    waiting = [name for _, name, one in seen if one == "waiting"]
+    # who waits for I/O while a device is never idle waits for that one
+    held = waiting or [name for view in present if somebody_waits(view) for name in queued(view)]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
-        return _of_harm(harm, findings, len(views))
+        return _of_harm(harm, findings, views, held)
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
         first = elsewhere[0]
         return _about(first, "elsewhere"), f"Not storage: {first.summary}"
     noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
-    # who waits for I/O while a device is never idle waits for that one
-    waiting = waiting or [name for view in present if somebody_waits(view) for name in full(view)]
-    if waiting or noted:
-        return _open(noted, waiting, views)
-    is_calm = shown and all(one in ("healthy", "idle") for _, _, one in shown) and _has_traffic(shown)
+    if held or noted:
+        return _open(noted, held, views)
+    is_calm = seen and all(one in ("healthy", "idle") for _, _, one in seen) and _has_traffic(seen)
     if is_calm and not any(somebody_waits(view) for view in views):
         return Verdict("healthy"), _healthy(views)
     return Verdict("unknown"), _unknown(views)
@@ -67,10 +67,12 @@ def _about(finding: Finding, state: State) -> Verdict:
     return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)
 
 
-def _of_harm(harm: Sequence[Finding], findings: Sequence[Finding], hosts: int) -> tuple[Verdict, str]:
+def _of_harm(
+    harm: Sequence[Finding], findings: Sequence[Finding], views: Sequence[View], waiting: Sequence[str]
+) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = harm[0]
-    where = f" ({first.host})" if hosts > 1 and first.host else ""
+    where = f" ({first.host})" if len(views) > 1 and first.host else ""
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Then: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":
@@ -79,6 +81,8 @@ def _of_harm(harm: Sequence[Finding], findings: Sequence[Finding], hosts: int) -
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     may_be = f" It may be: {'; '.join(named)}." if named else " No rule names the cause."
+    if waiting and not first.devices:
+        may_be = f" {_of_waiting(waiting[0], views)}.{may_be}"
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
 
 
@@ -99,29 +103,39 @@ def _more(count: int) -> str:
 
 def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View]) -> tuple[Verdict, str]:
     # a guess about another device is no answer for the one that waits
-    noted = [f for f in noted if not waiting or not f.devices or set(f.devices) & set(waiting)]
+    noted = [f for f in noted if not waiting or (_says_where(f) and _is_about(f, waiting))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         if first.role == "cause" and first.confidence != "low" and not waiting:
             return _about(first, "open"), f"No visible impact. Note: {first.summary}"
         return _about(first, "open"), f"Not determined; possibly: {first.summary}{_settled_by(first)}"
-    name = waiting[0]
-    view = next(view for view in views if view.series(name) is not None)
     return Verdict("open", devices=tuple(waiting)), (
-        f"Not determined: {name} has more to do than it serves at once ({_worst_state(view, name)}), and "
-        "the capture does not show why. Settle it with: `iostat -xt 1 30`, under this load and at rest"
+        f"Not determined: {_of_waiting(waiting[0], views)}, and the capture does not show why. "
+        "Settle it with: `iostat -xt 1 30`, under this load and at rest"
     )
 
 
-def _worst_state(view: View, name: str) -> str:
-    series = view.series(name)
-    assert series is not None
+def _says_where(finding: Finding) -> bool:
+    """Whether it names a device or a cause: that tasks wait says less than which device they wait for."""
+    return bool(finding.devices) or finding.role == "cause"
+
+
+def _is_about(finding: Finding, names: Sequence[str]) -> bool:
+    return not finding.devices or bool(set(finding.devices) & set(names))
+
+
+def _of_waiting(name: str, views: Sequence[View]) -> str:
+    """What a device that holds requests back did while they waited most."""
+    series = next(found for view in views if (found := view.series(name)) is not None)
     busiest = max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
-    return text_of(busiest, len(series.samples))
+    what = "is what tasks may wait for"
+    if shown(series) == "waiting":
+        what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
+    return f"{name} {what} ({text_of(busiest, len(series.samples))})"
 
 
-def _has_traffic(shown: Sequence[tuple[View, str, Shown]]) -> bool:
-    return any(one == "healthy" for _, _, one in shown)
+def _has_traffic(seen: Sequence[tuple[View, str, Shown]]) -> bool:
+    return any(one == "healthy" for _, _, one in seen)
 
 
 def _healthy(views: Sequence[View]) -> str:

@@ -60,7 +60,9 @@ def _iostat(scene: Scene, samples: Sequence[Sample]) -> str:
     device = "Device" if how.layout in ("X4", "X5", "X6") else "Device:"
     shape = iostat_writer.Shape(iostat_writer.words(how.layout, how.unit), device)
     clocks = heads if any(heads) else ()
-    return iostat_writer.write(tables, shape, clocks, _banner(scene) if how.has_banner else "")[0]
+    # a lone report below a banner is the one since boot
+    has_banner = how.has_banner and (len(tables) > 1 or how.is_since_boot_only)
+    return iostat_writer.write(tables, shape, clocks, _banner(scene) if has_banner else "")[0]
 
 
 def _cells(row: Row, unit: str, step: float) -> dict[str, float]:

@@ -38,6 +38,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "first touch": troubles.first_touch,
     "stall of what is shared": troubles.stall_of_what_is_shared,
     "thermal throttle": troubles.thermal_throttle,
+    "slow path": troubles.slow_path,
+    "copies for a snapshot": troubles.copy_on_write,
     "swap thrash": hosts.swap_thrash,
     "swap flood": hosts.swap_flood,
     "refaults without swap": hosts.refaults,

@@ -54,6 +54,7 @@ def test_columns_of_old_and_new_versions():
     assert (row["ops_per_s"], row["backlog"]) == (12, 0.5)
     assert (row["reads_per_s"], row["read_kb_per_s"], row["read_request_size_kb"]) == (2, 64, 32)
     assert (row["write_retransmissions"], row["write_round_trip_ms"], row["write_await_ms"]) == (3, 12, 80.25)
+    assert row["write_retransmitted_pct"] == 5
     assert "write_queue_ms" not in frame
     assert block.used == OLD.count("\n")
     frame, _ = frame_of(NEW)

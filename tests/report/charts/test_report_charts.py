@@ -26,12 +26,13 @@ def images(markdown: str) -> list[tuple[str, str]]:
 
 
 def test_charts_lie_beside_the_report_that_shows_them(tmp_path):
-    done = run("analyze", CASE, "-o", tmp_path / "my (first) report.md")
+    done = run("analyze", CASE, "--full", "-o", tmp_path / "my (first) report.md")
     written = sorted(path.name for path in tmp_path.iterdir())
     shown = images((tmp_path / "my (first) report.md").read_text())
     named = [name.replace("%20", " ").replace("%28", "(").replace("%29", ")") for name, _ in shown]
     assert sorted(set(named)) == written[:-1], "two findings may show the same chart"
     assert written[0] == "my (first) report-1-a-bars.png"
+    assert written[-2] == "my (first) report-screen-a-timeline.png"
     assert all(words for _, words in shown)
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in written[:-1])
     assert f"and {len(written) - 1} charts beside it" in done.stderr
@@ -55,10 +56,10 @@ def test_html_without_charts(tmp_path):
 
 
 def test_a_chart_that_cannot_be_written_leaves_no_report(tmp_path):
-    (tmp_path / "r-1-a-bars.png").mkdir()
+    (tmp_path / "r-screen-a-timeline.png").mkdir()
     done = run("analyze", CASE, "-o", tmp_path / "r.md")
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"iodiag: {tmp_path / 'r-1-a-bars.png'}: cannot be written")
+    assert done.stderr.startswith(f"iodiag: {tmp_path / 'r-screen-a-timeline.png'}: cannot be written")
     assert not (tmp_path / "r.md").exists()
 
 
@@ -66,10 +67,11 @@ def test_a_chart_that_cannot_be_written_leaves_no_report(tmp_path):
 def test_no_name_of_a_capture_is_part_of_a_path_or_of_markup(text, monkeypatch):
     monkeypatch.setattr(png, "render", lambda _: b"")
     report = hostile_report(text)
-    found = charts.chart_files(report, "r")
+    found = charts.chart_files(report, "r", full=True)
     names = [chart.name for files in found.values() for chart in files]
-    assert sorted(set(names)) == ["r-1-a-stack.png", "r-1-b-bars.png", "r-1-c-timeline.png"]
-    shown = images(as_markdown.render(report, found))
+    first = "r-screen-a-timeline.png"
+    assert sorted(set(names)) == ["r-1-a-stack.png", "r-1-b-bars.png", "r-1-c-timeline.png", first]
+    shown = images(as_markdown.render(report, found, full=True))
     assert [name for name, _ in shown] == names
 
 
@@ -80,11 +82,16 @@ def test_a_report_without_findings_needs_no_matplotlib(monkeypatch):
 
 def test_the_same_picture_is_one_file_and_many_are_cut(monkeypatch):
     monkeypatch.setattr(png, "render", lambda _: b"")
-    found = charts.chart_files(raid5_report(), "r")
-    assert len({chart.name for files in found.values() for chart in files}) == 6
+    found = charts.chart_files(raid5_report(), "r", full=True)
+    assert len({chart.name for files in found.values() for chart in files}) == 7
     monkeypatch.setattr(charts, "CHARTS_SHOWN", 2)
-    found = charts.chart_files(raid5_report(), "r")
+    found = charts.chart_files(raid5_report(), "r", full=True)
     assert [chart.name for files in found.values() for chart in files] == [
+        "r-screen-a-timeline.png",
         "r-1-a-stack.png",
-        "r-1-b-timeline.png",
     ]
+
+
+def test_a_short_report_has_the_picture_of_the_first_screen_alone(monkeypatch):
+    monkeypatch.setattr(png, "render", lambda _: b"")
+    assert list(charts.chart_files(raid5_report(), "r")) == [("screen", 0)]

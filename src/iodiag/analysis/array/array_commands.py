@@ -1,4 +1,4 @@
-"""What to type to look at an array, by the layer that it is of: md, LVM, or not known."""
+"""What to type to look at an array or another layer: md, LVM, multipath, encryption, or not known."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ def is_lvm(device: Device) -> bool:
     return device.kind in ("lvm", "dm") and not is_md(device.name)
 
 
+def mapper_path(name: str) -> str:
+    """Where a device-mapper device lies: dm-3 directly in /dev, vg0-data and mpatha in /dev/mapper."""
+    return f"/dev/{name}" if name.startswith("dm-") else f"/dev/mapper/{name}"
+
+
 def array_commands(device: Device, *of_md: str) -> tuple[str, ...]:
     """Commands with the array's real name; `of_md` are files of its md folder in sysfs."""
     if is_lvm(device):
@@ -25,3 +30,17 @@ def array_commands(device: Device, *of_md: str) -> tuple[str, ...]:
             *((f"grep . {files}",) if files else ()),
         )
     return "cat /proc/mdstat", LVS
+
+
+def layer_commands(device: Device, path: str) -> tuple[str, ...]:
+    """Commands that show the state of a layer above disks; `path` is its node below /dev."""
+    if device.kind == "multipath":
+        return (f"multipath -ll {device.name}",)
+    if device.kind == "crypt":
+        return (f"cryptsetup status {path}",)
+    if is_md(device.name):
+        return array_commands(device)
+    if device.name.startswith("bcache"):
+        return (f"grep -r . /sys/block/{device.name}/bcache/",)
+    own = (LVS,) if device.kind == "lvm" else ()
+    return (*own, f"dmsetup status {path}", f"lsblk -s {path}")

@@ -115,15 +115,19 @@ def _has_traffic(series: DeviceSeries) -> bool:
 
 
 def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...]) -> bool:
-    """Whether the disks carry the requests and bytes of the device above, no more and no fewer."""
+    """Whether the disks carry the requests and bytes of the device above, writes once or twice (mirrors)."""
     if not len(upper.loaded):
         return False
-    for column in ("ios_per_s", "read_kb_per_s", "write_kb_per_s"):
-        own = or_zero(weighted.mean(upper.samples, column))
-        total = sum(or_zero(weighted.mean(series.samples, column)) for series in below)
-        if abs(total - own) > _EQUAL * own + 2 * HALF_DIGIT:
-            return False
-    return True
+    columns = ("ios_per_s", "read_kb_per_s", "write_kb_per_s")
+    ios, read, written = (or_zero(weighted.mean(upper.samples, column)) for column in columns)
+    # without a count of writes, those of a device that reads nothing are all its requests
+    writes = ios if read == 0 else or_zero(weighted.mean(upper.samples, "writes_per_s"))
+    totals = [sum(or_zero(weighted.mean(series.samples, column)) for series in below) for column in columns]
+    expected = ((ios, read, written), (ios + writes, read, 2 * written))
+    return any(
+        all(abs(total - own) <= _EQUAL * own + 2 * HALF_DIGIT for total, own in zip(totals, one, strict=True))
+        for one in expected
+    )
 
 
 def _layer(

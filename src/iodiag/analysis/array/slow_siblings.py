@@ -16,7 +16,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import counted, slowest_ms
+from iodiag.analysis.states.service_times import class_of, counted, slowest_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
@@ -27,7 +27,10 @@ _SMALL_KB = 64.0
 _NOTICED_MS = 200.0
 _FELT_MS = 5.0
 _SIGMAS = 2.0
+_FULL, _CALM = 0.95, 0.1
 _MOST_REQUESTS = 0.5
+_LASTING, _FEW_SAMPLES = 0.5, 5
+"""A slow half of a short capture is no passing stall, however few requests it holds."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class _Disk:
     latency: Floats
     reads: Floats
     sane: Floats
+    busy: Floats
 
 
 def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
@@ -83,7 +87,8 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
     one = slowest_ms(series, sizes)
     own = part.with_columns(
         in_hand=counted(part) + np.nan_to_num(part.floats("depth")),
-        in_line=np.fmax(_NOTICED_MS, line * one),
+        # of flash it is known how long it takes at most; what may spin is given some time
+        in_line=line * one if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, line * one),
         mean_size=sizes,
     )
     share = part.floats("reads_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), 1)
@@ -96,6 +101,7 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
             ("latency", "latency_ms"),
             ("reads", "read_share"),
             ("sane", "in_line"),
+            ("busy", "util"),
         )
     }
     return _Disk(series, own, **columns)
@@ -111,11 +117,17 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
         is_sick = (disk.latency >= disk.sane) | (
             _are_like(disk, other, _EQUAL_RATE) & (disk.latency >= other.latency + _FELT_MS)
         )
+        # full with what a sibling does beside: its queue is no excuse then
+        is_sick |= (disk.busy >= _FULL) & (other.busy <= _CALM) & (disk.latency >= _NOTICED_MS)
         if (is_far & is_sick).any():
             fast.append((other, is_far & is_sick))
             is_slow |= is_far & is_sick
     weights = at_reports(reports, disk.part, "in_hand")
-    if not fast or np.nansum(weights[is_slow]) < _MOST_REQUESTS * np.nansum(weights):
+    shown = ~np.isnan(weights)
+    is_most = np.nansum(weights[is_slow]) >= _MOST_REQUESTS * np.nansum(weights)
+    # few requests are done because it is slow: a lasting part of the time counts as well
+    is_lasting = is_slow.sum() >= max(_LASTING * shown.sum(), 1) and shown.sum() <= _FEW_SAMPLES
+    if not fast or not (is_most or is_lasting):
         return None
     return _found(disk, fast, reports, is_slow)
 

@@ -76,7 +76,7 @@ def hourly(disk: Table) -> pd.DataFrame:
 
 
 def by_hour(enriched: Table) -> pd.DataFrame:
-    """`hourly` of samples that have the derived columns of `requests.enrich` already."""
+    """`hourly` of samples that have the derived columns of `view.request_columns` already."""
     import pandas as pd
 
     is_sound = ~enriched["time"].is_unknown() & ~enriched["is_idle"] & (anomalies(enriched) == 0)

@@ -114,6 +114,12 @@ def is_virtual(series: DeviceSeries) -> bool:
     return any(_UNRELIABLE_NAME.fullmatch(name) for name in names_below(series)) or bool(cloud_model(series))
 
 
+def is_remote(device: Device) -> bool:
+    """Whether one device is served by a hypervisor, a provider or a network, by its names or model."""
+    is_named = any(_UNRELIABLE_NAME.fullmatch(name) for name in (device.name, *device.aliases))
+    return is_named or bool(device.model and _CLOUD.search(device.model))
+
+
 def cloud_model(series: DeviceSeries) -> str:
     """The model of a disk below that a provider meters; empty where there is none."""
     models = [leaf.model for leaf in series.leaves if leaf.model and _CLOUD.search(leaf.model)]

@@ -16,6 +16,7 @@ from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.load.device_class import (
     PLAUSIBLE,
     SPINDLE_MS,
+    cloud_model,
     has_parity,
     is_spinning,
     is_spread,
@@ -347,10 +348,12 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
             return _by_latency(series, load, limits)
     inflation = level.latency_ms / _usual_ms(series, level)
     is_deep = level.busy_depth >= (limits.hard_depth if is_full else limits.burst_depth)
-    is_over = is_deep and inflation > limits.inflation
+    # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
+    is_queue = level.busy_depth > limits.inflation and level.latency_ms > slowest_ms(series, level.size_kb)
+    is_over = (is_deep and inflation > limits.inflation) or (is_full and is_queue)
     is_over |= is_full and _is_beyond(series, level, limits)
     if is_over and _reaches_disks(view, series, level, limits):
-        basis: Basis = "class" if inflation > limits.inflation else "queue"
+        basis: Basis = "class" if inflation > limits.inflation or is_queue else "queue"
         return load._replace(basis=basis, inflation=inflation, verdict="saturated")
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
@@ -378,8 +381,9 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
             continue
         rows = prepared(own)
         rows = rows[np.isin(report_keys(rows), reports)]
+        # what is hardly used in them, or counted in ticks, is not full
+        seen |= bool(np.isin(report_keys(own.samples), reports).any())
         if len(rows):
-            seen = True
             there = level_of(rows)
             is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there)
             if is_slow and there.util >= limits.busy_util / 100:
@@ -388,8 +392,15 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
 
 
 def _is_beyond(series: DeviceSeries, level: Level, limits: Limits) -> bool:
-    """Whether more is in flight than a device of its class, with its controller, takes at once."""
-    return level.busy_depth >= limits.long_queue and class_of(series) in ("solid", "unknown")
+    """Whether more is in flight than a device of its class, with its controller, takes at once.
+
+    NVMe takes more; there a latency above the usual one shows that they wait.
+    """
+    name = class_of(series)
+    is_slow = level.latency_ms > usual_ms(series, level.size_kb) and not cloud_model(series)
+    return level.busy_depth >= limits.long_queue and (
+        name in ("solid", "unknown") or (name == "nvme" and is_slow)
+    )
 
 
 def _is_sick(series: DeviceSeries, level: Level) -> bool:

@@ -121,7 +121,9 @@ def stalls_of(series: DeviceSeries) -> Iterator[Stall]:
     typical, usual = _median(series.loaded, "depth"), _median(series.loaded, "ios_per_s")
     nothing = may_be_silent & (is_silent | (done <= 0.25 * usual))
     missing = lengths * (1 - done / max(usual, 1e-9)).clip(0, 1)
-    edges = np.flatnonzero((nothing[1:] != nothing[:-1]) | (streams[1:] != streams[:-1])) + 1
+    # before it there may have been nothing to do
+    differs = (nothing[1:] != nothing[:-1]) | (busy[1:] != busy[:-1]) | (streams[1:] != streams[:-1])
+    edges = np.flatnonzero(differs) + 1
     begins = np.concatenate([np.zeros(1, dtype=np.int64), edges])
     ends = np.concatenate([edges, np.full(1, len(samples))])
     # silent all along, and busy throughout, or idle with busy time booked in the sample after

@@ -65,7 +65,9 @@ def sentence_of(state: State, samples: int) -> tuple[str, dict[str, float | str]
     if state.kind == "stuck":
         return often + "nothing completed, {at_once} in flight" + busy, values
     what = "requests" if state.kind == "reads and writes" else state.kind
-    text = often + "{rate} " + what + "/s of {size:.1f} kB"
+    text = often + ("{rate} " + what + "/s" if not math.isnan(state.rate) else what)
+    if not math.isnan(state.size_kb):
+        text += " of {size:.1f} kB"
     if not math.isnan(state.at_once):
         text += ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
     if not math.isnan(state.latency_ms):

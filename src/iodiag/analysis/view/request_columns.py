@@ -197,7 +197,9 @@ def _use(disk: Table) -> Columns:
     rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
     rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
-    use_little = (rounding_little < rounding_await) | np.isnan(wait)
+    # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
+    is_far = (wait > HALF_DIGIT) & ((little > 2 * wait + HALF_DIGIT) | (2 * little + HALF_DIGIT < wait))
+    use_little = ((rounding_little < rounding_await) & ~is_far) | np.isnan(wait)
     return {
         "util": util,
         "depth": depth,

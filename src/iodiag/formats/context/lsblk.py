@@ -337,6 +337,7 @@ def _device(row: _Row, members: tuple[str, ...], stated: str) -> Device:
         read_ahead_kb=number(values.get("RA")),
         size_kb=size_kb(values.get("SIZE")),
         model=values.get("MODEL", "").strip(),
+        transport=values.get("TRAN"),
         mountpoints=tuple(dict.fromkeys(p.strip() for p in points if p.strip())),
     )
 

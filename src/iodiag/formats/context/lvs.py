@@ -236,6 +236,8 @@ _ATTRIBUTES = {
 
 def _level(parts: Sequence[_Row], members: Sequence[str]) -> str | None:
     kinds = [level for part in parts if (level := level_of(part.values.get("Type", "")))]
+    if parts[0].values.get("Attr", "")[:1] in ("o", "O") and set(kinds) <= {"linear", "striped"}:
+        return "snapshot-origin"
     if kinds:
         return kinds[0] if len(set(kinds)) == 1 else "linear" if set(kinds) <= {"linear", "striped"} else None
     values = parts[0].values

@@ -49,12 +49,13 @@ _PHRASES = {
 }
 _PHRASE = "|".join(map(re.escape, _PHRASES))
 _OPERATION = rf"\s*(?P<name>[a-z_]{{2,20}}):\s+(?P<phrases>(?:(?:{_PHRASE})\s*){{3,8}})"
-_VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}[\d.]{1,8}%\))?(?:\s+|$)"
+_VALUE = r"(-?\d{1,15}(?:\.\d{1,6})?)(?:\s{1,10}\(\s{0,5}(\d{1,6}(?:\.\d{1,3})?)%\))?(?:\s+|$)"
 _DETAIL = (
     r"\s*\(?\s?-?\d[\d.]{0,15}%?\s.{0,60}\b"
     r"(?:VFS|GETATTRs?|cache|invalidations|revalidations|lookups|opens?|pages?|calls?|READDIR\w*|dir\w*|truncated)\b.{0,80}"
 )
 _KEPT = ("read", "write")
+_Value = tuple[float, float | None]
 
 
 @dataclass
@@ -91,8 +92,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
             below = lines[at] if at < len(lines) else Line("", 0)
             values = _values(below.text, len(names))
             if values is not None:
-                named = {name: value for name, value in zip(names, values, strict=True) if name}
-                rows[-1].numbers.update(named)
+                rows[-1].numbers.update(_named(names, values))
             elif re.match(_VALUE, below.text.strip()):
                 unread.append(below.number)
             else:
@@ -132,13 +132,24 @@ def _names(text: str) -> list[str] | None:
     ]
 
 
-def _values(text: str, count: int) -> list[float] | None:
-    """The numbers of a line, without the shares in parentheses; None unless there are `count`."""
+def _named(names: Sequence[str], values: Sequence[_Value]) -> dict[str, float]:
+    """The columns of a line, with the share of what was sent again: no count of operations is printed."""
+    named = {}
+    for name, (value, share) in zip(names, values, strict=True):
+        if name:
+            named[name] = value
+        if name.endswith("_retransmissions") and share is not None:
+            named[name.replace("retransmissions", "retransmitted_pct")] = share
+    return named
+
+
+def _values(text: str, count: int) -> list[_Value] | None:
+    """The numbers of a line, each with the share in parentheses behind it; None unless there are `count`."""
     text = text.strip()[:400]
-    numbers, at = [], 0
+    numbers, at = list[_Value](), 0
     value = re.compile(_VALUE)
     while match := value.match(text, at):
-        numbers.append(float(match[1]))
+        numbers.append((float(match[1]), float(match[2]) if match[2] else None))
         at = match.end()
     return numbers if at == len(text) and len(numbers) == count else None
 

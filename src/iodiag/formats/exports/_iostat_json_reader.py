@@ -37,6 +37,8 @@ _EVENTS = frozenset(
     for what in ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 )
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
+_IN_ROWS = frozenset(("avg-cpu", "disk"))
+_ROW_KEYS = frozenset(("disk_device", "iowait"))
 _OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
 
 _TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
@@ -89,6 +91,7 @@ class _Run:
     at: int
     command: Command | None = None
     is_elided: bool = False
+    is_whole: bool = True
     facts: dict[str, str] = field(default_factory=dict)
     reports: list[_Report] = field(default_factory=list)
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
@@ -117,6 +120,8 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
         for run, own in zip(runs, clocks, strict=True)
     ]
     yield from {note.reason: note for note in reversed(notes)}.values()
+    for run in runs:
+        yield from _missing(source, starts, run)
     dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     yield from _tables(source.name, read_runs, is_aware)
@@ -137,7 +142,9 @@ def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: 
             command = _command(source, int(np.searchsorted(starts, begun, "right")))
         elif event.kind == "end":
             marks.append((CLASS["header"], begun, last))
-        elif event.kind == "broken" or ("disk" in event.path and event.kind in ("open", "scalar")):
+            if runs:
+                runs[-1].is_whole = event.value == 1.0
+        elif event.kind == "broken" or (event.kind in ("open", "scalar") and _IN_ROWS & set(event.path)):
             marks.append((CLASS["unread"], event.start, last))
         elif event.kind == "open" and event.path[-1:] == ("hosts",):
             runs.append(_Run(len(runs), event.start, command))
@@ -145,6 +152,8 @@ def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: 
             if event.path[-1:] == ("statistics",) and not runs[-1].reports:
                 runs[-1].is_elided = _is_elided(data, event.start)
             marks.append((_take(runs[-1], event), event.start, last))
+        elif event.members:
+            marks.append((CLASS["unread"], event.start, last))
     mark_lines(classes, reasons, starts, marks)
     return runs
 
@@ -152,7 +161,7 @@ def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: 
 def _take(run: _Run, event: Event) -> int:
     """Add what an event says to its run; the class of its lines."""
     name = event.path[-1] if event.path else ""
-    if name == "statistics":
+    if name == "statistics" and not (event.members and _ROW_KEYS & event.members.keys()):
         run.reports.append(_Report(event.start))
     elif event.kind == "scalar" and name in _HOST_KEYS:
         run.facts[name] = str(event.value)
@@ -167,7 +176,33 @@ def _take(run: _Run, event: Event) -> int:
         group = run.groups.setdefault(keys, _Group())
         group.add(len(run.reports) - 1, event.start, event.members)
         return CLASS["row"]
+    elif event.members:
+        return CLASS["unread"]
     return CLASS["header"]
+
+
+def _missing(source: Source, starts: Ints, run: _Run) -> Iterator[ParseNote]:
+    """What iostat prints in every report, and some reports of a run or its beginning do not have."""
+
+    def lost(at: int, what: str) -> ParseNote:
+        line = int(np.searchsorted(starts, at, "right"))
+        return ParseNote(source.name, line, f"{what}; lines may be lost", source.quote(line)[:200], 1, True)
+
+    if run.groups and "nodename" not in run.facts:
+        yield lost(run.at, "no host's name stands above the reports")
+    has = {"timestamp": {number for number, report in enumerate(run.reports) if report.clock}}
+    keys = {"avg-cpu": set[str](), "disk": set[str]()}
+    for (family, *own), group in run.groups.items():
+        has.setdefault(family, set()).update(group.reports)
+        keys[family].update(own)
+    ended = run.reports if run.is_whole else run.reports[:-1]
+    for family, numbers in has.items():
+        without = [report.at for number, report in enumerate(ended) if number not in numbers]
+        if numbers and without:
+            yield lost(without[0], f"{len(without)} of {len(run.reports)} reports without {family}")
+    for (family, *own), group in run.groups.items():
+        if less := keys[family].difference(own):
+            yield lost(group.at[0], f"rows of {family} without {', '.join(sorted(less))[:200]}")
 
 
 def _is_elided(data: bytes, first: int) -> bool:

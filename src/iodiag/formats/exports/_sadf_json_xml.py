@@ -7,13 +7,13 @@ prints (`rxkB`, `util-percent`). Nearly all follow from sar's tokens by rule; th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from iodiag.formats.clock import Floats
-from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stamp, settle_zone
+from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stamp, settle_zone, short_rows
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.whole_files import Ints
@@ -218,10 +218,31 @@ def export(
     for rows in samples.rows.values():
         for part in _parts(samples, rows, segment_of, lines_of):
             parts.append(part)
+    notes += [
+        ParseNote(source.name, line, reason, source.quote(line)[:200], is_unread=True)
+        for line, reason in _missing(samples, parts, lines_of)
+    ]
+    notes += short_rows(source, parts)
     if samples.unknown:
         at = int(lines_of(np.array([min(samples.unknown.values())]))[0])
         notes.append(ParseNote(source.name, at, f"left out: {', '.join(samples.unknown)[:300]}"))
     return Export(source.name, format_id, parts, is_aware, kernels=kernels, cpus=cpus), notes
+
+
+def _missing(
+    samples: Gathered, parts: Sequence[Part], lines_of: Callable[[Ints], Ints]
+) -> Iterator[tuple[int, str]]:
+    """The line and the kind of what sadf always prints and is not there."""
+    for part in parts[:1]:
+        if any(not host.name for host in samples.hosts):
+            yield int(part.lines[0]), "no host's name stands above the samples; lines may be lost"
+    untimed = [int(part.lines[np.isnan(part.seconds)][0]) for part in parts if np.isnan(part.seconds).any()]
+    if untimed:
+        yield min(untimed), "a sample without a time; lines may be lost"
+    for rows in samples.rows.values():
+        values = [name for name in rows.names if name not in rows.word_columns]
+        if values and all(name in samples.unknown for name in values):
+            yield int(lines_of(np.array([rows.places[0]]))[0]), "no value that this section has; left out"
 
 
 def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:

@@ -20,6 +20,7 @@ from iodiag.table.texts import Texts
 
 _SAMPLE_BYTES = 200_000
 _MOST_HOSTS = 1000
+_WHOLE_END = re.compile(rb"[.,]\d\d\s*\Z|[^\d.,]\s*\Z")
 _CPUS = re.compile(rb"\((\d{1,6}) CPU\)")
 
 
@@ -55,7 +56,10 @@ class Lines:
         mark = re.escape(separator)
         commas = len(re.findall(rb"%b-?\d++,\d{1,2}(?=%b|\s)" % (mark, mark), sample))
         points = len(re.findall(rb"%b-?\d++\.\d{1,2}(?=%b|\s)" % (mark, mark), sample))
-        return cls(source, separator, data, starts, ends, counts, commas > points, unseen(len(starts)))
+        lines = cls(source, separator, data, starts, ends, counts, commas > points, unseen(len(starts)))
+        if data and not data.endswith(b"\n") and counts[-1] > 1 and not _WHOLE_END.search(data):
+            lines.refuse([len(starts) - 1], "the input ends within this line: its last number may be cut off")
+        return lines
 
     def text(self, line: int) -> str:
         return self.data[self.starts[line] : self.ends[line]].decode("utf-8", "replace")

@@ -16,7 +16,7 @@ from iodiag.formats.columns import front_columns
 from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
 from iodiag.formats.raw_columns.sar_section import SarSection
 from iodiag.formats.text.arrays import Ints
-from iodiag.model.capture import ParseNote, SampleTable, Section
+from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
@@ -24,7 +24,7 @@ from iodiag.table.times import Times, span
 _STAMP = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?: +(\S{1,20}))?\s*")
 _EPOCH = re.compile(r"\s*(\d{9,10})\s*")
 _UTC = ("UTC", "GMT", "Z")
-_NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{0,40})?|[.,]\d{1,40})")
+_NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:[.,]\d{1,40})?|[.,]\d{1,40})")
 _NO_VALUE = ("nan", "-nan", "inf", "-inf", "NaN", "")
 
 
@@ -97,6 +97,26 @@ def settle_zone(source: str, zones: Iterable[str]) -> tuple[bool, list[ParseNote
         reason = "some times are UTC and some do not say their zone: all are kept as printed"
         return False, [ParseNote(source, 0, reason)]
     return found == {"UTC"}, []
+
+
+def short_rows(source: Source, parts: Sequence[Part]) -> Iterator[ParseNote]:
+    """A note where rows of a section lack values that at least as many others of it have."""
+    counts: dict[str, dict[frozenset[str], list[int]]] = {}
+    for part in parts:
+        if part.section.spread is None:
+            names = frozenset((*part.tokens, *part.words))
+            lines = counts.setdefault(part.section.name, {}).setdefault(names, [])
+            lines += part.lines.tolist()
+    for section, found in counts.items():
+        for names, lines in found.items():
+            fuller = [more for more, others in found.items() if names < more and len(lines) <= len(others)]
+            if fuller and lines:
+                lost = ", ".join(sorted(max(fuller, key=len) - names))[:200]
+                reason = (
+                    f"{len(lines)} rows of {section} without {lost}, which others have; lines may be lost"
+                )
+                first = min(lines)
+                yield ParseNote(source.name, first, reason, source.quote(first)[:200], is_unread=True)
 
 
 def tables(export: Export) -> Iterator[SampleTable | Section]:

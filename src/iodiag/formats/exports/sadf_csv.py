@@ -11,6 +11,7 @@ item's name where the name belongs and numbers where numbers belong, up to the l
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -155,9 +156,14 @@ def _wide_parts(lines: Lines, plans: Sequence[_Plan], below: Ints) -> Iterator[P
 
     rows: dict[_Plan, list[tuple[int, _Piece, _Fields]]] = {plan: [] for plan in plans}
     refused = []
+    usual = Counter(_decimals(lines.text(line)) for line in below.tolist()).most_common(1)[0][0]
     for line in below.tolist():
         cells = [cell.strip() for cell in lines.text(line).split(";")]
-        fields = _Fields(cells, lines.decimal_comma) if len(cells) <= _MOST_FIELDS else None
+        fields = (
+            _Fields(cells, lines.decimal_comma)
+            if len(cells) <= _MOST_FIELDS and _decimals(cells[-1]) == usual
+            else None
+        )
         pieces = _cut(plans, fields, _FRONT) if fields else None
         if fields is None or pieces is None:
             refused.append(line)
@@ -182,6 +188,11 @@ def _wide_parts(lines: Lines, plans: Sequence[_Plan], below: Ints) -> Iterator[P
             for name, at in plan.words_at.items()
         }
         yield _part(lines, plan, chosen, front, numbers, words, np.zeros(len(found), dtype=np.bool_))
+
+
+def _decimals(text: str) -> int:
+    """How many decimals the last number has: sadf prints as many in every line of a section."""
+    return len(re.search(r"(?:[.,](\d*))?\s*$", text)[1] or "")  # type: ignore[index]
 
 
 @dataclass(frozen=True, eq=False)

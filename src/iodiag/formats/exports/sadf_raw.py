@@ -95,16 +95,32 @@ def read(source: Source) -> Iterator[Item]:
     """Tables, a Section per start of the host, and notes. `time` is NaT where no line tells the date."""
     data = undress(source.data)
     state = _State(unseen(len(line_starts(data))))
+    is_cut = data[-1:].isdigit()
     for number_, raw in enumerate(data.split(b"\n")):
         text = raw.decode("utf-8", "replace").strip()
         if debug := _DEBUG.match(text):
             state.epoch = float(debug[1])
         if text.startswith("# "):
             state.classes[number_] = CLASS["header"]
-        elif match := _LINE.fullmatch(text):
+        elif (match := _LINE.fullmatch(text)) and is_cut and number_ == len(state.classes) - 1:
+            state.refuse(number_, "the input ends within this line: its last counter may be cut off")
+        elif match:
             _take(state, number_, match[1], match[2])
+    _refuse_cut_rows(state)
     yield from tables(_export(source, state))
     yield from account(source, state.classes, state.reasons)
+
+
+def _refuse_cut_rows(state: _State) -> None:
+    """Leave out rows that end before others of their section do: the last counter may be cut as well."""
+    for key, rows in list(state.rows.items()):
+        for other, others in state.rows.items():
+            is_shorter = key[0] == other[0] and len(key) < len(other) and key == other[: len(key)]
+            if is_shorter and 0 < len(rows.lines) <= len(others.lines):
+                for line in rows.lines:
+                    state.refuse(line - 1, "a row that is cut off: others of its section go on")
+                del state.rows[key]
+                break
 
 
 def _recognise(head: bytes) -> bool:

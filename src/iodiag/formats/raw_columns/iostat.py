@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 import pyparsing as pp
 
 from iodiag.formats.types import LayoutColumn
-from iodiag.model.units import KB_PER_MB, KB_PER_SECTOR
+from iodiag.model.units import KB_PER_GB, KB_PER_MB, KB_PER_SECTOR
 
 DIRECTION = {"r": "read", "w": "write", "d": "discard", "f": "flush"}
-UNIT = {"sec": KB_PER_SECTOR, "Blk": KB_PER_SECTOR, "kB": 1.0, "KB": 1.0, "MB": KB_PER_MB}
+UNIT = {"sec": KB_PER_SECTOR, "Blk": KB_PER_SECTOR, "kB": 1.0, "KB": 1.0, "MB": KB_PER_MB, "GB": KB_PER_GB}
 _PLAIN = {"read": "read", "wrtn": "write", "dscd": "discard"}
 
 CPU_WORDS = {

@@ -1,7 +1,7 @@
 """The structures inside sa files: which counters each activity keeps, by generation.
 
 A field that sar prints as it stands bears the header token that it is printed under, so that
-`_sar_columns` gives its column and unit; fields from which something is computed, and names, have
+`raw_columns.sar` gives its column and unit; fields from which something is computed, and names, have
 names of their own. From 0x2175 on the file counts the integers of each width, and fields are found
 by their place among them. Before, the places were those of C structures with their alignment;
 newer releases only appended, so that the declared size tells how many fields there are.
@@ -62,7 +62,7 @@ NAMES = {
     42: "pressure memory",
     43: "battery",
 }
-"""Activity numbers of sysstat, and the section of `_sar_columns` that each is printed in."""
+"""Activity numbers of sysstat, and the section of `raw_columns.sar` that each is printed in."""
 
 _CPU = "user nice system idle iowait steal irq softirq guest guest_nice"
 _PAGING = "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s pgprom/s pgdem/s"

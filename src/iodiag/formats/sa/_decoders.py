@@ -1,6 +1,6 @@
 """From each activity's structures to rows of a table, named and computed as sar prints them.
 
-Most activities are rates of their counters and need no more than `_sar_columns`; the others have
+Most activities are rates of their counters and need no more than `raw_columns.sar`; the others have
 a function here. All take the section, the stored structures and the context, and yield rows.
 """
 

@@ -1,7 +1,7 @@
 """iostat text: every layout of `iostat`, `-x`, `-s`, `-h` and `--pretty`, and the avg-cpu line.
 
 sysstat 4.x to 12.7. The flags that change its shape: -x (extended), -s (narrow), -h and --pretty (the
-device comes last; with -x the report falls into four parts), -k/-m (units), -t (clock), -N/-j (names).
+device comes last; with -x the report falls into four parts), -k/-m/-G (units), -t (clock), -N/-j (names).
 A header is a row of words that the grammar of _iostat_columns knows, with `Device` or `Device:` first
 or last; its order is never relied on.
 """
@@ -37,7 +37,7 @@ _HEADERS = (
     *(
         f"Device r/s r{unit}/s rrqm/s %rrqm r_await rareq-sz w/s w{unit}/s wrqm/s %wrqm w_await wareq-sz "
         f"d/s d{unit}/s drqm/s %drqm d_await dareq-sz {flush}aqu-sz %util"
-        for unit in ("kB", "MB")
+        for unit in ("kB", "MB", "GB")
         for flush in ("", "f/s f_await ")
     ),
 )
@@ -122,6 +122,6 @@ FORMAT = TableFormat(
     example=_EXAMPLE,
     layout=layout,
     headers=_HEADERS,
-    releases="sysstat 3.x to 12.7.9",
+    releases="sysstat 3.x to 12.8",
     not_read="iostat of other systems, which is named and refused: its columns mean other things",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,9 +16,11 @@ from iodiag.formats.text.times.row_times import Timing, levels
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.table.times import span
 
+_CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
 Span = tuple[str | None, str | None]
 
 _MOST_NOTES = 200
+_PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
@@ -86,8 +89,9 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
     loose = np.array(found.loose, dtype=np.int64)
-    is_row = np.array([len(text.words(n)) >= _FEWEST_WORDS for n in found.loose], dtype=np.bool_)
+    is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
+    loose = np.concatenate((loose, _clocked(found))).astype(np.int64)
     classes[loose] = CLASS["unread"]
     is_loose = set(loose.tolist())
     unread = np.flatnonzero(classes == CLASS["unread"]).tolist()
@@ -102,6 +106,19 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
         rest = len(unread) - _MOST_NOTES
         first = int(text.numbers[unread[_MOST_NOTES]])
         yield ParseNote(found.name, first, f"{rest} further lines not understood", "", rest, True)
+
+
+def _clocked(found: Walk) -> list[int]:
+    """The open lines of sar whose header is lost, however few values they have: a clock, an item, values."""
+    if all(block.layout.clock != "row" for block in found.blocks.patterns):
+        return []
+    noise = np.flatnonzero(found.classes == CLASS["noise"]).tolist()
+    return [number for number in noise if _CLOCKED.fullmatch(found.text.line(number))]
+
+
+def _may_be_row(words: Sequence[str]) -> bool:
+    """Whether a line of numbers without a header may be a row: a row has two words at most."""
+    return len(words) >= _FEWEST_WORDS and sum(bool(_PROSE.fullmatch(word)) for word in words[:64]) <= 2
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:

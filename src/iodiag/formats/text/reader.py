@@ -15,7 +15,9 @@ from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
 from iodiag.formats.text.clean.row_margins import rejoined, respelled, unstamped
 from iodiag.formats.text.rows.block_rows import rows_of
+from iodiag.formats.text.rows.disproven import without_cut_number, without_disproven
 from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.rows.untrue_rows import true_rows
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.structure.foreign_tools import refusal
 from iodiag.formats.text.structure.headerless import adopt
@@ -43,9 +45,11 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         tool, index = next(iter(found.foreign.items()))
         raise UnknownFormat(f"{source.name}:{text.numbers[index]}: {refusal(tool)}")
     order, sentence = _clock.day_order(found.clocks, found.has_half)
-    all_rows = rows_of(found, order)
+    all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order)))
     if sentence and all_rows:
         yield ParseNote(source.name, 0, sentence)
+    if not source.data.endswith((b"\n", b"\r")) and all_rows:
+        yield from without_cut_number(found, all_rows)
     if unzoned.is_of_twelve and all_rows:
         yield ParseNote(source.name, 0, _NO_HALF)
     all_timings = timings(found, all_rows, order)
@@ -55,6 +59,8 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
         yield from context.block.devices
         yield from context.block.facts
         yield from context.block.tables
+    for line, reason in untrue:
+        yield ParseNote(source.name, int(text.numbers[line]), reason, text.line(line)[:200])
     yield from _remarks(found, all_rows)
     yield from unread_notes(found)
     yield ledger(source, text, found.classes)

@@ -45,7 +45,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Panels over one x axis: epoch seconds in `zone`, or sample numbers where `zone` is None."""
+    """Panels over one x axis: epoch seconds in `zone`, or sample numbers where `zone` is None.
+
+    `window` is the stretch that is shaded, `window_words` what that is.
+    """
 
     caption: str
     description: str
@@ -53,6 +56,7 @@ class Timeline:
     window: tuple[float, float] | None
     zone: tzinfo | None
     x_label: str
+    window_words: str = ""
 
 
 @dataclass(frozen=True)

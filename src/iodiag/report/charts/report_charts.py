@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodiag.model.report import Report
-from iodiag.report import comparison_sections, finding_sections
-from iodiag.report.finding_sections import Part
+from iodiag.report import comparison_sections, contents, finding_sections
+from iodiag.report.charts import overview
+from iodiag.report.document import Document, Key, charts_of, shortened
+from iodiag.report.first_screen import PICTURE
 
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
-
-Key = tuple[str, int]
-"""The section that a chart stands in, `moved` or `finding`, and its number there."""
 
 CHARTS_SHOWN = 30
 
@@ -29,26 +28,33 @@ class ChartFile:
     png: bytes
 
 
-def wanted(report: Report, parts: Iterable[Part]) -> Iterator[tuple[Key, list[Picture]]]:
-    """What gets charts: the sections of a comparison, then the findings, each with its key."""
+def wanted(report: Report, document: Document) -> Iterator[tuple[Key, list[Picture]]]:
+    """The pictures of the places for charts in a document, from the top."""
     from iodiag.report.charts import comparison_charts, finding_charts
 
-    if report.comparison is not None:
-        for section in comparison_sections.sections(report, report.comparison):
-            found = comparison_charts.pictures(report, report.comparison, section.subject)
-            yield ("moved", section.number), found
-    for part in parts:
-        yield ("finding", part.number), finding_charts.pictures(report, part.finding)
+    findings = dict(finding_sections.in_detail(report))
+    moved = comparison_sections.shown(report.comparison) if report.comparison else []
+    for key in charts_of(document):
+        place, number = key
+        if key == PICTURE:
+            picture = overview.picture(report, finding_sections.lead(report))
+            yield key, [picture] if picture else []
+        elif place == "finding":
+            yield key, finding_charts.pictures(report, findings[number])
+        elif report.comparison is not None:
+            yield key, comparison_charts.pictures(report, report.comparison, moved[number - 1])
 
 
-def chart_files(report: Report, stem: str) -> dict[Key, list[ChartFile]]:
-    """The charts of a report as files called `stem`-NUMBER-KIND.png; the same picture is one file.
+def chart_files(report: Report, stem: str, full: bool = False) -> dict[Key, list[ChartFile]]:
+    """The charts of a Markdown report as files called `stem`-NUMBER-KIND.png; the same picture is one file.
 
     The first CHARTS_SHOWN of them: the findings come in order of harm.
     """
     by_key: dict[Key, list[ChartFile]] = {}
     drawn: dict[Picture, ChartFile] = {}
-    for key, pictures in wanted(report, finding_sections.parts(report)):
+    whole = contents.document(report, full)
+    document = whole if full else shortened(whole, ("brief", "page"), "")
+    for key, pictures in wanted(report, document):
         for at, picture in enumerate(pictures):
             if picture not in drawn:
                 if len(drawn) == CHARTS_SHOWN:
@@ -60,7 +66,7 @@ def chart_files(report: Report, stem: str) -> dict[Key, list[ChartFile]]:
 
 def _place(key: Key) -> str:
     section, number = key
-    return str(number) if section == "finding" else f"{section}-{number}"
+    return str(number) if section == "finding" else f"{section}-{number}" if number else section
 
 
 def _file(picture: Picture, start: str) -> ChartFile:

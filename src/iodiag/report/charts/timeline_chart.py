@@ -30,9 +30,10 @@ POINTS_IN_TIMELINE = 6000
 LAST_SECOND = 250_000_000_000
 
 
-def on_host(report: Report, finding: Finding) -> list[Series]:
-    """The series of the finding's host."""
-    return [s for s in report.series if finding.host is None or s.host in (None, finding.host)]
+def on_host(report: Report, finding: Finding | None) -> list[Series]:
+    """The series of the finding's host; all of them without one."""
+    host = finding.host if finding else None
+    return [s for s in report.series if host is None or s.host in (None, host)]
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,41 @@ def timeline(report: Report, finding: Finding, series: Sequence[Series]) -> Time
     )
 
 
-def host_timeline(report: Report, finding: Finding) -> Timeline | None:
-    """What the processors, the tasks and the swap did over time; None where nothing of it is known."""
+def one_panel(report: Report, finding: Finding, series: Sequence[Series], column: str) -> Timeline | None:
+    """One column of some devices over time, each with its median inside the finding's samples.
+
+    None where it is above zero in none of them. The window is that of the first device.
+    """
+    directions = next((parts for _, parts, total in _DEVICE_PANELS if total == column), {})
+    title = next((title for title, _, total in _DEVICE_PANELS if total == column), column)
+    shown = [
+        one for one in series if len(one.position) > 1 and any(_known(total_of(one, column, directions)))
+    ]
+    if not shown or shown[0] is not series[0]:
+        return None
+    has_clock = all(map(_has_clock, shown))
+    room = POINTS_IN_TIMELINE // (4 * len(shown))
+    lines = []
+    for at, one in enumerate(shown):
+        values = total_of(one, column, directions)
+        pairs = zip(values, is_inside(one, finding), strict=False)
+        typical = _median(value for value, is_in in pairs if is_in and value > 0)
+        number = f" {wording.number(typical)}" if is_drawable(typical) else ""
+        lines.append(line(f"{label_of(one.name)}{number}", _axis(one, has_clock), values, at, room))
+    window = _window(finding, shown[0], _axis(shown[0], has_clock))
+    names = ", ".join(label_of(one.name) for one in shown)
+    chart = _over_time(report, finding, names, shown, [panel(title, lines)], window)
+    return chart and replace(chart, caption=f"{chart.caption} Behind each name: its median while at work.")
+
+
+def _known(values: Iterable[float]) -> Iterable[bool]:
+    return (is_drawable(value) and value > 0 for value in values)
+
+
+def host_timeline(report: Report, finding: Finding, most: int = 3) -> Timeline | None:
+    """What the processors, the tasks and the swap did over time, in at most `most` panels; None without."""
     shown, panels = _host_panels(report, finding, _HOST_PANELS)
-    return _over_time(report, finding, "The host", shown, panels, _clocked_window(finding, shown))
+    return _over_time(report, finding, "The host", shown, panels[:most], _clocked_window(finding, shown))
 
 
 def cpu(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline | None:
@@ -154,6 +186,7 @@ def _over_time(
         description=_told(finding, shown),
         panels=tuple(panels),
         window=window,
+        window_words=stretch(finding),
         zone=zone if has_clock else None,
         x_label=f"time ({stated})" if has_clock else "sample (the first is 1)",
     )
@@ -196,7 +229,7 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]]) -> list[
     found = []
     room = min(POINTS_PER_LINE, POINTS_IN_TIMELINE // (4 * len(shown)))
     for title, directions, total in _DEVICE_PANELS:
-        columns = directions if set(directions) & set(shown[0].columns) else {total: ""}
+        columns = directions if _holds_numbers(shown[0], directions) else {total: ""}
         if len(shown) == 1:
             lines = _lines_of_one(shown[0], axes[0], columns, room)
         else:
@@ -211,6 +244,11 @@ def _panels(shown: Sequence[Series], axes: Sequence[tuple[float, ...]]) -> list[
     # requests per second stand in for throughput only where that is unknown
     has_throughput = any(panel.title.startswith("Throughput") for panel in panels)
     return [p for p in panels if not (has_throughput and p.title.startswith("Requests per"))]
+
+
+def _holds_numbers(series: Series, columns: Iterable[str]) -> bool:
+    """Whether some of the columns holds a number; those that a format never fills are there, too."""
+    return any(any(map(is_drawable, series.columns[one])) for one in columns if one in series.columns)
 
 
 def _lines_of_one(
@@ -229,7 +267,7 @@ def _lines_of_one(
 
 def total_of(series: Series, total: str, directions: Mapping[str, str]) -> tuple[float, ...]:
     """A device's line among others: its total; latencies have none, so the higher one."""
-    if total in series.columns:
+    if _holds_numbers(series, (total,)):
         return series.columns[total]
     parts = [series.columns[column] for column in directions if column in series.columns]
     if not parts:
@@ -266,9 +304,9 @@ def _clocked_window(finding: Finding, shown: Sequence[Series]) -> tuple[float, f
 
 
 def stretch(finding: Finding) -> str:
-    """The finding's samples in words, counted from 1."""
+    """The finding's samples in words, counted from 1; else its time."""
     if not finding.samples:
-        return "the whole capture"
+        return wording.time_span(finding.start, finding.end) or "the whole capture"
     first, last = finding.samples[0] + 1, finding.samples[1] + 1
     if first == last:
         return f"sample {wording.count(first)}"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from iodiag.model.fleet import FleetReport
 from iodiag.report import wording
-from iodiag.report.appendix import TextTable
 from iodiag.report.as_markdown import inline, table_lines
+from iodiag.report.document import TextTable
 from iodiag.report.fleet import sections
 
 HOSTS_SHOWN, ROWS_SHOWN = 30, 20

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from iodiag.model.fleet import Beginning, Cell, CommonChange, FleetReport, HarmedHost, Outlier, Shared
 from iodiag.report import wording
-from iodiag.report.appendix import TextTable
+from iodiag.report.document import TextTable
 from iodiag.report.wording import Span, Spans
 
 CHANGES_SHOWN, HOSTS_LISTED, SILENT_SHOWN = 20, 60, 60

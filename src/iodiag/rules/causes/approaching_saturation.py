@@ -88,7 +88,7 @@ RULE = Rule(
     remedy=("Plan capacity now; keep the queue near the number of requests that the device serves at once.",),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds=THRESHOLDS,
-    confirm=("iostat -xy -t 1", "biolatency -D 1"),
+    confirm=("iostat -xyt 1 30 DEVICE", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("ladder",),
     to_clear=ToClear(samples=1, columns=("await_ms|read_await_ms|write_await_ms", "util_pct", "queue_depth")),

@@ -100,7 +100,10 @@ RULE = Rule(
     role="cause",
     title="More requests arrive than complete",
     why="The queue, and with it every wait, keeps growing.",
-    remedy=("Limit what sends the requests; see what saturates the device.",),
+    remedy=(
+        "Limit what sends the requests; see what saturates the device.",
+        "In /proc/diskstats the ninth number after the name is what is in flight now.",
+    ),
     needs=Needs(one_of=({"disk": ("await_ms", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds={
         "residual": Threshold(
@@ -108,7 +111,7 @@ RULE = Rule(
         ),
         "least_samples": Threshold(3, "samples", "samples in a row", "a load that starts makes one or two"),
     },
-    confirm=("cat /proc/diskstats (9th field: in flight)", "pt-diskstats (in_prg)"),
+    confirm=("grep -w DEVICE /proc/diskstats", "iostat -xyt 1 30 DEVICE"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     detect=detect,
 )

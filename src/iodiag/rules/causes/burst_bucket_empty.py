@@ -179,6 +179,7 @@ RULE = Rule(
     title="Burst credits ran out",
     why="The volume delivers its baseline from here on, whatever it did before.",
     remedy=(
+        "Look at the volume's burst balance or credits with the provider.",
         "Provision for the sustained load: a larger volume, or a type without credits (gp3, Premium SSD v2).",
         "Spread the load over time, so that credits can come back.",
     ),
@@ -199,8 +200,8 @@ RULE = Rule(
         ),
     },
     confirm=(
-        "the volume's BurstBalance, or burst credits used, at the vendor",
-        "nvme smart-log /dev/DEVICE (temperature)",
+        "iostat -xyt 10 60 DEVICE",
+        "nvme smart-log /dev/DEVICE",
     ),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",),
     to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),

@@ -168,7 +168,7 @@ RULE = Rule(
         "discard_ms": Threshold(50, "ms", "latency of a slow discard", "judgement: slower than any seek"),
         "discards": Threshold(50, "discards", "that a mean needs", "the mean of 50 waits is good to 14 %"),
     },
-    confirm=("findmnt -O discard", "systemctl list-timers fstrim.timer", "fstrim -v MOUNTPOINT"),
+    confirm=("findmnt -O discard", "systemctl list-timers fstrim.timer", "lsblk -D /dev/DEVICE"),
     references=("https://man7.org/linux/man-pages/man8/fstrim.8.html",),
     detect=detect,
 )

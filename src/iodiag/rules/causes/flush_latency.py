@@ -1,7 +1,7 @@
 """Cache flushes are slow.
 
 What it detects: a mean flush latency of 5 ms and more (possible), 10 ms and more (likely), over at
-least 50 flushes at one a second or more.
+least 50 flushes at one a second or more; fewer, from 10 on, where one is under way 80 % of the time.
 
 Why it matters: each fsync, and with it each durable commit, takes at least one flush.
 
@@ -60,10 +60,12 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     rows = series.samples[weighted.values(series.samples, "flushes_per_s") > 0]
     rate, wait = weighted.mean(rows, "flushes_per_s"), weighted.mean(rows, "flush_await_ms")
     total = float((weighted.values(rows, "flushes_per_s") * weighted.lengths(rows)).sum())
-    if not (rate >= limits.rate and total >= limits.flushes and wait >= limits.possible_ms):
+    # flushes of a device follow each other: with one always under way, few of them fill the time
+    is_always = rate * wait >= 10 * limits.always and total >= limits.fewest
+    if not (rate >= limits.rate and wait >= limits.possible_ms and (total >= limits.flushes or is_always)):
         return None
     points = 1 + 2 * (wait >= limits.likely_ms) + (wait >= limits.slow_ms) + (total >= 10 * limits.flushes)
-    sure = confidence(points, at_most="high" if is_sustained(rows) else "low")
+    sure = confidence(points, at_most="high" if is_sustained(rows) else "medium" if is_always else "low")
     cpu = cpu_shares(view.cpu_at(rows))
     is_free = cpu is None or cpu.available >= limits.available
     harms = wait >= limits.slow_ms and rate * wait / 10 >= limits.stalled and sure != "low" and is_free
@@ -141,10 +143,12 @@ RULE = Rule(
         "available": Threshold(
             10, "%", "idle and iowait below which nobody seems to wait", "judgement: the CPU is the limit"
         ),
+        "always": Threshold(80, "%", "time in flush that makes few of them tell", "commits queue then"),
+        "fewest": Threshold(10, "flushes", "flushes that tell then", "the mean of ten is good to a third"),
         "stalled": Threshold(40, "%", "time in flush that costs", "below it commits wait for something else"),
     },
     confirm=(
-        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=DIRECTORY",
+        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
         "cat /sys/block/DEVICE/queue/write_cache",
         "hdparm -W /dev/DEVICE",
     ),

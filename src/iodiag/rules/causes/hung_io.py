@@ -64,14 +64,15 @@ def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> 
     """Long enough, and where it ends, ended by requests that had waited for it.
 
     Where it does not end, what is in flight shows it. Kernels that count at completion show nothing in
-    flight: then a device that never answered, or tasks that wait meanwhile, do.
+    flight: then a device that never answered, or froze, or tasks that wait meanwhile, do.
     """
     count, shortest = len(stall.rows), limits.least_seconds
     long_enough = stall.seconds >= shortest
     is_dense = count >= limits.least_samples or stall.seconds >= shortest * count
     if stall.release is None:
         never = not answers(series) and not _is_timed(stall.rows)
-        return _holds(stall) or (long_enough and is_dense) or never or bool(_waiters(view, series, stall))
+        is_seen = _holds(stall) or _froze(series, stall) or never
+        return is_seen or (long_enough and is_dense) or bool(_waiters(view, series, stall))
     return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
 
 
@@ -79,12 +80,20 @@ def _holds(stall: Stall) -> bool:
     return float(np.nanmax(weighted.values(stall.rows, "depth"))) >= 1
 
 
+def _froze(series: DeviceSeries, stall: Stall) -> bool:
+    """Whether it served requests, and then none in two samples or with some held: no counter that leaked."""
+    return answers(series) and (_holds(stall) or len(stall.rows) >= 2) and stall.release is None
+
+
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = _waiters(view, series, worst)
     evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
     sure = _confidence(series, worst, waiters, limits)
-    is_standing = worst.release is None and (answers(series) or (_holds(worst) and bool(waiters)))
+    is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
+    is_standing = (
+        worst.release is None and is_shown and (answers(series) or (_holds(worst) and bool(waiters)))
+    )
     severity: Severity = "notice" if sure == "low" else "critical" if is_standing else "warning"
     values = _values(series, worst) | {"count": len(stalls)}
     more = " {count} times; the longest" if len(stalls) > 1 else ""
@@ -112,9 +121,9 @@ def _confidence(
 ) -> Confidence:
     """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
     if stall.release is None:
-        is_held = _holds(stall) and answers(series)
-        is_frozen = is_held and len(stall.rows) >= 2
-        sure: Confidence = "high" if is_frozen else "medium" if waiters or is_held else "low"
+        is_frozen = _froze(series, stall)
+        is_held = is_frozen and _holds(stall) and len(stall.rows) >= 2
+        sure: Confidence = "high" if is_held else "medium" if waiters or is_frozen else "low"
     else:
         points = 2 + len(waiters) + (stall.seconds > LONGEST_FLUSH_S)
         points += 1 if _is_timed(stall.rows) else -1

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
 from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
@@ -256,7 +257,8 @@ def _confirm(layer: Layer) -> tuple[str, ...]:
     elif name.startswith("bcache"):
         own = (f"grep -r . /sys/block/{name}/bcache/", "lsblk -s")
     else:
-        own = (f"dmsetup table /dev/{name}", f"dmsetup status /dev/{name}", "dmsetup ls --tree")
+        path = mapper_path(name)
+        own = (f"dmsetup table {path}", f"dmsetup status {path}", "dmsetup ls --tree")
     disks = " ".join(series.name for series in layer.below[:8])
     return (*own, f"iostat -xt {name} {disks} 1 30")
 

@@ -118,7 +118,7 @@ RULE = Rule(
         "inflation": Threshold(3, "x", "latency over that of a request alone", "the line of overload"),
         "least_samples": Threshold(8, "samples", "samples that show it", "capacity rules need eight"),
     },
-    confirm=("iostat -xy -t 1", "VolumeIOPSExceededCheck and its like at the vendor"),
+    confirm=("iostat -xyt 1 60 DEVICE",),
     references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
     to_clear=ToClear(samples=8, columns=("queue_depth", "util_pct")),
     detect=detect,

@@ -2,14 +2,17 @@
 
 What it detects: per mount and direction of nfsiostat, in samples with at least 10 operations: a round trip
 (avg RTT) at 10 times its own calm samples of like size, or at 200 ms and more; a wait on the client (avg
-exe less avg RTT) as long as the round trip; and 1 % and more of operations that were sent again.
+exe less avg RTT) as long as the round trip; and 1 % and more of operations that were sent again. Of sar -n
+NFS, which counts the calls of all mounts, only the last.
 
 Why it matters: local disks are idle then, and everything that uses the mount stands still. Which of the
 three it is says where to look: at the server and its disks, at mount options and slots, or at the network.
 
 When it is wrong: the first report is an average since the mount and is left out. The round trip holds the
 server's own disks: that they are slow shows there, not here. An export of the host itself is served by its
-own disks. Larger operations take longer: only samples of like size are compared.
+own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a round
+trip above that of any healthy disk is left open: the way to a distant server takes as long. One call that is
+sent again is no loss rate: at least three are asked for.
 
 References: nfsiostat(8); RFC 8881, session slots; Documentation/filesystems/nfs/.
 """
@@ -26,7 +29,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.states.service_times import relative_error
+from iodiag.analysis.states.service_times import SERVICE, relative_error
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -36,6 +39,7 @@ _LIKE_SIZE = 2.0
 _CERTAIN_OPERATIONS = 100.0
 _FEWEST_CALM = 2
 _FELT_MS = 20.0
+_WAYS = ("read", "write")
 
 Place = Literal["server", "slots", "network"]
 
@@ -68,20 +72,75 @@ class _Wait:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per mount, of the direction and place that most time was spent at."""
     table = view.samples("nfs_mounts")
-    if table is None:
+    if table is None or not any(view.has("nfs_mounts", f"{way}_round_trip_ms") for way in _WAYS):
+        yield from _of_all_mounts(view, limits)
         return
     for mount, rows in by_text(table, "mount"):
-        waits = [wait for way in ("read", "write") for wait in _waits(mount, rows, way, limits)]
+        waits = [wait for way in _WAYS for wait in _waits(mount, rows, way, limits)]
+        used = [way for way in _WAYS if (_operations(rows, way) >= limits.operations).any()]
+        slow = [said for way in used if (said := _unusual(rows, way))]
         if waits:
             yield _finding(max(waits, key=lambda wait: wait.harm), limits)
-        elif _operations(rows, "read").sum() + _operations(rows, "write").sum() < limits.operations:
+        elif not used:
             yield Outcome(RULE.id, "undetermined", (), f"{mount} was hardly used; capture under load")
+        elif slow:
+            yield Outcome(RULE.id, "undetermined", (), f"{slow[0]} on {mount}, and no calm sample to compare")
         else:
             yield Outcome(RULE.id, "clear", (), f"operations on {mount} neither wait nor slow down")
 
 
+def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """What sar tells of a client: the calls of all mounts, and how many were sent again."""
+    table = view.samples("nfs_client")
+    if table is None or not view.has("nfs_client", "retransmits_per_s"):
+        return
+    calls, again = (
+        np.nan_to_num(table.floats(name)) * weighted.seconds_or_one(table)
+        for name in ("calls_per_s", "retransmits_per_s")
+    )
+    lost = (calls >= limits.operations) & (100 * again >= limits.sent_again * calls)
+    rows = table[lost]
+    if again[lost].sum() < limits.losses:
+        reason = "no round trips are shown: nfsiostat shows them for each mount"
+        yield Outcome(RULE.id, "undetermined", (), reason, ("nfs_mounts",))
+        return
+    values: dict[str, float | str] = {
+        "again": 100 * again[lost].sum() / calls[lost].sum(),
+        "shown": len(rows),
+        "of": len(table),
+        "lost": weighted.mean(rows, "retransmits_per_s", "nfs_client"),
+        "calls": weighted.mean(rows, "calls_per_s", "nfs_client"),
+    }
+    yield RULE.finding(
+        limits,
+        severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
+        confidence="medium",
+        **{name: value for name, value in when(rows).items() if name != "samples"},
+        summary=say(
+            "{again:.1f} % of the NFS calls of this host were sent again, in {shown} of {of} samples: the "
+            "network loses requests, or the server does.",
+            values,
+        ),
+        evidence=(
+            cite(
+                rows, "{lost:.3g} of {calls:.1f} calls/s were sent again", values, worst="retransmits_per_s"
+            ),
+        ),
+        cannot_know=("which mount it is, and how long its operations take: nfsiostat shows both",),
+        remedy=_REMEDY["network"],
+    )
+
+
 def _operations(rows: Table, way: str) -> Floats:
     return np.asarray(np.nan_to_num(rows.floats(f"{way}s_per_s")) * weighted.seconds_or_one(rows))
+
+
+def _unusual(rows: Table, way: str) -> str:
+    """What a round trip takes, if longer than one request on any healthy disk; else empty."""
+    trip = weighted.mean(rows, f"{way}_round_trip_ms", "nfs_mounts")
+    size = weighted.or_zero(weighted.mean(rows, f"{way}_request_size_kb", "nfs_mounts"))
+    slowest = SERVICE["unknown"].slowest_ms + size / SERVICE["unknown"].slowest_kb_per_ms
+    return f"a {way} takes {duration(trip)} to the server and back" if trip >= slowest else ""
 
 
 def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]:
@@ -91,10 +150,13 @@ def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]
     if not is_used.any() or np.isnan(trip[is_used]).all():
         return
     usual = _usual(rows.floats(f"{way}_request_size_kb"), trip, is_used)
-    again = 100 * np.nan_to_num(rows.floats(f"{way}_retransmissions")) / np.maximum(operations, 1.0)
+    again, sent_again = (
+        np.nan_to_num(rows.floats(f"{way}_{name}")) for name in ("retransmitted_pct", "retransmissions")
+    )
     slow = (trip >= limits.ratio * usual) & (trip >= _FELT_MS) | (trip >= limits.slow_ms)
+    lossy = is_used & (again >= limits.sent_again)
     places: dict[Place, Mask] = {
-        "network": again >= limits.sent_again,
+        "network": lossy & (sent_again[lossy].sum() >= limits.losses),
         "slots": (took - trip >= trip) & (took >= _FELT_MS),
         "server": slow,
     }
@@ -147,12 +209,14 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         "shown": len(wait.rows),
         "of": wait.of,
     }
+    # one odd sample among many is a notice
+    is_lasting = len(wait.rows) >= limits.share / 100 * wait.of
     sure: Confidence = "high" if wait.operations >= _CERTAIN_OPERATIONS else "medium"
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
     return RULE.finding(
         limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **when(wait.rows),
         summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", _told(wait, values)),
@@ -210,11 +274,18 @@ RULE = Rule(
     title="Operations on an NFS mount wait",
     why="What uses the mount stands still, while local disks are idle.",
     remedy=("Look at the server, the slots of the client, or the network, as the numbers say.",),
-    needs=Needs(one_of=({"nfs_mounts": ("read_round_trip_ms|write_round_trip_ms",)},)),
+    needs=Needs(
+        one_of=(
+            {"nfs_mounts": ("read_round_trip_ms|write_round_trip_ms",)},
+            {"nfs_client": ("calls_per_s", "retransmits_per_s")},
+        )
+    ),
     thresholds={
         "ratio": Threshold(10, "x", "round trip over its own calm samples", "cache misses make five"),
         "slow_ms": Threshold(200, "ms", "round trip, whatever was usual", "a person's patience"),
         "sent_again": Threshold(1, "%", "operations sent again", "healthy networks show none"),
+        "losses": Threshold(3, "operations", "sent again in all", "one may be a server that restarts"),
+        "share": Threshold(10, "%", "of the samples with traffic that somebody pays for", "judgement"),
         "operations": Threshold(10, "operations", "in a sample to judge", "known to a third"),
     },
     confirm=("nfsiostat 5 12", "nfsstat -rc"),

@@ -1,6 +1,6 @@
 """Pages of files are dropped from memory and read again, without any swap.
 
-What it detects: at least 100 major faults/s of at most 64 kB each, 2 MB/s and more paged in, and no fewer
+What it detects: at least 100 major faults/s of at most 160 kB each, 2 MB/s and more paged in, and no fewer
 pages reclaimed than read: what comes in pushes out what is needed next. One sample is enough, since each
 holds hundreds of faults.
 
@@ -8,8 +8,10 @@ Why it matters: programs and mapped files run at the speed of the disk, on hosts
 stand still; the disk is busy only because memory is short.
 
 When it is wrong: the first pass at random over a mapped file larger than memory looks the same, and no page
-is read twice. A sequential scan does not: its faults bring in more than 64 kB each. Some kernels count a
-reclaimed page twice, and compressed file systems read less than they fill. O_DIRECT leaves no trace here.
+is read twice. A sequential scan does not: a fault waits for one window of readahead (128 kB unless it
+was raised), and what follows is read before it is asked for. With larger ones the rule abstains. Some
+kernels count a reclaimed page twice, and compressed file systems read less than they fill. O_DIRECT leaves
+no trace here.
 
 References: sar(1), -B; Documentation/accounting/psi.rst; mm/workingset.c on refaults.
 """
@@ -41,9 +43,29 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows = table[_thrashes(view, table, limits)]
     if not len(rows):
-        yield Outcome(RULE.id, "clear", (), "few faults wait for the disk, or nothing is reclaimed for them")
+        yield _without(table, limits)
         return
     yield _finding(view, rows, len(table), limits)
+
+
+def _without(table: Table, limits: Limits) -> Outcome:
+    """Why no sample shows it: clear where few faults wait or nothing is reclaimed, else what is in doubt."""
+    faults, read = table.floats("major_faults_per_s"), table.floats("pgpgin_kb_per_s")
+    reclaimed = table.floats("steal_per_s") * KB_PER_PAGE
+    many = (faults >= limits.major_faults) & (reclaimed >= (1 - limits.near / 100) * read)
+    many &= read > limits.fault_kb * faults
+    if not many.any():
+        return Outcome(RULE.id, "clear", (), "few faults wait for the disk, or nothing is reclaimed for them")
+    values: dict[str, float | str] = {
+        "faults": float(np.mean(faults[many])),
+        "each": float(np.sum(read[many]) / np.sum(faults[many])),
+        "reclaimed": float(np.mean(reclaimed[many])),
+    }
+    text = (
+        "{faults:.0f} faults/s wait for {each:.0f} kB each while {reclaimed:.0f} kB/s are reclaimed: a scan "
+        "of files or a want of memory; workingset_refault in /proc/vmstat would tell"
+    )
+    return Outcome(RULE.id, "undetermined", (), say(text, values))
 
 
 def _thrashes(view: View, table: Table, limits: Limits) -> Mask:
@@ -147,7 +169,7 @@ RULE = Rule(
         "major_faults": Threshold(
             100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"
         ),
-        "fault_kb": Threshold(64, "kB", "read for each at most", "half of the kernel's readahead of 128 kB"),
+        "fault_kb": Threshold(160, "kB", "read for each at most", "a readahead of 128 kB, rounded"),
         "read_kb": Threshold(2048, "kB/s", "paged in at least", "judgement"),
         "near": Threshold(30, "%", "that fewer may be reclaimed than read", "judgement: samples cut both"),
         "swapped": Threshold(20, "%", "share of swap in what is read that makes it swapping", "judgement"),

@@ -1,38 +1,46 @@
 """One path to a multipath device is many times as slow as another, and requests are dealt out evenly.
 
 What it detects: under one multipath map, a path whose requests take at least 3 times and 1 ms longer than on
-the fastest path, while it is given at least half as many of them, of like size, in the samples that hold most
-of the map's requests.
+the fastest path, while it is given at least half as many of them, of like size, in the samples in which all
+paths in use carry requests. Where no input names the paths, the map is known by a name like mpatha, and the
+paths are the disks whose bytes add up to its own.
 
 Why it matters: a selector that goes round gives the slow path as much as the fast one. Every n-th request
 waits for it, and with a bounded number in flight the fast path runs dry.
 
 When it is wrong: selectors that look at the queue or at the service time (queue-length, service-time) send a
-slow path less: then its share is small, and nothing is said. A group of paths that only stands by carries
-nothing. A path that reads from another controller's cache is slower by design (ALUA, non-optimized).
+slow path less: then its share is small, and nothing is said. Paths that only stand by carry nothing and are
+left out. A path that reads from another controller's cache is slower by design (ALUA, non-optimized). Without
+topology a striped volume over a slow disk has the same rates: only the name of a map tells, else slow-member
+is said.
 
 References: Documentation/admin-guide/device-mapper/dm-multipath.rst; multipath.conf(5), path_selector.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import counted, relative_error
+from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Mask, Table
 
 _LIKE_SIZE = 2.0
+_NAME = re.compile(r"mpath[a-z]{1,4}")
+"""What multipathd names its maps by default (user_friendly_names, multipath.conf(5))."""
 _CERTAIN_REQUESTS = 100.0
 
 
@@ -49,7 +57,15 @@ class _Slow:
 
     @property
     def times(self) -> float:
-        return weighted.mean(self.slow_rows, "latency_ms") / weighted.mean(self.fast_rows, "latency_ms")
+        """How many times as long the slow path takes; a printed 0.00 stands for half of its last digit."""
+        fast = weighted.mean(self.fast_rows, "latency_ms")
+        return weighted.mean(self.slow_rows, "latency_ms") / max(fast, HALF_DIGIT)
+
+    @property
+    def share(self) -> float:
+        """Requests of the slow path for each of the fast one."""
+        slow, fast = (weighted.mean(rows, "ios_per_s") for rows in (self.slow_rows, self.fast_rows))
+        return slow / max(fast, HALF_DIGIT)
 
     @property
     def least_times(self) -> float:
@@ -74,13 +90,23 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _is_multipath(top: DeviceSeries) -> bool:
-    return top.device is not None and "multipath" in (top.device.kind, top.device.level)
+    if top.device is None:
+        return False
+    names = (top.name, *top.device.aliases)
+    return "multipath" in (top.device.kind, top.device.level) or any(map(_NAME.fullmatch, names))
+
+
+def _is_inferred(top: DeviceSeries) -> bool:
+    return top.device is not None and top.device.provenance.get("members", "").startswith("inferred")
 
 
 def _slowest(
     top: DeviceSeries, paths: tuple[DeviceSeries, ...], limits: Limits
 ) -> _Slow | tuple[Literal["clear", "undetermined"], str]:
     """The slowest of a map's paths beside the fastest; else the outcome and why."""
+    paths = tuple(path for path in paths if len(path.loaded))
+    if len(paths) < 2:
+        return "undetermined", "fewer than two of its paths carry requests: the others stand by"
     parts = side_by_side(paths)
     used = np.all([_is_used(rows) for rows in parts], axis=0)
     if not used.any():
@@ -93,7 +119,7 @@ def _slowest(
     one = _Slow(top, paths[slow], paths[fast], parts[slow], parts[fast], int(used.sum()))
     if one.times < limits.ratio or latency[slow] - latency[fast] < limits.added_ms:
         return "clear", "no path takes much longer than another"
-    if not _are_like(one.slow_rows, one.fast_rows, limits.share / 100):
+    if not _are_like(one, limits.share / 100):
         return "undetermined", "a path is slower, but carries less, or requests of another size"
     if one.least_times < limits.ratio:
         return "undetermined", "a path is slower, but over too few requests; capture for longer"
@@ -105,12 +131,11 @@ def _is_used(rows: Table) -> Mask:
     return np.asarray(~is_idle)
 
 
-def _are_like(slow: Table, fast: Table, share: float) -> bool:
+def _are_like(found: _Slow, share: float) -> bool:
     """Whether the slow path carries this share of what the fast one does at least, of like size."""
-    rates = [weighted.mean(rows, "ios_per_s") for rows in (slow, fast)]
-    sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in (slow, fast)]
+    sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in (found.slow_rows, found.fast_rows)]
     has_size = not np.isnan(sizes).any() and min(sizes) > 0
-    return rates[0] >= share * rates[1] and (not has_size or max(sizes) <= _LIKE_SIZE * min(sizes))
+    return found.share >= share and (not has_size or max(sizes) <= _LIKE_SIZE * min(sizes))
 
 
 def _finding(found: _Slow, limits: Limits) -> Finding:
@@ -128,6 +153,7 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
         "times": found.times,
         "slow_rate": weighted.mean(found.slow_rows, "ios_per_s"),
         "fast_rate": weighted.mean(found.fast_rows, "ios_per_s"),
+        "share": 100 * found.share,
         "shown": found.shown,
         "of": len(found.slow.samples),
     }
@@ -135,13 +161,13 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     return RULE.finding(
         limits,
         severity="warning" if slow_ms - fast_ms >= limits.warning_ms else "notice",
-        confidence="high" if requests >= _CERTAIN_REQUESTS else "medium",
+        confidence="high" if requests >= _CERTAIN_REQUESTS and not _is_inferred(found.top) else "medium",
         devices=(found.slow.name,),
         peers=(found.fast.name,),
         **when(found.slow_rows),
         summary=say(
-            "Path {slow} of {top} takes {took} per request, path {fast} {took_fast} ({times:.3g}x), and both "
-            "are given as many " + often + ": every request sent that way waits.",
+            "Path {slow} of {top} takes {took} per request, path {fast} {took_fast} ({times:.3g}x), and "
+            "is given {share:.0f} % as many " + often + ": every request sent that way waits.",
             values,
         ),
         evidence=tuple(_evidence(found, values)),
@@ -153,9 +179,9 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
             'Let the selector look at the time that paths take: path_selector "service-time 0".',
         ),
         confirm=(
-            f"multipath -ll /dev/{found.top.name}",
+            f"multipath -ll {found.top.name}",
             f"iostat -xt {found.top.name} {found.slow.name} {found.fast.name} 1 30",
-            f"dmsetup table /dev/{found.top.name}",
+            f"dmsetup table {mapper_path(found.top.name)}",
         ),
     )
 
@@ -169,6 +195,9 @@ def _evidence(found: _Slow, values: dict[str, float | str]) -> Iterator[Evidence
         yield cite(
             found.top.loaded, "{top} as a whole took {ms:.3g} ms", {"top": found.top.name, "ms": top_ms}
         )
+    if _is_inferred(found.top):
+        text = "no input names the paths of {top}: these are the disks whose bytes add up to its own"
+        yield cite(found.slow_rows, text, values, weighs="against")
 
 
 RULE = Rule(

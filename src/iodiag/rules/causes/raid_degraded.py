@@ -230,7 +230,7 @@ RULE = Rule(
         "within": Threshold(5, "%", "of the ratio that one missing member gives", "measured 1.498 for 1.5"),
         "alike": Threshold(15, "%", "apart, the reads of the members", "random reads of a second scatter so"),
     },
-    confirm=("cat /proc/mdstat", "mdadm --detail /dev/mdX", "lvs -a -o +health_status"),
+    confirm=("cat /proc/mdstat", "mdadm --detail --scan -v", "lvs -a -o +health_status"),
     references=("https://docs.kernel.org/admin-guide/md.html",),
     pictures=("stack",),
     # mdstat and its like tell, no sample does

@@ -93,7 +93,7 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
         summary=say(_COMPETES if competes else _ALONE, values),
         evidence=tuple(_evidence(array, rows, values, is_long_read)),
         refutes=(
-            "cat /sys/block/mdX/md/sync_action saying idle at that time",
+            "cat /sys/block/DEVICE/md/sync_action saying idle at that time",
             "a process that reads the disks",
         ),
         cannot_know=("which activity it is, and how far it got, unless mdstat or lvs says so",),
@@ -241,7 +241,7 @@ RULE = Rule(
     },
     confirm=(
         "cat /proc/mdstat",
-        "cat /sys/block/mdX/md/sync_action /sys/block/mdX/md/sync_speed_max",
+        "grep . /sys/block/md*/md/sync_action /sys/block/md*/md/sync_speed_max",
         "lvs -a -o name,sync_percent,raid_sync_action,raid_mismatch_count",
     ),
     references=("https://docs.kernel.org/admin-guide/md.html",),

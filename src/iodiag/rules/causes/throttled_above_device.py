@@ -232,7 +232,7 @@ RULE = Rule(
     },
     confirm=(
         "grep . /sys/fs/cgroup/*/io.max",
-        "systemctl show -p IOReadIOPSMax,IOReadBandwidthMax UNIT",
+        "systemctl show -p Id,IOReadIOPSMax,IOReadBandwidthMax '*.service' '*.slice'",
         "cat /proc/pressure/io",
     ),
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),

@@ -115,7 +115,7 @@ def _finding(
         **when(rows),
         summary=say(_SUMMARY[lead.basis] + _SEEN.get(lead.basis, ".").format(often=often), values),
         remedy=(*_OF_WRITES, *RULE.remedy) if lead.level.direction == "writes" else RULE.remedy,
-        confirm=(f"iostat -xyt 1 30 {series.name}", *RULE.confirm),
+        confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
             cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),

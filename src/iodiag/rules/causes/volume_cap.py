@@ -142,7 +142,9 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
     # a layer has no limit of its own, and a delay of one makes numbers as round
     if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
-    is_told = top.is_exact or (is_virtual(series) and bool(top.cap or top.is_number))
+    # two rates that agree to a few in a thousand, with sizes that do not agree at all, are no chance
+    is_same = top.variation <= limits.same / 100 and top.other_range >= limits.varies
+    is_told = top.is_exact or (is_virtual(series) and bool(top.cap or top.is_number or is_same))
     is_most = len(top.rows) >= max(2 if is_told else limits.few, DENSE * count)
     return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
 
@@ -303,6 +305,8 @@ RULE = Rule(
     remedy=(
         "Raise the provisioned IOPS or throughput, or the size of the instance, or the quality-of-service "
         "setting.",
+        "See the volume's type and limits and what the provider measures (VolumeIOPSExceededCheck, disk IOPS "
+        "consumed percentage). With fio at two sizes a cap keeps IOPS or MB/s, a device neither.",
         "Bound by IOPS: send larger requests; bound by throughput: send less.",
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
@@ -323,6 +327,7 @@ RULE = Rule(
         "large": Threshold(
             64, "kB", "size from which throughput is the likelier limit", "half the default readahead"
         ),
+        "same": Threshold(0.3, "%", "spread at which two rates are one number", "counts of a second: 3 %"),
         "few": Threshold(3, "samples", "samples that show a flat top by their spread", "two are no level"),
         "asked": Threshold(1.1, "x", "range of the queue or of the sizes that is a change", "judgement"),
         "stiff": Threshold(
@@ -341,8 +346,10 @@ RULE = Rule(
         "least_harm": Threshold(2, "ms", "latency from which the limit hurts", "judgement"),
     },
     confirm=(
-        "the volume's type and limits at the vendor; VolumeIOPSExceededCheck, disk IOPS consumed percentage",
-        "fio at two sizes of request: a cap keeps IOPS or MB/s, a device neither",
+        "fio --name=small --filename=/dev/DEVICE --readonly --rw=randread --direct=1 --ioengine=libaio "
+        "--iodepth=32 --bs=4k --runtime=10 --time_based",
+        "fio --name=large --filename=/dev/DEVICE --readonly --rw=randread --direct=1 --ioengine=libaio "
+        "--iodepth=32 --bs=64k --runtime=10 --time_based",
     ),
     references=(
         "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html",

@@ -186,15 +186,19 @@ RULE = Rule(
     title="%util near 100 % is no sign of a full device here",
     why="A device that serves several requests at once is 100 % 'busy' long before it is full.",
     remedy=(
-        "Judge by latency against that at one request in flight, not by %util; mend alerts on %util.",
+        "Judge by latency against that at one request in flight, not by %util; fix alerts on %util.",
+        "Read the device at two depths with fio: throughput that grows is headroom.",
         "To use the headroom let more requests be in flight: more threads, asynchronous I/O, readahead.",
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds=THRESHOLDS,
     confirm=(
         "lsblk -o NAME,ROTA,TYPE,SIZE",
-        "fio --name=ramp --filename=SCRATCH --rw=randread --direct=1 --ioengine=libaio --bs=16k --iodepth=1",
-        "the same with --iodepth=4, 16 and 64: throughput that grows is headroom",
+        *(
+            "fio --name=ramp --filename=/dev/DEVICE --readonly --rw=randread --direct=1 "
+            f"--ioengine=libaio --bs=16k --iodepth={depth} --runtime=10 --time_based"
+            for depth in (1, 16)
+        ),
     ),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),

@@ -1,7 +1,7 @@
 """The hypervisor withholds CPU time.
 
-What it detects: steal of 5 % and more (possible), of 10 % and more (likely), of 30 % and more (a cost by
-itself).
+What it detects: steal of 5 % and more (possible), of 10 % and more (likely; a cost where
+the CPUs are never idle), of 30 % and more (a cost by itself).
 
 Why it matters: a guest that does not run cannot see its I/O complete; latencies measured in it hold
 CPU wait, and its disks look slower than they are.
@@ -51,7 +51,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
     sure = confidence(points, at_most=at_most)
     is_lasting = len(rows) >= limits.share / 100 * samples
-    is_harm = sure != "low" and is_lasting and (bool(slowed) or mean >= limits.heavy)
+    is_short = mean >= limits.likely and weighted.mean(rows, "idle_pct", "cpu") <= limits.idle
+    is_harm = sure != "low" and is_lasting and (bool(slowed) or is_short or mean >= limits.heavy)
     severity: Severity = "warning" if is_harm else "notice"
     often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
     values: dict[str, float | str] = {"steal": mean, "count": len(rows), "samples": samples}
@@ -122,6 +123,7 @@ RULE = Rule(
             10, "%", "steal that matters", "awesome-prometheus-alerts: HostCpuStealNoisyNeighbor"
         ),
         "heavy": Threshold(30, "%", "steal that is a cost by itself", "judgement: three times the alarm"),
+        "idle": Threshold(10, "%", "idle time below which stolen time is missed", "work waits then"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a hiccup"),
         "correlation": Threshold(0.6, "", "rank correlation that ties latency to it", "judgement"),

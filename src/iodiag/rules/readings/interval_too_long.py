@@ -197,7 +197,7 @@ RULE = Rule(
         ),
         "judged_util": Threshold(30, "%", "util from which a device's latency is of interest", "judgement"),
     },
-    confirm=("iostat -xy -t 1", "biolatency -D 1"),
+    confirm=("iostat -xyt 1 60", "biolatency -D 1"),
     references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
     detect=detect,
 )

@@ -199,7 +199,7 @@ RULE = Rule(
         ),
         "size_apart": Threshold(4, "x", "size of one direction over the other", "judgement"),
     },
-    confirm=("iostat -x 1 (r_await, w_await, rareq-sz, wareq-sz)",),
+    confirm=("iostat -xyt 1 30 DEVICE",),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     to_clear=ToClear(samples=1, columns=("read_await_ms", "write_await_ms")),
     detect=detect,

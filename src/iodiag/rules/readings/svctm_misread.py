@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from iodiag.analysis.load.device_class import spindles
 from iodiag.analysis.load.queueing import Level, levels
 from iodiag.analysis.measure.evidence import cite, say
@@ -42,7 +44,19 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if found:
         yield _finding(sorted(found, key=lambda case: -case.level.busy_depth), limits)
     if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "requests do not overlap: svctm misleads little")
+        timed = [name for name in clear if not _is_zero(view, name)]
+        untimed = [name for name in clear if name not in timed]
+        if timed:
+            yield Outcome(RULE.id, "clear", tuple(timed), "requests do not overlap: svctm misleads little")
+        if untimed:
+            reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
+            yield Outcome(RULE.id, "undetermined", tuple(untimed), reason)
+
+
+def _is_zero(view: View, name: str) -> bool:
+    """Whether a device that serves requests is not timed at all."""
+    series = view.series(name)
+    return series is not None and not (np.nan_to_num(series.samples.floats("latency_ms")) > 0).any()
 
 
 class _Misread(NamedTuple):

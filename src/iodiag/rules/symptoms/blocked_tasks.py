@@ -8,7 +8,9 @@ nothing but the CPUs is shown: iowait of 15 % and more, for which some task has 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
 When it is wrong: flusher and journal threads sleep the same way and nobody misses them; tasks blocked
-on NFS, FUSE or a kernel lock count too, and no disk is to blame for them. A load average alone proves
+on NFS, FUSE or a kernel lock count too, and no disk is to blame for them. Where about as many requests are in
+flight and each is answered as promptly as on a healthy device, the host does much I/O and waits for none that
+is slow: this is told for information only. A load average alone proves
 nothing.
 
 References: vmstat(8), sar(1), uptime(1); proc_loadavg(5).
@@ -26,10 +28,11 @@ from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Floats, Table, numbered
+from iodiag.table.table import Floats, Table, numbered, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -63,17 +66,20 @@ def _beyond_runnable(queue: Table) -> Floats:
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
-    others = [*_starving(view, limits), *_devices(view, rows, mean, limits)]
+    others = [*_starving(view, limits), *_devices(view, rows, mean, limits, is_waited=bool(waits))]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
     at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
     severity: Severity = "warning" if is_direct and is_lasting and waits else "notice"
-    values: dict[str, float | str] = {"tasks": mean, "most": float(np.nanmax(rows.floats("waiting")))}
+    if served := list(_served(view, all_rows, limits)):
+        severity = "info"
+        others += served
+    values: dict[str, float | str] = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
-    text = "{tasks:.1f} tasks at a time stand blocked on I/O" if is_direct else "{tasks:.0f} " + source
+    text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
         limits,
         severity=severity,
@@ -81,7 +87,9 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
         **{name: value for name, value in when(rows).items() if name != "samples"},
         summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
-            cite(rows, f"{{tasks:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"),
+            cite(
+                rows, f"{{waiting:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"
+            ),
             *waits,
             *others,
             *_storm(rows),
@@ -174,7 +182,39 @@ def _storm(rows: Table) -> Iterator[Evidence]:
         yield cite(rows, text, {"tasks": most}, weighs="context", worst="tasks")
 
 
-def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[Evidence]:
+def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """Said where all that is in flight is answered as promptly as on any healthy device."""
+    disk = rows_at(view, "disk", rows)
+    if disk is None or "depth" not in disk or "disk" in view.fallback:
+        return
+    tops = topmost(view, {series.name: None for series in view.devices})
+    parts = [(view.series(name), part) for name, part in by_device(disk) if name in tops]
+    used = [(series, part) for series, part in parts if weighted.mean(part, "depth") >= limits.quiet]
+    slowest = 0.0
+    for series, part in used:
+        size, rate = weighted.ratio(part, "kb_per_s", "ios_per_s"), weighted.mean(part, "ios_per_s")
+        latency = part.floats("latency_ms")
+        usual = usual_ms(series, size, rate) if series is not None else 0.0
+        if not (latency <= min(usual, PROMPT_MS)).all():
+            return
+        slowest = max(slowest, float(latency.max()))
+    depth = sum(weighted.mean(part, "depth") for _, part in used)
+    if slowest > 0 and depth >= limits.served * weighted.mean(rows, "waiting"):
+        text = "each request is answered within {latency} ms: the tasks ask for much, and the devices keep up"
+        yield cite(stacked([part for _, part in used]), text, {"latency": slowest}, weighs="against")
+
+
+PROMPT_MS = SERVICE["network"].usual_ms
+"""What the slowest device without moving parts takes when all is well."""
+
+
+def _are_written(disk: Table) -> bool:
+    """Whether most of what the devices move are writes: those of the background belong to nobody."""
+    read, written = (float(np.nansum(disk.floats(f"{way}_kb_per_s"))) for way in ("read", "write"))
+    return written > read
+
+
+def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited: bool) -> Iterator[Evidence]:
     """How the blocked tasks compare with the requests in flight at the top of the stacks."""
     disk = rows_at(view, "disk", rows)
     if disk is None or "depth" not in disk:
@@ -192,9 +232,12 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits) -> Iterator[E
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
         yield cite(at_top, text, values, weighs="context")
-    elif mean < limits.background * total:
+    elif mean < limits.background * total and _are_written(at_top) and not is_waited:
         text = "{depth} requests were in flight, many for each blocked task: background writes, nobody's wait"
         yield cite(at_top, text, values, weighs="against", worst="depth")
+    elif mean < limits.background * total:
+        text = "{depth} requests were in flight, many for each blocked task"
+        yield cite(at_top, text, values, weighs="context", worst="depth")
     else:
         text = "{depth} requests were in flight, about as many as tasks: callers that wait for their own"
         yield cite(at_top, text, values, worst="depth")
@@ -221,6 +264,7 @@ RULE = Rule(
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
         "flood": Threshold(10240, "kB/s", "writes that others wait behind", "judgement: a tenth of a disk"),
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
+        "served": Threshold(0.5, "", "requests in flight per task that are its own", "Little's law; moments"),
         "background": Threshold(
             0.2, "", "tasks per request below which writes are in the background", "judgement"
         ),

@@ -2,7 +2,7 @@
 
 Cleaning never changes what a line says, only how it is dressed: quoting (`> `), colour, NUL bytes,
 carriage returns, HTML and BBCode tags, Markdown escapes, quoted-printable. What only the lines around
-tell (_dress, _flat) is laid out again by rewrites; such lines may share a number.
+tell is laid out again by rewrites; such lines may share a number.
 """
 
 from __future__ import annotations

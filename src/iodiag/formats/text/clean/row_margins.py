@@ -26,6 +26,9 @@ _SPELLINGS = (
     (re.compile(r"%\s+(?=[a-z])"), "%"),
     (re.compile(r"(?<=\w)\s*/\s+(?=s\b)|(?<=\w)\s+/(?=s\b)"), "/"),
 )
+_CAPTION = re.compile(
+    r"\s*(?:[-#\[(<]*(?:date|day|time|timestamp|datetime|clock|utc)[-\])>:]*\s+){1,3}", re.I
+)
 _CAPITAL = re.compile(r"(?<!\S)%[A-Z][a-z]+(?!\S)")
 _WIDTHS_OF_VMSTAT = {16: 4, 17: 5, 18: 5}
 """Columns of a row of vmstat, and how many of them share the CPU's time (the guests' is a part of us)."""
@@ -47,6 +50,8 @@ def _respelled(piece: Piece) -> Piece:
         text = _HALF_IN_FRONT.sub(_half_behind, text)
     if "%" in text or " /" in text or "/ " in text:
         text = _header_respelled(text)
+    if caption := _CAPTION.match(text):
+        text = _without_caption(text, caption.end())
     return piece._replace(text=text) if text != piece.text else piece
 
 
@@ -68,6 +73,16 @@ def _header_respelled(text: str) -> str:
     return changed if is_known and (header is None or header.layout.unknown) else text
 
 
+def _without_caption(text: str, end: int) -> str:
+    """The header without what a script wrote above the times of its rows, where the rest is a header."""
+    rest = text[end:]
+    if is_number(text.split()[-1]):
+        return text
+    header, other = find_header(text.split()), find_header(rest.split())
+    is_known = other is not None and not other.layout.unknown
+    return " " * end + rest if is_known and (header is None or header.layout.unknown) else text
+
+
 def unstamped(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Rows without the time that a script put in front of them, below a header that has none.
 
@@ -81,7 +96,11 @@ def unstamped(pieces: Sequence[Piece]) -> Sequence[Piece]:
         found = find_header(words) if words and not is_number(words[-1]) else None
         if found is not None:
             header = found if _is_stamped(found, pieces[n + 1 : n + 1 + _ROWS_BELOW]) else None
-        end = _stamp_length(header, piece.text) if header and words and found is None else 0
+        end = (
+            _stamp_length(header, piece.text, _text_at(pieces, n + 1))
+            if header and words and not found
+            else 0
+        )
         if end:
             is_changed = True
             stamp = _clock.find_stamp(piece.text[:end])
@@ -94,16 +113,27 @@ def _is_stamped(header: Header, below: Sequence[Piece]) -> bool:
     """Whether the first row below a header of a table without times begins with one."""
     if header.layout.clock not in ("none", "line") or header.layout.key_at == "last":
         return False
-    first = next((piece.text for piece in below if piece.text.strip()), "")
-    return _stamp_length(header, first) > 0
+    rows = [n for n, piece in enumerate(below) if any(map(is_number, piece.text[:_LONGEST_LINE].split()))]
+    # above it stands the rest of a wrapped header
+    return bool(rows) and _stamp_length(header, below[rows[0]].text, _text_at(below, rows[0] + 1)) > 0
 
 
-def _stamp_length(header: Header, text: str) -> int:
-    """How many characters of a time stand in front of a row; 0 where the rest is no row of the header."""
-    if len(text) > _LONGEST_LINE:
+def _text_at(pieces: Sequence[Piece], place: int) -> str:
+    return pieces[place].text if place < len(pieces) else ""
+
+
+def _stamp_length(header: Header, text: str, following: str) -> int:
+    """How many characters of a time stand in front of a row; 0 where the rest is no row of the header.
+
+    `following` is the line below, on which a wrapped row goes on.
+    """
+    if len(text) + len(following) > _LONGEST_LINE:
         return 0
     layout = header.layout
     width = len(layout.columns) + (layout.key is not None)
+    rest = following.split()
+    if layout.key is not None and rest and len(text.split()) <= width and all(map(is_number, rest)):
+        text = f"{text} {following}"
     glued = _GLUED_TIME.match(text)
     begin = glued.end() if glued else 0
     words = [*re.finditer(r"\S+", text[begin:])]

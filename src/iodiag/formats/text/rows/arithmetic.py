@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from iodiag.formats.text.rows.numbers import is_figure, odd_number
 
-_SECTORS_PER = {"sec": 1.0, "kB": 2.0, "MB": 2048.0}
+_SECTORS_PER = {"sec": 1.0, "kB": 2.0, "MB": 2048.0, "GB": 2048.0 * 1024}
 _CPU_SLACK = 2.5
 _HIGHEST_UTIL = 2500.0
 _VMSTAT_CPU = ("us", "sy", "id", "wa", "st")

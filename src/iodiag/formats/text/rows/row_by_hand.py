@@ -97,6 +97,8 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
             after = after[1:]
         if (after and is_figure(after[0])) or len(after) > _MOST_EXTRA_WORDS:
             continue
+        if after and layout.family == "cpu" and layout.key is None and is_kernel_name(after[0]):
+            continue  # a row of devices whose header is lost
         stamp = _clock.parse_line(" ".join(before)) if any(map(is_figure, before)) else None
         if layout.clock == "tail":
             stamp = _clock.parse_line(" ".join(after[:2]))

@@ -113,7 +113,8 @@ def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ..
     if is_digit and _mark_in_rows(found, state, index, line):
         return True
     if len(words) <= 3 and _ELLIPSIS.fullmatch(line.strip()):
-        if state.table is None:
+        is_first = not found.singles or found.singles[-1].origin.index != found.origins[-1].index
+        if state.table is None or (is_first and not state.has_rows):
             found.origins[-1] = replace(found.origins[-1], is_elided=True)
         leave_words(state, index)
         return True

@@ -194,21 +194,26 @@ def _only(rows: RowGroup, reports: Ints) -> RowGroup:
     return rows._replace(report=rows.report[is_own], items=rows.items[is_own], numbers=rows.numbers[is_own])
 
 
-def may_be_since_boot(groups: Sequence[RowGroup], stated: float | None = None) -> bool:
+def may_be_since_boot(
+    groups: Sequence[RowGroup], stated: float | None = None, is_announced: bool = False
+) -> bool:
     """Whether the first report of a tool that begins with an average since boot can be that average.
 
-    It cannot when its event rates all lie on the grid of a short interval, when a device is busy all the
+    It cannot when its event rates all lie on the grid of a short interval, that of the command (`stated`)
+    or of the other reports first of all, when a device is busy all the
     time or more, when its totals are those of a few minutes, and it need not when its numbers are like
-    those that follow. Of a report that stands alone the `stated` interval is believed sooner than one
-    that nobody speaks of: it may be any of those that a command printed.
+    those that follow. An interval that a command or the other reports tell of is believed sooner than one
+    that nobody speaks of, but not where a banner (`is_announced`) shows that this is where the tool began.
     """
     first = _rates(groups, is_first=True)
     if not np.isnan(_clock.grid_interval(first)):
         return False
-    if stated and is_alone(groups):
-        sectors = [rows.numbers[:, list(rows.sectors_at)].ravel() / KB_PER_SECTOR for rows in groups]
-        counted = np.concatenate([first, *sectors])
-        if not np.isnan(_clock.grid_interval(counted, (stated,), by_chance=_RARELY)):
+    is_believed = is_alone(groups) or not is_announced
+    length = stated or _clock.grid_interval(_rates(groups, is_first=False))
+    if is_believed and not np.isnan(length):
+        sectors = [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
+        counted = np.concatenate([first, *(kb / KB_PER_SECTOR for kb in sectors)])
+        if not np.isnan(_clock.grid_interval(counted, (length,), by_chance=_RARELY)):
             return False
     if any((rows.numbers[rows.report == 0][:, list(rows.util_at)] >= _ALL_THE_TIME).any() for rows in groups):
         return False

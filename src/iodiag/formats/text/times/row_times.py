@@ -28,6 +28,8 @@ _TOTALS = {
     "kB_wrtn": "kB_wrtn/s",
     "MB_read": "MB_read/s",
     "MB_wrtn": "MB_wrtn/s",
+    "GB_read": "GB_read/s",
+    "GB_wrtn": "GB_wrtn/s",
     "Blk_read": "Blk_read/s",
     "Blk_wrtn": "Blk_wrtn/s",
 }
@@ -391,6 +393,14 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
     lengths[used] = _report_times.lengths_of(
         times[used], stated, groups, _report_times.Stretches(used, phase)
     )
+    for group in groups:
+        for rate, total in group.totals_at:
+            # a gap between two captures is no part of the sample behind it
+            known = group.numbers[:, rate] >= 1
+            span = np.fmax(np.round(group.numbers[known, total] / group.numbers[known, rate]), 1.0)
+            report = group.report[known]
+            is_shorter = span < lengths[report] / 2
+            lengths[report[is_shorter]] = span[is_shorter]
     for part, own, group in zip(parts, absolute, groups, strict=True):
         part.timing.interval[part.where] = lengths[group.report]
         part.timing.local[part.where] += times[group.report] - own
@@ -434,8 +444,11 @@ def _begins_at_boot(
             origin.banner is not None and first.clock is not None and first.clock.seconds == seconds
         )
         return is_announced and _report_times.may_be_since_boot(groups, _stated(origin, parts))
+    stated = _stated(origin, parts)
+    if stated and _report_times.is_alone(groups) and _is_of_now(parts[0]):
+        return False  # any of the rows that the command printed
     if origin.banner is not None or is_own_command:
-        return _report_times.may_be_since_boot(groups, _stated(origin, parts))
+        return _report_times.may_be_since_boot(groups, stated, is_announced=origin.banner is not None)
     if first_report == "since boot":
         is_alone = _report_times.is_alone(groups)
         is_unlike = not _is_of_now(parts[0]) if is_alone else _report_times.stands_out(groups)

@@ -153,7 +153,7 @@ RULE = Rule(
         "least_fall": Threshold(2, "times", "smaller after merging", "judgement: twice the requests"),
         "least_rise": Threshold(1.5, "times", "more requests", "judgement: half as many again"),
     },
-    confirm=("grep . /sys/block/sdX/queue/{scheduler,nomerges,max_sectors_kb}",),
+    confirm=("grep . /sys/block/DEVICE/queue/{scheduler,nomerges,max_sectors_kb}",),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     pictures=("stack",),
     detect=detect,

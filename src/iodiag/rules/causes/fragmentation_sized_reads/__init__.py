@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.load.device_class import is_spinning
+import numpy as np
+
+from iodiag.analysis.load.device_class import is_spinning, is_virtual
 from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -36,6 +38,7 @@ from iodiag.rules.causes.fragmentation_sized_reads.reads import (
 )
 
 DATABASE_PAGES_KB = (8.0, 16.0, 32.0)
+_SEVERAL = 1.5
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -82,7 +85,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     reference = sequential_reference(view, series)
     if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
         return outcome("small reads, but a good share of what the medium streams")
-    spins = is_spinning(series)
+    spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
@@ -93,17 +96,39 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     return _finding(view, series, pattern, reference, limits)
 
 
+def _seeks(series: DeviceSeries, pattern: ReadPattern, limits: Limits) -> bool:
+    """Whether it stands on spinning disks, or takes as long for each read as only these do."""
+    spins = is_spinning(series)
+    if spins is not None:
+        return spins
+    # with several in flight flash overlaps them, and a disk that turns serves one after the other
+    is_serial = pattern.per_read_ms >= limits.turn_ms and pattern.depth >= _SEVERAL
+    return is_serial and not (is_virtual(series) or may_be_stacked(series) or _overlaps(series))
+
+
+def _overlaps(series: DeviceSeries) -> bool:
+    """Whether it did much more with several in flight than with one: then it is no single disk that turns."""
+    rows = series.loaded
+    depth, rate = rows.floats("busy_depth"), rows.floats("busy_ios_per_s")
+    alone, several = depth < _SEVERAL, depth >= 2 * _SEVERAL
+    if not alone.any() or not several.any():
+        return False
+    return bool(np.median(rate[several]) >= _SEVERAL * np.median(rate[alone]))
+
+
 def _finding(
     view: View, series: DeviceSeries, pattern: ReadPattern, reference: Reference, limits: Limits
 ) -> Finding:
     attested, spins = in_pieces(view, limits.blocks_per_record, limits.extents), is_spinning(series) is True
+    looks = not spins and _seeks(series, pattern, limits)
     is_serial = spins or pattern.per_read_ms >= limits.seek_ms
     points = 1 + (pattern.merged >= 0) + 2 * bool(attested) + 2 * spins - pattern.is_bounded
     points += 2 * bool(reference.fact) + (reference.rows is not None)
     outside = bool(attested or reference.fact)
+    points += 2 * (looks and not outside)
     long_enough: Confidence = "high" if is_sustained(pattern.rows) or outside else "medium"
     sure = confidence(points, at_most=long_enough if is_serial else "low")
-    severity: Severity = "notice" if spins or (is_serial and not pattern.page_kb) else "info"
+    severity: Severity = "notice" if spins or looks or (is_serial and not pattern.page_kb) else "info"
     if sure != "low" and outside and not pattern.page_kb:
         severity = "warning"
     values = pattern.numbers() | {
@@ -196,10 +221,15 @@ RULE = Rule(
             20, "%", "largest share of its streaming rate", "judgement: fragments had 3 %, a scan 80 %"
         ),
         "seek_ms": Threshold(2, "ms", "busy time per read of a seek", "15k rpm disks need 2 ms for a turn"),
+        "turn_ms": Threshold(5, "ms", "busy time per read of a disk that turns", "200 reads/s, queue sorted"),
         "blocks_per_record": Threshold(1.1, "blocks", "rows in pieces", "myisamchk(1), Blocks/Record"),
         "extents": Threshold(10, "extents", "a file in pieces, as filefrag counts them", "filefrag(8)"),
     },
-    confirm=("filefrag -v FILE", "blockdev --getra /dev/DEVICE", "biosnoop"),
+    confirm=(
+        "find MOUNTPOINT -xdev -type f -size +100M -exec filefrag {} +",
+        "blockdev --getra /dev/DEVICE",
+        "biosnoop",
+    ),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
     to_clear=ToClear(samples=1),
     detect=detect,

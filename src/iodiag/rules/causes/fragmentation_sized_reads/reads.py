@@ -153,7 +153,10 @@ def with_reads(rows: Table, disks: int) -> Table:
     is_bounded = is_unknown & (writes <= 0.05 * ios) & (kb > 0)
     reads = np.where(is_bounded, ios - writes, reads)
     sizes = kb / np.where(reads > 0, reads, np.nan)
-    return rows.with_columns(busy=busy, reads_per_s=reads, read_size_kb=sizes, is_bounded=is_bounded)
+    # where nothing is written, all of them are reads
+    return rows.with_columns(
+        busy=busy, reads_per_s=reads, read_size_kb=sizes, is_bounded=is_bounded & (writes > 0)
+    )
 
 
 def _pattern(rows: Table) -> ReadPattern:
@@ -166,7 +169,8 @@ def _pattern(rows: Table) -> ReadPattern:
         reads_per_s=reads,
         read_share=_share(rows),
         size_kb=size,
-        merged=merges / (merges + reads),
+        # single pages were not merged, whether or not that is counted
+        merged=0.0 if np.isnan(merges) and size <= KB_PER_PAGE else merges / (merges + reads),
         kb_per_s=weighted.mean(rows, "read_kb_per_s"),
         busy=min(1.0, busy),
         per_read_ms=1000 * min(1.0, busy) / ios,

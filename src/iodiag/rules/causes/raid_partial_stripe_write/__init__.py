@@ -178,8 +178,8 @@ RULE = Rule(
     confirm=(
         "cat /proc/mdstat",
         "lvs -a -o +segtype,stripes,stripesize,devices",
-        "mdadm --detail /dev/mdX",
-        "cat /sys/block/mdX/md/stripe_cache_size /sys/block/mdX/md/stripe_cache_active",
+        "mdadm --detail --scan -v",
+        "grep . /sys/block/md*/md/stripe_cache_size /sys/block/md*/md/stripe_cache_active",
     ),
     references=("https://docs.kernel.org/admin-guide/md.html",),
     pictures=("stack",),

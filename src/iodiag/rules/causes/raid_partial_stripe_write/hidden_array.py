@@ -134,7 +134,7 @@ def _host(account: HostAccount, bounds: Bounds) -> dict[str, Any]:
         "evidence": (
             _totals(account),
             cite(account.rows, _AGREE, shares),
-            cite(None, "sar -b of sysstat before 10.1 counts md and dm beside their disks", weighs="against"),
+            cite(account.rows, "old releases of sar -b count md and dm beside their disks", weighs="against"),
         ),
         "refutes": ("lsblk showing no parity array on this host",),
         "cannot_know": ("which device it is: sar -d, or iostat -x of the array and its members, would tell",),

@@ -218,9 +218,9 @@ RULE = Rule(
     thresholds=THRESHOLDS,
     confirm=(
         "pg_test_fsync",
-        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=DIRECTORY",
-        "SHOW PROCESSLIST",
-        "SELECT wait_event, count(*) FROM pg_stat_activity GROUP BY 1",
+        "fio --name=log --rw=write --bs=8k --fdatasync=1 --size=64m --directory=MOUNTPOINT",
+        "mysql -e 'SHOW PROCESSLIST'",
+        "psql -c 'SELECT wait_event, count(*) FROM pg_stat_activity GROUP BY 1'",
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
     pictures=("cpu",),

@@ -184,6 +184,7 @@ RULE = Rule(
     id="slow-member",
     role="cause",
     explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    replaces=("fragmentation-sized-reads",),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
     remedy=(
@@ -216,10 +217,11 @@ RULE = Rule(
         ),
     },
     confirm=(
-        "smartctl -x /dev/sdX",
-        "iostat -xy 1 (all members)",
+        "smartctl -x /dev/DEVICE",
+        "iostat -xyt 1 30",
         "lsblk -t",
-        "fio --rw=randread --direct=1 --readonly on each member",
+        "fio --name=alone --filename=/dev/DEVICE --readonly --rw=randread --direct=1 --bs=4k --runtime=10 "
+        "--time_based",
     ),
     references=("https://www.usenix.org/conference/fast23/presentation/lu",),
     pictures=("peers",),

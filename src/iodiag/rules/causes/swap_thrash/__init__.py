@@ -3,8 +3,9 @@
 What it detects: swapping in and out at 1 MB/s and more, or as a tenth of all that the host reads and
 writes, at the same time or in turns; pages that come back from swap at 10 MB/s and more; a flood of
 50 MB/s and more into swap. Without columns of swapping the traffic of a device tells that lsblk or
-/proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on, and
-amounts below 1 MB/s where most of the CPUs' time is iowait.
+/proc/swaps names as swap. Large amounts are believed from one sample, small ones from three on; fewer
+samples, and amounts below 1 MB/s, where tasks wait for it: swapping both ways is nearly all that is paged and
+iowait is 15 % and more, or it is a third and most of the CPUs' time is iowait.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -48,7 +49,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     rows = frame[_presses(view, frame, limits)]
     if len(rows):
         amount = weighted.mean(rows, "both_kb")
-        if len(rows) >= FEW or amount >= limits.one_way or "swapping" in view.fallback:
+        # a moment among many samples is felt for a moment
+        is_felt = 4 * len(rows) >= len(frame) and _is_felt(view, rows, amount, limits)
+        if len(rows) >= FEW or amount >= limits.one_way or is_felt or "swapping" in view.fallback:
             yield _finding(view, rows, len(frame), limits)
             return
     yield _quiet(frame, len(rows), limits)
@@ -97,8 +100,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     points += view.samples("swapping") is None
     # a slow disk swaps few kB because it thrashes: then who waits tells, not how much
     is_felt = _is_felt(view, rows, amount, limits)
-    points += 2 * (is_felt and amount < limits.swapped_kb)
-    is_enough = (amount >= limits.swapped_kb or is_felt) and (is_large or len(rows) >= FEW)
+    points += 2 * (is_felt and (amount < limits.swapped_kb or len(rows) < FEW))
+    is_enough = is_felt or (amount >= limits.swapped_kb and (is_large or len(rows) >= FEW))
     at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
     sure = confidence(points, at_most=at_most)
     pressed = rows_at(view, "pressure", rows)
@@ -140,13 +143,17 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
 
 
 def _is_felt(view: View, rows: Table, amount: float, limits: Limits) -> bool:
-    """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged."""
+    """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged, or some of
+    it while swapping both ways is nearly all."""
     cpu, paging = view.cpu_at(rows), rows_at(view, "paging", rows)
     if cpu is None or paging is None:
         return False
     moved = weighted.mean(paging, "pgpgin_kb_per_s") + weighted.mean(paging, "pgpgout_kb_per_s")
-    is_most = amount >= limits.felt_share / 100 * moved
-    return bool(is_most and weighted.mean(cpu, "iowait_pct", "cpu") >= limits.felt_iowait)
+    iowait = weighted.mean(cpu, "iowait_pct", "cpu")
+    if amount >= limits.all_share / 100 * moved and amount >= limits.swapped_kb:
+        both = min(weighted.mean(rows, "in_kb"), weighted.mean(rows, "out_kb"))
+        return bool(both >= limits.turns / 100 * amount and iowait >= limits.some_iowait)
+    return bool(amount >= limits.felt_share / 100 * moved and iowait >= limits.felt_iowait)
 
 
 def _without_disk(view: View, rows: Table, amount: float) -> Iterator[Evidence]:
@@ -220,6 +227,8 @@ RULE = Rule(
         ),
         "share": Threshold(10, "%", "share of all that is paged that will do instead", "judgement"),
         "felt_share": Threshold(30, "%", "share of it that is what the host waits for", "judgement"),
+        "all_share": Threshold(80, "%", "share of it that leaves nothing else to wait for", "judgement"),
+        "some_iowait": Threshold(15, "%", "iowait that goes with that", "as the verdict has it"),
         "felt_iowait": Threshold(50, "%", "iowait that goes with it", "judgement: more waits than works"),
         "major_faults": Threshold(
             100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"

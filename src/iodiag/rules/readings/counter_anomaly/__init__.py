@@ -65,7 +65,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "requests are in flight and none, or none with a latency, completes: see hung-io"
         yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
     if clear or not (view.devices or left_out or sums):
-        reason = "its rates, sizes, latencies and requests in flight agree with each other"
+        reason = "no number of it contradicts another by more than its kernel explains"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 

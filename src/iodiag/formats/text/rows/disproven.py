@@ -1,0 +1,127 @@
+"""Rows that fit a header's places and cannot be its rows, and the number at which an input is cut off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from iodiag.formats.text.arrays import Bools
+from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.structure.blocks import CLASS, Walk
+from iodiag.model.capture import ParseNote
+
+_MOST_SHARE = 101.0  # sums of rounded parts go a little above 100
+_INTERFACE = re.compile(
+    r"lo|(?:eth|ens|eno|em|bond|br|virbr|docker|veth|tun|tap|wlan|ib|sit|ppp|usbnet)\d[\w.:@]*|"
+    r"(?:en|wl|ww)(?:[opsx][0-9a-f]+)+[\w.:@]*|(?:br-|veth|vnet|cali|flannel|cni)[\w.-]+"
+)
+_WHOLE_NUMBER = re.compile(r"\d*[1-9]\d*")
+
+
+def without_disproven(found: Walk, all_rows: Sequence[Rows]) -> list[Rows]:
+    """The rows that can be what their header says; the lines of the others are classed as not understood."""
+    kept = []
+    for rows in all_rows:
+        is_bad = (
+            _is_no_share(rows)
+            | _is_interface(rows)
+            | _is_of_next_part(rows)
+            | _is_of_next_section(found, rows)
+        )
+        if is_bad.any():
+            found.classes[rows.lines[is_bad]] = CLASS["unread"]
+            rows = _only(rows, ~is_bad)
+        if len(rows.lines):
+            kept.append(rows)
+    return kept
+
+
+def _is_no_share(rows: Rows) -> Bools:
+    """The rows of a table of CPUs in which one takes more than all of its time.
+
+    An old sar may print such a share where its counter jumped; the others of that row still make 100.
+    """
+    columns = rows.layout.columns
+    places = [
+        place
+        for place, column in enumerate(columns)
+        if (column.family or rows.layout.family) == "cpu" and (column.column or "").endswith("_pct")
+    ]
+    shares = rows.numbers[:, places]
+    is_more = shares > _MOST_SHARE
+    rest = np.where(is_more | np.isnan(shares), 0.0, shares).sum(axis=1)
+    result: Bools = is_more.any(axis=1) & (np.abs(rest - 100.0) > 1.0)
+    return result
+
+
+def _is_interface(rows: Rows) -> Bools:
+    """The rows of a table of disks that are called as network interfaces are."""
+    if rows.layout.family != "disk" or rows.layout.key != "device":
+        return np.zeros(len(rows.lines), dtype=np.bool_)
+    names = [place for place, name in enumerate(rows.names) if _INTERFACE.fullmatch(name)]
+    return np.isin(rows.key, names)
+
+
+def _is_of_next_part(rows: Rows) -> Bools:
+    """The rows of a device that a part of a report (`-h -x`) has shown: of the next, whose header is lost."""
+    result = np.zeros(len(rows.lines), dtype=np.bool_)
+    if rows.layout.is_part:
+        firsts = np.unique(np.stack((rows.block, rows.key)), axis=1, return_index=True)[1]
+        result[:] = True
+        result[firsts] = False
+    return result
+
+
+def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
+    """The rows of sar behind a blank line that begin at a time that the block has shown: the next section's.
+
+    Clocks that are turned back show times twice as well, but no blank line stands there.
+    """
+    result = np.zeros(len(rows.lines), dtype=np.bool_)
+    if rows.layout.clock != "row" or len(rows.lines) < 2:
+        return result
+    is_behind_blank = found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
+    is_behind_blank[1:] &= (rows.block[1:] == rows.block[:-1]) & ~(rows.seconds[1:] > rows.seconds[:-1])
+    for place in np.flatnonzero(is_behind_blank[1:]) + 1:
+        here = np.flatnonzero(rows.block == rows.block[place])
+        earlier = rows.seconds[here[here < place]]
+        if rows.seconds[place] in earlier:
+            result[here[here >= place]] = True
+    return result
+
+
+def _only(rows: Rows, chosen: Bools) -> Rows:
+    parts = {field.name: getattr(rows, field.name) for field in fields(rows)}
+    whole = {name: part[chosen] for name, part in parts.items() if isinstance(part, np.ndarray)}
+    return Rows(**(parts | whole | {"labels": {name: own[chosen] for name, own in rows.labels.items()}}))
+
+
+def without_cut_number(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
+    """Leave out the last number of an input without a final line feed, unless it ends where its column does.
+
+    Of a number without decimals any beginning looks whole.
+    """
+    text = found.text
+    last = int(np.flatnonzero(~text.is_blank)[-1])
+    line = text.line(last).rstrip()
+    word = line.split()[-1]
+    for rows in all_rows:
+        at = np.flatnonzero(rows.lines == last)
+        if not len(at) or rows.layout.key_at == "last" or not _WHOLE_NUMBER.fullmatch(word):
+            continue
+        column = rows.layout.columns[-1]
+        header = found.blocks.like(int(rows.block[at[0]])).header
+        others = {len(text.line(int(number)).rstrip()) for number in rows.lines[rows.lines != last][-20:]}
+        if (
+            column.column is None
+            or column.is_label
+            or len(line) in {*others, len(text.line(header).rstrip())}
+        ):
+            continue
+        rows.numbers = rows.numbers.copy()
+        rows.numbers[at, len(rows.layout.columns) - 1] = np.nan
+        reason = f"the input ends within this line, so {column.raw} may be cut off; left out"
+        yield ParseNote(found.name, int(text.numbers[last]), reason, line[:200], is_unread=True)

@@ -1,0 +1,95 @@
+"""Rows whose numbers cannot be true: a counter ran backwards, a sample lasted too long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from iodiag.formats.text.arrays import Bools, Floats
+from iodiag.formats.text.rows.row_store import Rows
+
+_TOTALS = ("read_kb", "write_kb", "discard_kb")
+_MOST_KB = 2.0**52
+"""4.5 exabytes: no device has moved so much, and a negative difference of sectors prints as more."""
+_ARRAYS = ("lines", "block", "key", "numbers", "seconds", "gaps", "is_average", "epoch", "is_fine")
+_RATES = ("interrupts_per_s", "context_switches_per_s")
+_MOVED = ("pgpgin_kb_per_s", "pgpgout_kb_per_s")
+_CPU = ("user_pct", "system_pct")
+_TIMES_LONGER, _ALIKE = 20.0, 4.0
+_FEWEST_KB, _FEWEST_WAIT = 100.0, 10.0
+_NEAR_WAIT, _NEAR_CPU = 10.0, 5.0
+
+WRAPPED = "a counter ran below zero: no device moves so much; this row is left out"
+LONGER = (
+    "interrupts, context switches and I/O rise by the same factor at unchanged CPU use: this row covers a "
+    "longer time than the others, of unknown length; its rates are left out"
+)
+
+
+def is_wrapped(rows: Rows) -> Bools:
+    """The rows in which a total is larger than any device's."""
+    places = [n for n, column in enumerate(rows.layout.columns) if column.column in _TOTALS]
+    result: Bools = np.asarray(np.any(rows.numbers[:, places] >= _MOST_KB, axis=1))
+    return result
+
+
+def only(rows: Rows, kept: Bools) -> Rows:
+    """Some of the rows."""
+    parts = {name: getattr(rows, name)[kept] for name in _ARRAYS}
+    return replace(rows, labels={name: cells[kept] for name, cells in rows.labels.items()}, **parts)
+
+
+def is_longer(rows: Rows) -> Bools:
+    """The rows of vmstat that cover far more than the interval by which their rates were divided.
+
+    vmstat divides by the interval it was told, also when it could not run for minutes. Then all counts are
+    larger by one factor, while the shares of the CPU's time are those of the row above.
+    """
+    result = np.zeros(len(rows.lines), dtype=np.bool_)
+    place = {column.column: n for n, column in enumerate(rows.layout.columns)}
+    if rows.layout.format != "vmstat" or not {*_RATES, *_MOVED, *_CPU, "iowait_pct"} <= place.keys():
+        return result
+    moved = _sum(rows, place, _MOVED)
+    wait, busy = rows.numbers[:, place["iowait_pct"]], _sum(rows, place, _CPU)
+    counts = np.column_stack([*(rows.numbers[:, place[name]] for name in _RATES), moved])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = counts[1:] / counts[:-1]
+        below = np.append(counts[1:-1] / counts[2:], np.full((1, counts.shape[1]), np.inf), axis=0)
+    is_jump = (factors >= _TIMES_LONGER).all(axis=1) & (factors.max(axis=1) <= _ALIKE * factors.min(axis=1))
+    is_jump &= (below[: len(factors)] >= _TIMES_LONGER).all(axis=1)
+    is_alike = (np.abs(np.diff(wait)) <= _NEAR_WAIT) & (np.abs(np.diff(busy)) <= _NEAR_CPU)
+    is_loaded = (moved[:-1] >= _FEWEST_KB) & (wait[:-1] >= _FEWEST_WAIT)
+    result[1:] = is_jump & is_alike & is_loaded
+    return result
+
+
+def _sum(rows: Rows, place: dict[str | None, int], names: tuple[str, ...]) -> Floats:
+    total: Floats = rows.numbers[:, [place[name] for name in names]].sum(axis=1)
+    return total
+
+
+def without_rates(rows: Rows, longer: Bools) -> Rows:
+    """The rows, those of unknown length without what was divided by a length."""
+    numbers = rows.numbers.copy()
+    rates = [n for n, column in enumerate(rows.layout.columns) if str(column.column).endswith("_per_s")]
+    numbers[longer[:, None] & np.isin(np.arange(numbers.shape[1]), rates)] = np.nan
+    return replace(rows, numbers=numbers)
+
+
+def true_rows(all_rows: Sequence[Rows]) -> tuple[list[Rows], list[tuple[int, str]]]:
+    """The rows without what cannot be true, and which lines that is said of, and why."""
+    result: list[Rows] = []
+    said: list[tuple[int, str]] = []
+    for rows in all_rows:
+        kept = rows
+        if (wrapped := is_wrapped(rows)).any():
+            said += [(line, WRAPPED) for line in rows.lines[wrapped].tolist()]
+            kept = only(rows, ~wrapped)
+        if (longer := is_longer(kept)).any():
+            said += [(line, LONGER) for line in kept.lines[longer].tolist()]
+            kept = without_rates(kept, longer)
+        if len(kept.lines):
+            result.append(kept)
+    return result, said

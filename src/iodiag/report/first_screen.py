@@ -1,0 +1,160 @@
+"""The first screen: whose and when, the verdict, its numbers, what to do first, and one picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from iodiag.model.comparison import Comparison
+from iodiag.model.finding import SEVERITIES, Finding
+from iodiag.model.report import Report, StateSummary
+from iodiag.report import finding_sections, wording
+from iodiag.report.charts import overview
+from iodiag.report.document import Block, Bullets, Charts, Commands, Facts, Item, Key, Paragraph, Screen
+from iodiag.report.wording import Span, Spans
+
+PICTURE: Key = ("screen", 0)
+COMMANDS_SHOWN = 2
+LONGEST_COMMAND = 100
+_BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^>]+>|…")
+"""What a reader would have to fill in before a command can run."""
+
+_SURENESS = {
+    "high": "many samples, and a narrow interval far from no change, or around it",
+    "medium": "beyond chance, yet from few samples or within a wide interval",
+    "low": "too few samples, or too much scatter; compare longer captures before acting on it",
+}
+
+
+def screen(report: Report) -> Screen:
+    """The first screen of a report."""
+    lead = finding_sections.lead(report)
+    compared = report.comparison
+    state = report.verdict.state if report.verdict and compared is None else ""
+    picture = overview.picture(report, lead) if compared is None else None
+    return Screen(
+        title=title(report),
+        state=state.capitalize(),
+        tone=state or report.worst() or "clear",
+        sentence=wording.prose(report.headline.strip() or "No rule found anything."),
+        facts=Facts(tuple(_sides(report, compared) if compared else _facts(report, lead))),
+        actions=() if compared else tuple(_actions(report, lead)),
+        picture=Charts(PICTURE, overview.strip(picture)) if picture else None,
+    )
+
+
+def title(report: Report) -> Spans:
+    """The heading of the report: whose it is and which time it covers."""
+    hosts = report.hosts
+    whose = wording.names(hosts, 3) if hosts else (Span("unnamed host"),)
+    if report.comparison is not None:
+        return (Span("Storage before and after: "), *whose)
+    return (Span("Storage report: "), *whose, Span(f", {_when(report)}"))
+
+
+def _when(report: Report) -> str:
+    return wording.time_span(*covered(report), report.timezone) or "undated capture"
+
+
+def covered(report: Report) -> tuple[str | None, str | None]:
+    """The start of the first and the end of the last capture."""
+    sections = [summary.section for summary in report.sources if not summary.section.is_context]
+    return wording.time_range((section.start, section.end) for section in sections)
+
+
+def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
+    """What it costs, since when, how often it was seen, how sure that is, and what else there is."""
+    devices = lead.devices if lead else report.verdict.devices if report.verdict else ()
+    worst = _costliest([s for s in report.states if s.device in devices[:4]])
+    if worst is not None:
+        seen, _, cost = worst.text.rpartition(": ")
+        yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
+    if lead is not None:
+        total = next((d.samples for d in report.devices if d.name in devices[:1]), None)
+        when = finding_sections.window(lead, total, report.timezone)
+        if when:
+            yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
+        if worst is not None and seen:
+            yield "Seen", wording.prose(f"in {seen}")
+        meaning = wording.CONFIDENCE_MEANING[lead.confidence]
+        yield "How sure", (Span(f"{lead.confidence} confidence: {meaning}"),)
+    if lead is None or not (worst or when):
+        length = wording.elapsed(*covered(report))
+        yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
+    yield "Result", (Span(tally(report)),)
+
+
+def _costliest(states: Sequence[StateSummary]) -> StateSummary | None:
+    """The state in which requests waited longest in all, by what they took and by how many were in flight."""
+
+    def waited(state: StateSummary) -> tuple[float, float]:
+        in_flight_ms = 1000 * (state.in_flight or 0.0) * (state.seconds or 0.0)
+        return max(state.requests * (state.latency_ms or 0.0), in_flight_ms), state.requests
+
+    return max((state for state in states if state.direction != "idle"), key=waited, default=None)
+
+
+def tally(report: Report) -> str:
+    """How many findings there are of each severity, and how many rules had no verdict."""
+    found = [finding.severity for finding in report.findings]
+    plurals = {"warning": "warnings", "notice": "notices"}
+    parts = [
+        wording.plural(found.count(severity), severity, plurals.get(severity, severity))
+        for severity in reversed(SEVERITIES)
+        if severity in found
+    ]
+    counted = wording.plural(len(found), "finding") + (f" ({', '.join(parts)})" if parts else "")
+    clear = len({outcome.rule for outcome in report.outcomes if outcome.status == "clear"})
+    asked = {o.rule for o in report.outcomes if o.status in ("undetermined", "not_applicable", "error")}
+    if report.ignored:
+        counted += f", and {len(report.ignored)} ignored by configuration"
+    return f"{counted}; {wording.plural(clear, 'rule')} clear, {len(asked)} not judged"
+
+
+def _captures(report: Report) -> Spans:
+    sections = [summary.section for summary in report.sources if not summary.section.is_context]
+    names = list(dict.fromkeys(section.source for section in sections))
+    return wording.names(names, 3) or (Span("no capture"),)
+
+
+def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
+    """What was read on each side, how sure the verdict is, and how many findings went and came."""
+    facts: list[tuple[str, Spans]] = []
+    for label, side in (("Before", comparison.before), ("After", report)):
+        length = wording.elapsed(*covered(side))
+        when = f", {_when(side)}" + (f" ({length})" if length else "")
+        facts.append((label, (*_captures(side), Span(when))))
+    facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))
+    words = (("went", "gone"), ("came", "new"), ("stayed", "still there"))
+    counted = [f"{sum(one.fate == fate for one in comparison.findings)} {word}" for fate, word in words]
+    return [*facts, ("Findings", (Span(", ".join(counted)),))]
+
+
+def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
+    """The first step, and commands to paste; of a guess how to confirm it, else how to capture more."""
+    stated = [span.text for span in wording.prose(report.headline) if span.is_code and " " in span.text]
+    if lead is not None:
+        commands = first_commands(lead)
+        if lead.confidence == "low" and commands:
+            yield Paragraph((Span("Confirm it before acting on it:"),))
+        elif lead.remedy:
+            yield Bullets((Item(wording.prose(lead.remedy[0])),))
+        if commands:
+            yield Commands(commands)
+    elif report.verdict is not None and report.verdict.state in ("open", "unknown"):
+        yield Paragraph((Span("Capture more while it is slow, and read that:"),))
+        yield Commands((*(stated[:COMMANDS_SHOWN] or ["iostat -xyt 1 60 > capture.txt"]),))
+    else:
+        yield Paragraph((Span("Nothing."),))
+
+
+def first_commands(finding: Finding) -> tuple[str, ...]:
+    """Commands to paste first: those ready to run, and of them those that name a device of the finding."""
+    texts = map(finding_sections.command, finding.confirm)
+    short = [text for text in texts if 0 < len(text) <= LONGEST_COMMAND]
+
+    def rank(text: str) -> tuple[bool, bool]:
+        is_ready = "\n" not in text and not _BLANK.search(text)
+        return not is_ready, not any(name and name in text for name in finding.devices)
+
+    return tuple(sorted(short, key=rank)[:COMMANDS_SHOWN])

@@ -1,0 +1,210 @@
+"""Advice that fits the devices of a finding: real names in commands, disk tools only where there is a disk.
+
+A rule writes its commands for a disk, with DEVICE for its name. Here they become those of the layer that a
+finding is about: the array's or volume's own, then those of the disks below. What a network or a hypervisor
+serves has no SMART data and no cable: there the limits and the other side of the volume stand instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from iodiag.analysis.array.array_commands import layer_commands
+from iodiag.analysis.load.device_class import is_remote
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Finding
+from iodiag.model.topology import Device, device_names
+
+MOST_DISKS = 4
+
+PLACEHOLDERS = re.compile(r"\b(DEVICE|MOUNTPOINT|START)\b")
+_TOOLS = re.compile(r"(?:smartctl|hdparm|sdparm|nvme smart-log)\b")
+_OF_BUSES = re.compile(r"(?:lspci|lsscsi|storcli64|ssacli)\b")
+_OF_HARDWARE = re.compile(
+    r"\bSMART\b|smartctl|hdparm|sdparm|\bcables?\b|\bslot\b|battery is|battery or|park their heads|heat sink|"
+    r"spinning disks|disks of your own"
+)
+_NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*")
+_USB = re.compile(r"usb|flash (disk|drive)|cruzer|datatraveler", re.IGNORECASE)
+_SAFE = re.compile(r"[\w.+:/@!-]+")
+_NUMBERS = re.compile(r"dev(\d+)-(\d+)")
+_PARTITION = re.compile(r"((?:sd|hd)[a-z]+)\d+|((?:nvme\d+n|mmcblk)\d+)p\d+")
+
+
+@dataclass(frozen=True)
+class _Backend:
+    """What serves a device that is no disk: whom to ask, and what to type."""
+
+    names: re.Pattern[str]
+    remedy: str
+    confirm: tuple[str, ...]
+
+
+_BACKENDS = (
+    _Backend(
+        re.compile(r"rbd\d+.*"),
+        "Look at the Ceph cluster behind it (slow OSDs, recovery) and at the network to it.",
+        ("ceph -s", "ceph osd perf"),
+    ),
+    _Backend(
+        re.compile(r"drbd\d+.*"),
+        "Look at the disk of the other node and at the link to it: a write ends when both have it.",
+        ("drbdadm status",),
+    ),
+    _Backend(
+        re.compile(r"nbd\d+.*"), "Look at the server that exports it, and at the network to it.", ("ss -tin",)
+    ),
+    _Backend(
+        re.compile(r".*"),
+        "Compare with the limits of the volume and of the instance, and with the provider's metrics of this "
+        "volume: throttled requests, queue, latency.",
+        ("lsblk -o NAME,MODEL,SERIAL,SIZE /dev/DEVICE",),
+    ),
+)
+
+
+def fitted(finding: Finding, view: View) -> Finding:
+    """The finding with the commands and remedies that fit its devices."""
+    devices = [_device(view, name) for name in finding.devices]
+    bottoms = _bottoms(view, devices)
+    remote = [leaf for leaf in bottoms if _is_remote(leaf)]
+    has_disks = not bottoms or any(_is_disk(leaf) for leaf in bottoms)
+    remedy = [text for text in finding.remedy if has_disks or not _OF_HARDWARE.search(text)]
+    confirm = [text for command in finding.confirm for text in _commands(command, view, devices)]
+    is_cut = len(remedy) < len(finding.remedy) or not set(finding.confirm) <= set(confirm)
+    fills = _fills(finding, view, devices)
+    if remote and not has_disks and is_cut:
+        backend = next(one for one in _BACKENDS if one.names.fullmatch(remote[0].name))
+        remedy.append(backend.remedy)
+        confirm += [_filled(command, _names(remote[0])) for command in backend.confirm]
+    return replace(
+        finding,
+        remedy=tuple(dict.fromkeys(_filled(text, fills) or text for text in remedy)),
+        confirm=tuple(_runnable(confirm, fills, [*devices, *bottoms])),
+    )
+
+
+def _device(view: View, name: str) -> Device:
+    return view.topology.find(name) or Device(name)
+
+
+def _bottoms(view: View, devices: Iterable[Device]) -> list[Device]:
+    """The disks, or what else is known to be lowest, below some devices; whole disks for partitions."""
+    found = [leaf for device in devices for leaf in (view.topology.leaves(device.name) or (device,))]
+    return list({leaf.name: leaf for leaf in map(_whole, found)}.values())
+
+
+def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[str]:
+    """A command for the devices of a finding; one for disks becomes that of each layer and each disk."""
+    if not devices:
+        yield command
+    elif _TOOLS.match(command):
+        named = re.search(r"/dev/(?!DEVICE)([^\s|;]+)", command)
+        targets = [_device(view, named[1])] if named else devices
+        for layer in _stack_of(view, targets[0]):
+            yield from layer_commands(layer, _path(layer))
+        disks = [
+            d for d in _bottoms(view, targets) if _is_disk(d) and not _is_layer(d) and _suits(command, d)
+        ]
+        for disk in disks[:MOST_DISKS]:
+            head, _, rest = command.partition("/dev/")
+            yield head + _path(disk) + re.sub(r"^[^\s|;]+", "", rest)
+    elif command == "multipath -ll":
+        layers = [layer for device in devices for layer in _stack_of(view, device)]
+        if any(layer.kind in (None, "multipath") for layer in layers):
+            yield command
+    elif not _OF_BUSES.match(command) or any(_is_disk(leaf) for leaf in _bottoms(view, devices)):
+        yield command
+
+
+def _stack_of(view: View, device: Device) -> list[Device]:
+    """The device and those below it that are layers, topmost first."""
+    found: dict[str, Device] = {}
+    todo = [device]
+    while todo:
+        layer = todo.pop(0)
+        if layer.name not in found:
+            found[layer.name] = layer
+            todo += view.topology.members(layer.name)
+    return [layer for layer in found.values() if _is_layer(layer)]
+
+
+def _is_layer(device: Device) -> bool:
+    is_named = re.match(r"(dm-|md_?d?|bcache)\d", device.name) is not None
+    return is_named or device.kind in ("md", "lvm", "dm", "multipath", "crypt")
+
+
+def _is_remote(device: Device) -> bool:
+    return is_remote(device) or re.match(r"drbd\d", device.name) is not None
+
+
+def _is_disk(device: Device) -> bool:
+    """Whether it may be a piece of hardware in or at the host, as far as is known."""
+    return not _is_remote(device) and not _NO_DISK.fullmatch(device.name)
+
+
+def _suits(command: str, disk: Device) -> bool:
+    """Whether a tool is for such a disk: nvme for NVMe drives, hdparm for others, none for USB and cards."""
+    if disk.transport == "usb" or (disk.model and _USB.search(disk.model)) or disk.name.startswith("mmcblk"):
+        return False
+    return command.startswith("smartctl") or disk.name.startswith("nvme") == command.startswith("nvme")
+
+
+def _whole(device: Device) -> Device:
+    """The disk of a partition that nothing describes."""
+    match = _PARTITION.fullmatch(device.name)
+    return Device(match[1] or match[2]) if match else device
+
+
+def _path(device: Device) -> str:
+    """Its node below /dev."""
+    numbers = _NUMBERS.fullmatch(device.name)
+    if numbers:
+        return f"/dev/block/{numbers[1]}:{numbers[2]}"
+    is_mapped = device.kind in ("lvm", "dm", "crypt", "multipath") and not device.name.startswith("dm-")
+    return f"/dev/mapper/{device.name}" if is_mapped and "/" not in device.name else f"/dev/{device.name}"
+
+
+def _folder(device: Device) -> str:
+    """Its folder below /sys, that of the whole disk for a partition."""
+    numbers = _NUMBERS.fullmatch(device.name)
+    if numbers:
+        return f"/sys/dev/block/{numbers[1]}:{numbers[2]}"
+    path = _path(device)
+    if path.startswith("/dev/mapper/"):
+        return f"/sys/class/block/$(basename $(readlink -f {path}))"
+    return "/sys/block/" + _whole(device).name.replace("/", "!")
+
+
+def _names(device: Device) -> dict[str, str]:
+    # dev8-16 is sdb, which tools know
+    name = [spelling for spelling in device_names(device.name) if ":" not in spelling][-1]
+    return {"/dev/DEVICE": _path(device), "/sys/block/DEVICE": _folder(device), "DEVICE": name}
+
+
+def _fills(finding: Finding, view: View, devices: Sequence[Device]) -> dict[str, str]:
+    """What stands for each placeholder, as far as the capture says."""
+    fills = _names(devices[0]) if devices else {}
+    above = [*devices[:1], *(view.topology.parents(devices[0].name) if devices else ())]
+    mounts = [mount for device in above for mount in device.mountpoints if _SAFE.fullmatch(mount)]
+    fills["MOUNTPOINT"] = next((mount for mount in mounts if mount.startswith("/")), ".")
+    if finding.start:
+        fills["START"] = f"'{finding.start[:19].replace('T', ' ')}'"
+    return fills
+
+
+def _filled(text: str, fills: dict[str, str]) -> str:
+    """The text with its placeholders filled in; empty where one has nothing to stand for it."""
+    for placeholder, value in fills.items():
+        text = text.replace(placeholder, value)
+    return "" if PLACEHOLDERS.search(text) else text
+
+
+def _runnable(commands: Iterable[str], fills: dict[str, str], devices: list[Device]) -> Iterator[str]:
+    """Commands once each, without those that lack a name or hold one that a shell would take apart."""
+    unsafe = [device.name for device in devices if not _SAFE.fullmatch(device.name)]
+    for command in dict.fromkeys(_filled(command, fills) for command in commands):
+        if command and not any(name in command for name in unsafe):
+            yield command

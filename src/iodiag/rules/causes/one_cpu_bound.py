@@ -1,0 +1,234 @@
+"""One CPU does the kernel's work for all I/O and is full, while the others are idle.
+
+What it detects: at least 3 samples in which one CPU spends 95 % of its time in the kernel (interrupts
+included) while all CPUs together are at most 60 % busy, and in which a device serves the same rate (±10 %) of
+at least 500 requests/s or 50 MB/s with 8 and more in flight.
+
+Why it matters: neither a faster disk nor more CPUs help. The interrupts of one queue, or one kernel thread
+(encryption, parity, an iSCSI session), set the pace until the work is spread.
+
+When it is wrong: a task that polls for its I/O (io_uring SQPOLL) fills a CPU whatever is asked: where the
+rate changes and the CPU stays full, nothing is said. A limit holds the rate also in samples in which no CPU
+is full; then it is not the CPU. SPDK and DPDK poll in user time, which does not count. A task that is in the
+kernel for another reason (a copy through the page cache) may be the full CPU by coincidence. No real capture
+of it has been seen: the tests' numbers are made up.
+
+References: proc_stat(5); mpstat(1), -P ALL; Documentation/core-api/irq/irq-affinity.rst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.table.table import Mask, Table, numbered
+
+_SAME_RATE = 0.05
+"""A rate outside of the full CPU's samples this near to that in them is held by something else."""
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """A device, its samples while one CPU was full, and the others in which as much was in flight."""
+
+    series: DeviceSeries
+    rows: Table = field(repr=False)
+    others: Table = field(repr=False)
+
+    @property
+    def column(self) -> str:
+        """The rate that is held: of bytes where requests are large, else of requests."""
+        return "kb_per_s" if weighted.ratio(self.rows, "kb_per_s", "ios_per_s") >= 64 else "ios_per_s"
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """At most one finding: the device that most requests wait at while one CPU is full."""
+    shares = _fullest(view)
+    if shares is None:
+        reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("cpu",))
+        return
+    rows = shares[_is_alone(shares, limits)]
+    if not len(rows):
+        yield Outcome(RULE.id, "clear", (), "no CPU by itself is full of the kernel's work")
+        return
+    if len(rows) < limits.samples:
+        reason = (
+            f"one CPU is full in {len(rows)} of {len(shares)} samples; {limits.samples:g} could show more"
+        )
+        yield Outcome(RULE.id, "undetermined", (), reason)
+        return
+    paces = [pace for series in _tops(view) if (pace := _pace(series, shares, rows, limits))]
+    if not paces:
+        reason = "one CPU is full, but no device is seen to have requests waiting meanwhile"
+        yield Outcome(RULE.id, "undetermined", (), reason)
+        return
+    pace = max(paces, key=lambda one: weighted.mean(one.rows, "depth"))
+    why_not = _not_its_pace(pace, limits)
+    if why_not:
+        yield Outcome(RULE.id, "undetermined", (pace.series.name,), why_not)
+    else:
+        yield _finding(pace, rows, limits)
+
+
+def _fullest(view: View) -> Table | None:
+    """The rows of all CPUs together, with the CPU that is busiest in the kernel; None where none is shown."""
+    cpu, together = view.samples("cpu"), view.cpu_all
+    if cpu is None or together is None:
+        return None
+    each = cpu[np.asarray(cpu["cpu"] != "all")]
+    if len(numbered(each["cpu"])[1]) < 2:
+        return None
+    (keys,) = report_numbers(each)
+    order = np.lexsort((np.nan_to_num(each.floats("system_pct")), keys))
+    last = order[np.append(keys[order][1:] != keys[order][:-1], True)]
+    own, other = paired(together, each[last])
+    if not len(own):
+        return None
+    of_cpu = each[last[other]]
+    interrupts = np.nan_to_num(of_cpu.floats("irq_pct")) + np.nan_to_num(of_cpu.floats("softirq_pct"))
+    rows = together[own]
+    busy = 100 - rows.floats("idle_pct") - np.nan_to_num(rows.floats("iowait_pct"))
+    return rows.with_columns(
+        full=of_cpu.floats("system_pct"),
+        interrupts=interrupts,
+        busy=busy,
+        number=np.array([float(name) if name.isdigit() else -1 for name in of_cpu["cpu"]]),
+        line=of_cpu["line"],
+    )
+
+
+def _is_alone(shares: Table, limits: Limits) -> Mask:
+    return np.asarray((shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others))
+
+
+def _tops(view: View) -> list[DeviceSeries]:
+    names = topmost(view, (series.name for series in view.devices))
+    return [series for series in view.devices if series.name in names]
+
+
+def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _Pace | None:
+    """The device's samples while one CPU was full, where requests waited; None where none did.
+
+    Samples of another tool share no reports: then all stand for the time of a CPU that is always full.
+    """
+    loaded = series.loaded
+    if not len(loaded):
+        return None
+    known, hot = paired(loaded, shares)[0], paired(loaded, rows)[0]
+    if not len(known) and len(rows) >= 0.8 * len(shares):
+        hot = np.arange(len(loaded))
+    during = loaded[hot]
+    is_busy = (
+        weighted.mean(during, "ios_per_s") >= limits.rate or weighted.mean(during, "kb_per_s") >= limits.kb
+    )
+    if len(during) < limits.samples or not is_busy or not weighted.mean(during, "depth") >= limits.depth:
+        return None
+    others = loaded[np.setdiff1d(known, hot)]
+    return _Pace(series, during, others[others.floats("depth") >= limits.depth])
+
+
+def _not_its_pace(pace: _Pace, limits: Limits) -> str:
+    """Why the full CPU is not what holds the device; empty where it may be."""
+    if not weighted.variation(pace.rows, pace.column) <= limits.flat / 100:
+        return "one CPU is full whatever rate is asked for: a task that polls, or other work"
+    held, free = (weighted.mean(rows, pace.column) for rows in (pace.rows, pace.others))
+    if len(pace.others) >= limits.samples and free >= (1 - _SAME_RATE) * held:
+        return "the rate is as high in samples in which no CPU is full: something else holds it"
+    return ""
+
+
+def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
+    numbers = rows.floats("number")
+    interrupts = float(rows.floats("interrupts").mean())
+    cpus = sorted({f"{number:g}" for number in numbers if number >= 0})
+    values: dict[str, float | str] = {
+        "device": pace.series.name,
+        "cpus": "one CPU" if len(cpus) != 1 else f"CPU {cpus[0]}",
+        "full": float(rows.floats("full").mean()),
+        "interrupts": interrupts,
+        "busy": float(rows.floats("busy").mean()),
+        "rate": weighted.mean(pace.rows, "ios_per_s"),
+        "mb": weighted.mean(pace.rows, "kb_per_s") / 1000,
+        "depth": weighted.mean(pace.rows, "depth"),
+        "count": len(rows),
+        "variation": 100 * weighted.variation(pace.rows, pace.column),
+    }
+    is_sure = interrupts >= limits.interrupts and len(rows) >= 2 * limits.samples
+    sure: Confidence = "high" if is_sure else "medium"
+    return RULE.finding(
+        limits,
+        severity="warning",
+        confidence=sure,
+        devices=(pace.series.name,),
+        **when(pace.rows),
+        summary=say(
+            "{cpus} is {full:.0f} % busy in the kernel while all CPUs together are {busy:.0f} % busy, in "
+            "{count} samples: {device} stays at {rate:,.0f} requests/s ({mb:.1f} MB/s) with {depth:.1f} in "
+            "flight.",
+            values,
+        ),
+        evidence=tuple(_evidence(pace, rows, values, limits)),
+        refutes=("a task that polls for its I/O on that CPU", "a limit of the device near this rate"),
+        cannot_know=("which work fills the CPU: perf top -C and /proc/interrupts tell",),
+    )
+
+
+def _evidence(pace: _Pace, rows: Table, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+    text = "{cpus}: {full:.1f} % of its time in the kernel, {interrupts:.1f} % in interrupts; "
+    text += "all CPUs together {busy:.1f} % busy"
+    yield cite(rows, text, values, worst="full")
+    text = "{device}: {rate:,.0f} requests/s, {mb:.1f} MB/s (±{variation:.1f} %), {depth:.1f} in flight"
+    yield cite(pace.rows, text, values, worst="depth")
+    if float(values["interrupts"]) < limits.interrupts:
+        text = "little of it is interrupts: a kernel thread or one task, which may poll"
+        yield cite(rows, text, values, weighs="against")
+
+
+RULE = Rule(
+    id="one-cpu-bound",
+    role="cause",
+    explains=(
+        "symptom",
+        "true-saturation",
+        "approaching-saturation",
+        "latency-above-baseline",
+        "queue-limit",
+    ),
+    title="One CPU does the kernel's work for all I/O and is full",
+    why="Faster disks and more CPUs change nothing until the work is spread.",
+    remedy=(
+        "See whose interrupts it serves: watch -n1 -d cat /proc/interrupts",
+        "Spread them: start irqbalance, or write CPUs to /proc/irq/*/smp_affinity_list; use more queues.",
+        "Where a kernel thread is full (top -H), use more of them: more sessions, group_thread_cnt of md.",
+    ),
+    needs=Needs(one_of=({"cpu": ("system_pct", "idle_pct")},)),
+    thresholds={
+        "cpu": Threshold(95, "%", "of one CPU in the kernel", "judgement: the usual alarm for a full CPU"),
+        "others": Threshold(60, "%", "of all CPUs together at most", "judgement: half of them idle"),
+        "rate": Threshold(
+            500, "requests/s", "at least", "judgement: fewer take a CPU 2 ms each, which none does"
+        ),
+        "kb": Threshold(
+            50_000, "kB/s", "or at least", "judgement: encryption on one slow core does 100 MB/s"
+        ),
+        "depth": Threshold(8, "requests", "in flight", "judgement: a queue, not one caller"),
+        "flat": Threshold(10, "%", "variation of the rate", "judgement: one CPU does one rate"),
+        "interrupts": Threshold(50, "%", "of the CPU in interrupts that no poller shows", "proc_stat(5)"),
+        "samples": Threshold(3, "samples", "with a full CPU", "a rate is flat over three at least"),
+    },
+    confirm=("mpstat -P ALL 1 10", "cat /proc/interrupts", "top -H -b -n 1"),
+    references=("https://docs.kernel.org/core-api/irq/irq-affinity.html",),
+    pictures=("cpu",),
+    detect=detect,
+)

@@ -1,0 +1,139 @@
+"""Rows that fit the places of a header that is not theirs, and numbers at which an input is cut off."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from iodiag.formats.text.reader import read_text
+from iodiag.model.capture import ParseNote, SampleTable, Source
+
+SAMPLES = Path(__file__).parents[3] / "samples"
+BANNER = "Linux 5.14.0 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+PLAIN = BANNER + (
+    "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    "sda              12.30      1776.39       100.00    1776392     100000\n"
+    "sdb              12.30      1776.39       100.00    1776392    1776392"
+)
+VMSTAT = (
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 86 12  0\n"
+    " 1  0      0 212000  12000 900000    0    0     5     9  100  200  1  1 86 12 10"
+)
+SAR = BANNER + (
+    "12:00:01      DEV       tps     rkB/s     wkB/s     dkB/s   areq-sz    aqu-sz     await     %util\n"
+    "12:10:01      sda      3.00      4.00      5.00      0.00      6.00      0.10      0.20      1.00\n"
+    "12:10:01     {name}      9.00      8.00      7.00      6.00      0.00      0.00      0.00      0.00\n"
+)
+
+
+def read(text: str) -> tuple[dict[str, list[dict]], list[int]]:
+    items = list(read_text(Source("x", text.encode())))
+    tables = {i.family: i.frame.to_dict("records") for i in items if isinstance(i, SampleTable)}
+    return tables, [i.line for i in items if isinstance(i, ParseNote) and i.is_unread]
+
+
+@pytest.mark.parametrize("lost", range(6, 16, 3))
+def test_a_row_of_devices_whose_header_is_lost_is_no_row_of_cpus(lost: int) -> None:
+    lines = (SAMPLES / "iostat" / "12.7.7-x-pretty.txt").read_text().split("\n")
+    whole, _ = read("\n".join(lines))
+    tables, unread = read("\n".join([*lines[: lost - 1], *lines[lost:]]))
+    shares = [row["user_pct"] for row in whole["cpu"]]
+    assert [row["user_pct"] for row in tables["cpu"]] == shares
+    assert lost in unread
+
+
+def test_no_cpu_takes_more_than_its_time() -> None:
+    header = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+    tables, unread = read(BANNER + header + "          326.00    1.00   20.00    5.00    0.20   50.40\n")
+    assert "cpu" not in tables
+    assert unread == [4]
+
+
+@pytest.mark.parametrize(
+    "name", ["eth0", "lo", "ens192", "enp3s0f1", "wlp2s0", "bond0", "docker0", "br-1a2b3c"]
+)
+def test_an_interface_is_no_disk(name: str) -> None:
+    tables, unread = read(SAR.format(name=name))
+    assert [row["device"] for row in tables["disk"]] == ["sda"]
+    assert unread == [5]
+
+
+@pytest.mark.parametrize("name", ["emcpowera", "loop0", "vg-lo", "ibdisk", "brick1", "dm-0", "enc1"])
+def test_a_disk_that_is_called_nearly_so_is_one(name: str) -> None:
+    tables, unread = read(SAR.format(name=name))
+    assert [row["device"] for row in tables["disk"]] == ["sda", name]
+    assert not unread
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "column", "cut", "value"),
+    [
+        (PLAIN, "disk", "write_kb", 0, 1776392.0),
+        (PLAIN, "disk", "write_kb", 1, math.nan),
+        (PLAIN, "disk", "write_kb", 3, math.nan),
+        (PLAIN + "\n", "disk", "write_kb", 0, 1776392.0),
+        (VMSTAT, "cpu", "steal_pct", 0, 10.0),
+        (VMSTAT, "cpu", "steal_pct", 1, math.nan),
+    ],
+)
+def test_a_number_at_which_the_input_ends(
+    text: str, family: str, column: str, cut: int, value: float
+) -> None:
+    tables, unread = read(text[: len(text) - cut])
+    found = tables[family][-1][column]
+    assert found == value or (math.isnan(value) and math.isnan(found))
+    assert bool(unread) == math.isnan(value)
+
+
+@pytest.mark.parametrize(
+    ("words", "row", "column", "value"),
+    [
+        (
+            "tps GB_read/s GB_wrtn/s GB_dscd/s GB_read GB_wrtn GB_dscd",
+            "3.00 0.50 0.25 0.00 2 1 0",
+            "read_kb",
+            2 * 1024.0**2,
+        ),
+        ("tps GB_read/s GB_wrtn/s GB_read GB_wrtn", "3.00 0.50 0.25 2 1", "write_kb_per_s", 0.25 * 1024**2),
+        (
+            "r/s rGB/s rrqm/s %rrqm r_await rareq-sz w/s wGB/s wrqm/s %wrqm w_await wareq-sz "
+            "d/s dGB/s drqm/s %drqm d_await dareq-sz f/s f_await aqu-sz %util",
+            "3.00 0.50 0 0 1 4 5.00 0.25 0 0 1 4 2.00 0.01 0 0 1 4 1.00 2.00 0.10 9.00",
+            "discard_kb_per_s",
+            0.01 * 1024**2,
+        ),
+        (
+            "tps GB/s rqm/s await areq-sz aqu-sz %util",
+            "3.00 0.50 0.00 1.00 4.00 0.10 9.00",
+            "kb_per_s",
+            0.5 * 1024**2,
+        ),
+    ],
+)
+def test_gigabytes(words: str, row: str, column: str, value: float) -> None:
+    tables, unread = read(f"{BANNER}Device {words}\nsda {row}\n")
+    assert tables["disk"][0][column] == value
+    assert not unread
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        pytest.param("5.1.2-x86_64-A.txt", 5, id="processes"),
+        pytest.param("5.1.2-x86_64-A.txt", 31, id="interrupts"),
+        pytest.param("5.1.2-x86_64-A.txt", 47, id="swapping"),
+        pytest.param("5.1.2-x86_64-A.txt", 65, id="terminals below memory"),
+        pytest.param("5.1.2-x86_64-A.txt", 136, id="kernel tables below swap"),
+    ],
+)
+def test_a_section_of_sar_without_its_header_is_said(name: str, line: int) -> None:
+    lines = (SAMPLES / "sar" / name).read_text().split("\n")
+    whole, none = read("\n".join(lines))
+    tables, unread = read("\n".join([*lines[: line - 1], *lines[line:]]))
+    assert line in unread
+    assert line not in none
+    assert all(len(rows) <= len(whole[family]) for family, rows in tables.items())

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from iodiag.analysis.measure.quoting import quote
+from iodiag.model.capture import Source
+from iodiag.model.finding import Evidence, Quote
+from iodiag.report import excerpts
+
+HEADER = "Device            r/s     rkB/s  r_await rareq-sz     w/s     wkB/s  w_await  aqu-sz  %util"
+ROW = "sdd             15.00    240.00   946.40    16.00    0.00      0.00     0.00   14.20  98.00"
+OLD = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util"
+
+
+def shown(width: int | None, *pairs: tuple[str, Quote]) -> list[str]:
+    evidence = [Evidence(text, quotes=(one,)) for text, one in pairs]
+    return [
+        text
+        for excerpt in excerpts.excerpts(evidence, set())
+        for line in excerpts.lines(excerpt, width)
+        for text in (f"{line.address}{line.text}", line.carets)
+        if text
+    ]
+
+
+def row(line: int, text: str = ROW, header: str = HEADER) -> Quote:
+    return Quote("a.txt", line, text, header)
+
+
+def test_a_cited_cell_is_marked_below_its_header():
+    header, text, marks = shown(None, ("it takes 946.4 ms", row(7)))
+    assert header.strip() == HEADER
+    assert text == f"7: {ROW}"
+    assert text[marks.index("^") :].startswith("946.40")
+    assert marks.count("^") == len("946.40")
+
+
+def test_a_zero_is_marked_only_where_nothing_else_tells():
+    quiet = ROW.replace("946.40", "  0.00")
+    *_, marks = shown(None, ("writes answer in 0.00 ms", row(7, quiet)))
+    assert marks.split() == ["^^^^", "^^^^"]
+
+
+def test_each_line_stands_once_in_the_order_of_the_capture():
+    lines = shown(None, ("a", row(9)), ("b", row(7)), ("c", row(9)))
+    assert [line.split(":")[0] for line in lines[1:]] == ["7", "9"]
+    assert len([line for line in lines if "%util" in line]) == 1
+
+
+def test_what_was_quoted_before_is_not_quoted_again():
+    seen: set[tuple[str, int]] = set()
+    evidence = [Evidence("a", quotes=(row(7),))]
+    assert excerpts.excerpts(evidence, seen)
+    assert not excerpts.excerpts(evidence, seen)
+
+
+def test_columns_that_nothing_speaks_of_give_way_and_cited_ones_never():
+    lines = shown(60, ("946.4 ms with 14.2 in flight and 98 % busy", row(7)))
+    assert max(map(len, lines)) <= 60
+    for word in ("sdd", "946.40", "14.20", "98.00"):
+        assert word in lines[1]
+    assert "…" in lines[1]
+    assert lines[2].count("^") == len("946.40" + "14.20" + "98.00")
+
+
+@pytest.mark.parametrize("text", ["`-md0   9:0    0  16G  0 raid0", "", "x" * 500])
+def test_a_line_that_is_no_row_of_its_header_is_quoted_as_it_is(text):
+    lines = shown(40, ("99 % busy", row(3, text)))
+    assert lines[-1].startswith("3: " + text[:300])
+    assert not any("^" in line for line in lines)
+
+
+def source(*lines: str) -> Source:
+    return Source("a.txt", "\n".join(lines).encode())
+
+
+def test_a_row_wrapped_behind_its_name_is_quoted_whole():
+    found = quote(
+        source(
+            OLD,
+            "/dev/cciss/c0d0",
+            "                0.00  4.00  1.00 2.00 8.00 48.00 4.00 24.00 18.67 0.01 3.33 3.33 1.00",
+        ),
+        3,
+    )
+    assert found.text.split()[0] == "/dev/cciss/c0d0"
+    assert len(found.text.split()) == len(found.header.split()) == 14
+
+
+@pytest.mark.parametrize(
+    ("lines", "at", "header"),
+    [
+        ((HEADER, ROW), 2, HEADER),
+        (("avg-cpu:  %user %iowait %idle", "   1.00 2.00 97.00", "", HEADER, ROW), 5, HEADER),
+        (("avg-cpu:  %user %iowait %idle", "   1.00 2.00 97.00"), 2, "avg-cpu:  %user %iowait %idle"),
+        (("12:00:01 AM  DEV  tps  await", "12:10:01 AM  sda  1.0  2.0"), 2, "12:00:01 AM  DEV  tps  await"),
+        (("no header", "sda 1.0 2.0 3.0"), 2, ""),
+        (("one two three", "a line of prose"), 2, ""),
+    ],
+)
+def test_a_row_comes_with_the_header_of_its_columns(lines, at, header):
+    assert quote(source(*lines), at).header == header

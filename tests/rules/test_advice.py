@@ -1,0 +1,131 @@
+"""Commands can be pasted as they stand, name real devices, and ask no disk tool about what is no disk."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from iodiag.rules.advice import PLACEHOLDERS
+from iodiag.rules.selection import chosen_rules
+from test_samples import FILES, analyzed, name_of
+from writers.captures import iostat
+
+PROGRAMS = re.compile(
+    r"biolatency|biosnoop|blockdev|cat|ceph|cryptsetup|dd|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
+    r"hdparm|head|iostat|journalctl|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
+    r"nfsstat|nvme|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
+    r"sysctl|systemctl|top|uname|uptime|vmstat"
+)
+NEED_A_DEVICE = re.compile(
+    r"(smartctl |hdparm |blockdev |cryptsetup |nvme |mdadm --detail (?!--scan)|dmsetup status )"
+)
+EXAMPLE = re.compile(r"\b(sd|md|dm-|nvme)X|\b(FILE|UNIT|PID|SCRATCH|DIRECTORY)\b")
+RULES = chosen_rules((), ()).values()
+
+
+def assert_runs(command: str) -> None:
+    assert not EXAMPLE.search(command)
+    assert "(" not in re.sub(r"'[^']*'|\$\([^)]*\)+", "", command), "a remark is no part of a command"
+    for part in re.split(r"[|;]", re.sub(r"'[^']*'", "quoted", command)):
+        words = shlex.split(part)
+        assert PROGRAMS.fullmatch(words[0]), words[0]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_what_a_rule_says_to_type_can_be_typed(rule):
+    for command in rule.confirm:
+        assert_runs(command)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_commands_of_findings_name_their_devices(path):
+    report = analyzed(path)
+    for finding in report.findings:
+        for command in finding.confirm:
+            assert_runs(command)
+            assert not PLACEHOLDERS.search(command)
+            if NEED_A_DEVICE.match(command):
+                assert "/dev/" in command
+        assert not any(re.search(r"\b(DEVICE|(sd|md|dm-)X)\b", text) for text in finding.remedy)
+
+
+STUCK = {"r/s": 3.0, "rkB/s": 12.0, "r_await": 4000.0, "aqu-sz": 12.0, "%util": 100.0}
+LAYERS = {
+    "md0": ("NAME TYPE\nsdb disk\n`-md0 raid1\nsdc disk\n`-md0 raid1\n", "mdadm --detail /dev/md0"),
+    "dm-0": ("NAME KNAME TYPE\nsdb sdb disk\n`-vg-lv dm-0 lvm\n", "lvs "),
+    "dm-1": ("NAME KNAME TYPE\nsdb sdb disk\n`-luks dm-1 crypt\n", "cryptsetup status /dev/dm-1"),
+    "dm-2": ("NAME KNAME TYPE\nsdb sdb disk\n`-mpatha dm-2 mpath\n", "multipath -ll dm-2"),
+}
+
+
+def advice(report_of, device, *context):
+    report = report_of(iostat([{device: STUCK}] * 3), *context)
+    finding = next(f for f in report.findings if f.rule == "extreme-latency")
+    return " ".join(finding.remedy), finding.confirm
+
+
+def test_a_disk_gets_disk_tools_with_its_name(report_of):
+    remedy, confirm = advice(report_of, "sdb")
+    assert "SMART" in remedy
+    assert "smartctl -x /dev/sdb" in confirm
+
+
+def test_a_partition_is_read_at_its_disk(report_of):
+    assert "smartctl -x /dev/sdb" in advice(report_of, "sdb3")[1]
+
+
+@pytest.mark.parametrize("device", LAYERS)
+def test_a_layer_gets_its_own_tool_and_its_disks_theirs(report_of, device):
+    lsblk, own = LAYERS[device]
+    confirm = advice(report_of, device, lsblk)[1]
+    assert any(command.startswith(own) for command in confirm)
+    assert "smartctl -x /dev/sdb" in confirm
+    assert f"smartctl -x /dev/{device}" not in confirm
+
+
+@pytest.mark.parametrize(
+    ("device", "context", "asks"),
+    [
+        ("vda", (), "lsblk -o NAME,MODEL,SERIAL,SIZE /dev/vda"),
+        ("xvdf", (), "lsblk -o NAME,MODEL,SERIAL,SIZE /dev/xvdf"),
+        ("rbd0", (), "ceph osd perf"),
+        ("drbd1", (), "drbdadm status"),
+        ("nbd0", (), "ss -tin"),
+        (
+            "nvme1n1",
+            ('NAME="nvme1n1" TYPE="disk" MODEL="Amazon Elastic Block Store"\n',),
+            "lsblk -o NAME,MODEL,SERIAL,SIZE /dev/nvme1n1",
+        ),
+        (
+            "dm-0",
+            ("NAME KNAME TYPE\nvda vda disk\n`-vg-lv dm-0 lvm\n",),
+            "lsblk -o NAME,MODEL,SERIAL,SIZE /dev/vda",
+        ),
+    ],
+)
+def test_what_a_network_serves_has_no_smart_data_and_no_cable(report_of, device, context, asks):
+    remedy, confirm = advice(report_of, device, *context)
+    assert not re.search("SMART|cable|slot", remedy)
+    assert not any("smartctl" in command for command in confirm)
+    assert asks in confirm
+
+
+@pytest.mark.parametrize(
+    "lsblk", ['NAME="sdb" TYPE="disk" TRAN="usb"\n', 'NAME="sdb" TYPE="disk" MODEL="USB Flash"\n']
+)
+def test_a_stick_gets_the_kernel_log_alone(report_of, lsblk):
+    confirm = advice(report_of, "sdb", lsblk)[1]
+    assert [command.split()[0] for command in confirm] == ["dmesg"]
+
+
+def test_memory_and_files_get_no_disk_tools(report_of):
+    remedy, confirm = advice(report_of, "loop3")
+    assert not re.search("SMART|cable", remedy)
+    assert not any("/dev/" in command for command in confirm)
+
+
+def test_a_name_that_a_shell_would_take_apart_is_in_no_command(report_of):
+    confirm = advice(report_of, "sd;reboot")[1]
+    assert not any("reboot" in command for command in confirm)
