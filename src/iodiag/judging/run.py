@@ -12,7 +12,15 @@ from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
-from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary, StateSummary, UnparsedLine
+from iodiag.model.report import (
+    DeviceSummary,
+    PhaseSummary,
+    Report,
+    Series,
+    SourceSummary,
+    StateSummary,
+    UnparsedLine,
+)
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -41,6 +49,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.states.summary import state_summaries
+    from iodiag.analysis.view.phases import phase_summaries
     from iodiag.analysis.view.summary import device_summaries, series_for
     from iodiag.rules.engine import run
     from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
@@ -54,6 +63,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     series: list[Series] = []
     ignored: list[Ignored] = []
     states: list[StateSummary] = []
+    phases: list[PhaseSummary] = []
     for view in hosts:
         found, others = run(chosen.values(), view, changed, capture.sources)
         described = device_summaries(view)
@@ -65,6 +75,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         shown = state_summaries(view)
         series += series_for(view, _drawn(view, found, shown))
         states += shown
+        phases += phase_summaries(view)
     said, headline = verdict(findings, outcomes, hosts, len(ignored))
     return Report(
         iodiag=__version__,
@@ -72,6 +83,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         headline=headline,
         verdict=said,
         states=tuple(states),
+        phases=tuple(phases),
         sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),

@@ -103,6 +103,25 @@ class StateSummary:
     lines: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class PhaseSummary:
+    """What a device did in one phase of a text: reports under the same words, such as "Before:".
+
+    `phase` counts from 0 in `source`; `label` is what the text calls it, empty where it has no name.
+    `seconds` is None where the length of a sample is unknown. `means` are by canonical column, weighted as
+    the registry of columns says.
+    """
+
+    device: str
+    host: str | None
+    source: str
+    phase: int
+    label: str
+    samples: int
+    seconds: float | None
+    means: Mapping[str, float]
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -150,6 +169,7 @@ class Report:
     headline: str = ""
     verdict: Verdict | None = field(default=None, kw_only=True)
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
+    phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()
