@@ -75,7 +75,9 @@ def cli_page() -> str:
 
 def columns_page() -> str:
     parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
-    parts += [f"| `{name}` | {cell(meaning)} |" for name, meaning in columns.KEYS.items()]
+    parts += [
+        f"| `{name}` | {cell(meaning)} |" for name, meaning in (columns.KEYS | columns.PHASE_KEYS).items()
+    ]
     parts.append(
         "\n1 kB is 1024 bytes, as in sysstat. "
         "A column that a source lacks is absent, a cell that it lacks is NaN.\n"

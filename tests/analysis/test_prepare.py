@@ -98,6 +98,22 @@ def test_a_load_that_is_quoted_twice_counts_once():
     assert rows(view) == {"ticket": 1}
 
 
+def test_a_device_that_stays_as_it_was_keeps_its_samples():
+    header, row = IOSTAT.split("\n")[3:5]
+    busy = IOSTAT_ROW.format(**LATER).replace("sda", "sdb")
+    text = f"Before:\n{header}\n{row}\n{busy}\nAfter:\n{header}\n{row}\n{busy.replace('5.00', '7.00')}"
+    assert [len(series.samples) for series in view_of(read(text, "ticket")).devices] == [2, 2]
+
+
+def test_a_part_of_a_report_that_is_quoted_again_counts_once():
+    header, row = IOSTAT.split("\n")[3:5]
+    others = IOSTAT_ROW.format(**LATER).replace("sda", "sdb"), row.replace("sda", "sdc")
+    idle = "sdd" + " 0.00" * (len(row.split()) - 1)
+    report = f"{header}\n{row}\n{others[0]}{others[1]}\n{idle}\n"
+    view = view_of(read(f"{report}\nas I said:\n\n{header}\n{others[0]}{idle}\n", "ticket"))
+    assert [len(series.samples) for series in view.devices] == [1, 1, 1, 1]
+
+
 def test_averages_alone_are_shown_as_a_last_resort():
     text = BANNER + SAR.split("\n")[2] + "\nAverage: sda 100.00 800.00 0.00 8.00 0.50 5.00 5.00 50.00\n"
     view = view_of(read(text, "sar"))

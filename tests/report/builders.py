@@ -9,6 +9,7 @@ from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
 from iodiag.model.report import (
     DeviceSummary,
+    PhaseSummary,
     Report,
     Series,
     SourceSummary,
@@ -556,6 +557,10 @@ def hostile_report(text: str) -> Report:
         generated=text,
         headline=text,
         verdict=Verdict("open", text, (text,), "critical", "low"),
+        phases=tuple(
+            PhaseSummary(text, text, text, at, text, 3, None, {text: 1.0 + at, "await_ms": 2.0})
+            for at in range(2)
+        ),
         states=(
             StateSummary(
                 text, text, 3, math.nan, 1.0, 9.0, text, None, 1.0, None, 2.0, None, text, text, (7,)

@@ -13,6 +13,7 @@ from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding, Outcome, Quote
 from iodiag.model.report import (
     DeviceSummary,
+    PhaseSummary,
     Report,
     Series,
     SourceSummary,
@@ -131,6 +132,20 @@ reports = st.builds(
         ),
         max_size=2,
     ).map(tuple),
+    phases=st.lists(
+        st.builds(
+            PhaseSummary,
+            device=texts,
+            host=maybe,
+            source=texts,
+            phase=whole,
+            label=texts,
+            samples=whole,
+            seconds=st.none() | numbers,
+            means=st.dictionaries(texts, numbers, max_size=2),
+        ),
+        max_size=2,
+    ).map(tuple),
     sources=st.lists(
         st.builds(
             SourceSummary,
@@ -189,13 +204,14 @@ def test_the_realistic_report_is_as_agreed(golden):
 
 CONTRACT = {
     "": {
-        "schema", "iodiag", "generated", "headline", "verdict", "states", "sources", "devices", "findings",
-        "outcomes",
+        "schema", "iodiag", "generated", "headline", "verdict", "states", "phases", "sources", "devices",
+        "findings", "outcomes",
     },
     "states": {
         "device", "host", "samples", "seconds", "share_of_time", "requests", "direction", "size_kb", "per_s",
         "in_flight", "latency_ms", "busy_pct", "text", "source", "lines",
     },
+    "phases": {"device", "host", "source", "phase", "label", "samples", "seconds", "means"},
     "sources": {
         "name", "format", "layout", "host", "kernel", "cpus", "start", "end", "reports", "rows", "is_context",
         "unparsed",

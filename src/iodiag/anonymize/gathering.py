@@ -36,6 +36,9 @@ class Name:
 KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource"})
 """Keys of tables that number things of every host alike, or are words of the tool."""
 
+HIDDEN_COLUMNS = frozenset({"phase_label"})
+"""Columns of sentences, which may hold anything."""
+
 KIND_OF_COLUMN = {
     "host": "host",
     "source": "file",
@@ -125,6 +128,10 @@ def names_of_report(report: Report) -> Iterator[Name]:
     for table in report.host_tables:
         yield from _hosts(table.host)
         yield from (of_device(name, ()) for name in table.devices)
+    for phase in report.phases:
+        yield from _hosts(phase.host)
+        yield of_device(phase.device, ())
+        yield Name("file", (phase.source,))
     for finding in (*report.findings, *(one.finding for one in report.ignored)):
         yield from _of_finding(finding)
     for outcome in report.outcomes:
@@ -222,7 +229,11 @@ def _mapper_parts(name: str) -> tuple[str, str]:
 
 def _of_table(frame: pd.DataFrame) -> Iterator[Name]:
     for column in frame.columns:
-        if column in KEPT_COLUMNS or frame[column].dtype.kind in "fiubmM" or column == "time":
+        if (
+            column in KEPT_COLUMNS | HIDDEN_COLUMNS
+            or frame[column].dtype.kind in "fiubmM"
+            or column == "time"
+        ):
             continue
         kind = KIND_OF_COLUMN.get(column, column)
         for value in frame[column].astype(str).unique():

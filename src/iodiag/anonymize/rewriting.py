@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from iodiag.anonymize.gathering import (
+    HIDDEN_COLUMNS,
     KEPT_COLUMNS,
     KIND_OF_COLUMN,
     kind_of_device,
@@ -82,6 +83,7 @@ _NAMES = {
     ("Ledger", "source"): "file",
     ("Source", "name"): "file",
     ("StateSummary", "source"): "file",
+    ("PhaseSummary", "source"): "file",
 }
 _DEVICES = {
     ("DeviceSummary", "name"),
@@ -93,9 +95,16 @@ _DEVICES = {
     ("FindingChange", "devices"),
     ("Verdict", "devices"),
     ("StateSummary", "device"),
+    ("PhaseSummary", "device"),
 }
 _LINES = {("Quote", "text"), ("Quote", "header")}
-_HIDDEN = {("UnparsedLine", "text"), ("ParseNote", "text"), ("Ignored", "reason"), ("Device", "model")}
+_HIDDEN = {
+    ("UnparsedLine", "text"),
+    ("ParseNote", "text"),
+    ("PhaseSummary", "label"),
+    ("Ignored", "reason"),
+    ("Device", "model"),
+}
 _REMARKS = {("UnparsedLine", "reason"), ("ParseNote", "reason"), ("Section", "layout"), ("Source", "remark")}
 _DROPPED = {("DeviceSummary", "aliases"), ("Device", "aliases"), ("Device", "mountpoints")}
 
@@ -150,9 +159,14 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
 
 
 def _table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
-    changed = {}
+    changed: dict[str, Any] = dict.fromkeys(HIDDEN_COLUMNS & set(frame.columns), "")
     for column in frame.columns:
-        if column in KEPT_COLUMNS or frame[column].dtype.kind in "fiubmM" or column == "time":
+        if (
+            column in changed
+            or column in KEPT_COLUMNS
+            or frame[column].dtype.kind in "fiubmM"
+            or column == "time"
+        ):
             continue
         texts = frame[column].astype(object)
         known = {

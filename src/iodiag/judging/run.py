@@ -15,6 +15,7 @@ from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
 from iodiag.model.report import (
     DeviceSummary,
     HostTable,
+    PhaseSummary,
     Report,
     Series,
     SourceSummary,
@@ -50,6 +51,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.summary import state_summaries
+    from iodiag.analysis.view.phases import phase_summaries
     from iodiag.analysis.view.summary import device_summaries, series_for
     from iodiag.rules.engine import run
     from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
@@ -64,6 +66,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     ignored: list[Ignored] = []
     states: list[StateSummary] = []
     host: list[HostTable] = []
+    phases: list[PhaseSummary] = []
     for view in hosts:
         found, others = run(chosen.values(), view, changed, capture.sources)
         described = device_summaries(view)
@@ -76,6 +79,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         series += series_for(view, _drawn(view, found, shown))
         states += shown
         host += host_tables(view)
+        phases += phase_summaries(view)
     said, headline = verdict(findings, outcomes, hosts, len(ignored))
     return Report(
         iodiag=__version__,
@@ -84,6 +88,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         verdict=said,
         states=tuple(states),
         host_tables=tuple(host),
+        phases=tuple(phases),
         sources=_source_summaries(capture),
         devices=tuple(summaries),
         findings=tuple(findings),

@@ -41,6 +41,12 @@ KEYS = {
 }
 """Columns that every table has, beside the key of its family."""
 
+PHASE_KEYS = {
+    "phase": "0-based, where a text has several: begins where other words or commands stand above a report",
+    "phase_label": "those words, cut to 60 characters, else the command; empty for none",
+}
+"""Columns that the tables of a text have where it has several phases, such as "Before:" and "After:"."""
+
 _DIRECTIONS = ("read", "write", "discard", "flush")
 
 

@@ -119,6 +119,25 @@ class HostTable:
     is_average: bool = False
 
 
+@dataclass(frozen=True)
+class PhaseSummary:
+    """What a device did in one phase of a text: reports under the same words, such as "Before:".
+
+    `phase` counts from 0 in `source`; `label` is what the text calls it, empty where it has no name.
+    `seconds` is None where the length of a sample is unknown. `means` are by canonical column, weighted as
+    the registry of columns says.
+    """
+
+    device: str
+    host: str | None
+    source: str
+    phase: int
+    label: str
+    samples: int
+    seconds: float | None
+    means: Mapping[str, float]
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -167,6 +186,7 @@ class Report:
     verdict: Verdict | None = field(default=None, kw_only=True)
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
+    phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()

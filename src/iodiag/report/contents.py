@@ -5,6 +5,7 @@ from __future__ import annotations
 from iodiag.model.report import Report
 from iodiag.report import appendix, comparison_sections, finding_sections, first_screen
 from iodiag.report.document import Document
+from iodiag.report.phases_section import phases_section
 
 
 def document(report: Report, is_full: bool = True) -> Document:
@@ -17,6 +18,7 @@ def document(report: Report, is_full: bool = True) -> Document:
             *(comparison_sections.sections(report, comparison) if comparison else ()),
             *findings,
             *appendix.states_section(report, is_full),
+            *phases_section(report),
             *evidence,
             *appendix.ignored_section(report),
             *notes,

@@ -104,6 +104,7 @@ def rows_of(found: Reading, first: int, last: int) -> dict[tuple[str, bool], lis
         for family, frame in tables.items():
             own = frame[frame["line"].between(first, last)]
             front = ["source", "host", "time", "interval_s", "segment", "report", "since_boot"]
+            front += ["phase", "phase_label"]
             rows = (
                 own.drop(columns=front, errors="ignore")
                 .assign(line=own["line"] - first)

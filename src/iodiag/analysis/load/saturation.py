@@ -221,7 +221,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
 
 
 class Busy(NamedTuple):
-    """The device that tells a stack, its busy levels of one verdict, and the others of the stack with the same."""
+    """The device that tells of a stack, its busy levels of one verdict, and the others with the same verdict."""
 
     series: DeviceSeries
     loads: list[Load]

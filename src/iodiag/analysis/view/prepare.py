@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.request_columns import ANOMALIES, enriched
-from iodiag.analysis.view.view import SEGMENTS, View
+from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model.capture import Capture, Fact, Section
 from iodiag.model.topology import DeviceTopology, merge
 from iodiag.table.table import Column, Mask, Places, Table, by_text, numbered, repeated
@@ -345,7 +345,11 @@ def _parts(
 
 
 def _without_repeats(disk: Table) -> Table:
-    """Rows without those that a document quotes again: all numbers equal, in a text without clocks."""
+    """Rows without reports that a document quotes again, in a text without clocks.
+
+    All numbers of all rows are those of one report above. A device alone may well stay as it was while others
+    do not.
+    """
     has_clock = ~disk["time"].is_unknown()
     if has_clock.all():
         return disk
@@ -362,11 +366,22 @@ def _without_repeats(disk: Table) -> Table:
     for column in columns:
         is_repeat &= column == column[before]
     filled = np.sum([column > 0 for column in numbers], axis=0)
-    is_repeat &= filled >= _LEAST_ALIKE
-    return disk[~is_repeat]
+    is_telling = is_repeat & (filled >= _LEAST_ALIKE)
+    if not is_telling.any():
+        return disk
+    report = np.unique(disk["stream"] * REPORTS + disk["report"], return_inverse=True)[1]
+    # the report above that each could repeat, -1 for none
+    original = np.full(int(report.max()) + 1, -1)
+    original[report[is_telling]] = report[before[is_telling]]
+    rows = int(number.max()) + 1
+    is_repeat &= (original[report] < report) & np.isin(
+        original[report] * rows + number, report * rows + number
+    )
+    has_more = np.bincount(report, weights=~is_repeat) > 0
+    return disk[has_more[report] | (original[report] < 0)]
 
 
-_ADDRESS = ("line", "segment", "report", "stream")
+_ADDRESS = ("line", "segment", "report", "stream", "phase")
 _UNKNOWN = float(np.finfo(np.float64).min)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

@@ -23,7 +23,7 @@ class _Front(NamedTuple):
     """What the columns in front of all tables need: the input and its lines; hosts, indents by block.
 
     `times` are the columns of times so far, by the clocks that they are of, and whether they are moments:
-    all sections of one sar have the same.
+    all sections of one sar have the same. `phases` are the labels of phases, `phase_of` those of the blocks.
     """
 
     name: str
@@ -32,6 +32,8 @@ class _Front(NamedTuple):
     host_of: Ints
     indents: Ints
     times: dict[tuple[int, bool], Times]
+    phases: Sequence[str]
+    phase_of: Ints
 
 
 class _Frame(NamedTuple):
@@ -54,6 +56,8 @@ def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing])
         host_of=np.array([names.index(host) for host in hosts], dtype=np.int64)[found.blocks.pattern],
         indents=found.blocks.each(lambda block: block.indent, np.int64),
         times={},
+        phases=found.phases,
+        phase_of=found.blocks.each(lambda block: block.phase, np.int64),
     )
     for is_average in (False, True):
         front.times.clear()
@@ -112,6 +116,9 @@ def _frames(
             "report": timing.report[places],
             "since_boot": timing.since_boot[places] & (family not in OF_THE_MOMENT),
         }
+        if len(front.phases) > 1:
+            data["phase"] = front.phase_of[rows.block[places]]
+            data["phase_label"] = Texts.coded(front.phase_of[rows.block[places]], front.phases)
         if family == layout.family and layout.key is not None:
             data[layout.key] = Texts.coded(rows.key[places], rows.names)
         elif family == "cpu":

@@ -44,7 +44,8 @@ class Block(NamedTuple):
 
     `part` is above 0 for the second half of a table that was cut in two by its columns. `clock` is the
     report's time (iostat) or the start of the first sample (sar). `is_resumed` marks rows that go on
-    below something else, so that nothing is known of the time between.
+    below something else, so that nothing is known of the time between. `phase` counts the changes of the
+    words above reports.
     """
 
     layout: Layout
@@ -59,6 +60,7 @@ class Block(NamedTuple):
     part: int = 0
     is_label: bool = False
     is_resumed: bool = False
+    phase: int = 0
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Blocks(Sequence[Block]):
 
 def _likeness(block: Block) -> Hashable:
     """What blocks alike have in common; a layout is made once per header, so its identity tells."""
-    shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed)
+    shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed, block.phase)
     return id(block.layout), block.origin.index, id(block.origin), shape
 
 
@@ -187,7 +189,8 @@ class Walk:
 
     `singles` are blocks in the order in which the walk closed them, `repeats` those that it took together,
     `blocks` all of them.
-    `loose` are lines of numbers without a header; `foreign` tells which other system's tool stands where.
+    `phases` are the labels of its phases. `loose` are lines of numbers without a header; `foreign` tells
+    which other system's tool stands where.
     """
 
     text: Text
@@ -199,6 +202,7 @@ class Walk:
     contexts: list[FoundContext] = field(default_factory=list)
     origins: list[Origin] = field(default_factory=lambda: [Origin(0, 0)])
     clocks: list[Clock] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
     loose: list[int] = field(default_factory=list)
     foreign: dict[str, int] = field(default_factory=dict)
     has_half: bool = False

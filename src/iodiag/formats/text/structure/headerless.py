@@ -53,9 +53,9 @@ def adopt(found: Walk, columns: str | None) -> None:
         taken.update((*run.lines, *averages))
         found.has_half |= run.clock_tokens == 2
         first, last = run.lines[0], max(run.lines[-1], *averages, -1) + 1
-        adopted.append(
-            Block(layout, first, first, last, origin, 0, None, run.clock_tokens, 0, is_resumed=True)
-        )
+        block = Block(layout, first, first, last, origin, 0, None, run.clock_tokens, 0, is_resumed=True)
+        above = int(np.searchsorted(found.blocks.first, first)) - 1
+        adopted.append(block._replace(phase=found.blocks.like(above).phase if above >= 0 else 0))
     if adopted:
         found.loose = [line for line in found.loose if line not in taken]
         found.blocks = Blocks(_renumbered(found.blocks, adopted))

@@ -15,6 +15,7 @@ from iodiag.formats.text.rows.arithmetic import proves
 from iodiag.formats.text.rows.row_by_hand import is_kernel_name, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import Header, find_header, layout_of, numeric_share
+from iodiag.formats.text.structure.phases import MOST_LINES, is_prose, label_of, wording
 from iodiag.formats.types import Layout
 
 _MOST_KEYS = 1000
@@ -33,6 +34,8 @@ class State:
 
     `table` is the header that rows are read under, `is_suspended` that something else came between,
     so that a row must prove itself; `seen` the names of the current report's layouts and their places.
+    `said` are the lines of words since the last report, `phase_words` those that the phase stands under, and
+    `run` the segment of its last report.
     """
 
     table: Header | None = None
@@ -51,6 +54,9 @@ class State:
     keys: frozenset[str] = frozenset()
     report_keys: frozenset[str] = frozenset()
     unknown_sections: int = 0
+    said: tuple[int, ...] = ()
+    phase_words: tuple[str, ...] = ()
+    run: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -71,9 +77,11 @@ def open_header(found: Walk, state: State, index: int, line: str, words: tuple[s
     close(found, state, index)
     found.has_half |= whole.clock is not None and whole.clock.has_half
     state.table, state.at, state.words = whole, index, header_words
-    if layout.clock != "row" and (state.is_new_report or _begins_again(layout, state.seen)):
+    begins = state.is_new_report or _begins_again(layout, state.seen)
+    if layout.clock != "row" and begins:
         state.report += 1
         state.seen, state.is_new_report = frozenset(), False
+    _go_on_in_phase(found, state, begins or layout.clock == "row")
     state.seen |= {(layout.name, layout.place)}
     state.open_from, state.part, state.has_rows = index + used, 0, False
     state.is_resumed = state.is_suspended = state.is_foreign = False
@@ -156,14 +164,40 @@ def _unknown_section(found: Walk, state: State, index: int, words: tuple[str, ..
     return Header(layout, taken, Clock(seconds=seconds, has_half=taken == 2))
 
 
-def interrupt(found: Walk, state: State, index: int, words: Sequence[str]) -> None:
-    """Words below a table: another table's header ends it, other prose leaves rows to prove themselves."""
-    if state.table is None:
+def _go_on_in_phase(found: Walk, state: State, is_new_report: bool) -> None:
+    """Begin a phase where a report stands under other words than the one above, or is of another command.
+
+    Lines left out are other words each time.
+    """
+    said, state.said = state.said, ()
+    origin, run = found.origins[-1], state.run
+    state.run = origin.index
+    if not is_new_report:
         return
+    words = wording(found, said)
+    is_other_run = origin.index != run and origin.command is not None and not origin.is_restart
+    is_other_run &= origin.command is not None and not origin.command.when  # `watch` runs it again
+    is_other = bool(said) and (words != state.phase_words or not any(map(is_prose, words)))
+    if not found.phases or is_other_run or is_other:
+        found.phases.append(label_of(found, said, origin.command))
+        state.phase_words = words
+
+
+def leave_words(state: State, index: int) -> None:
+    """Note a line of words, which the next report stands under."""
+    state.said = (*state.said[1 - MOST_LINES :], index)
+
+
+def interrupt(found: Walk, state: State, index: int, line: str, words: Sequence[str]) -> None:
+    """Words below a table: another table's header ends it, other prose leaves rows to prove themselves."""
     technical = sum(1 for word in words if _HEADING_WORD.fullmatch(word))
     is_heading = len(words) > 2 and (
         2 * technical >= len(words) or words[0] in _TABLE_WORDS or words[-1] in _TABLE_WORDS
     )
+    if not is_heading and is_prose(line):
+        leave_words(state, index)
+    if state.table is None:
+        return
     if not state.is_suspended:
         above = _keys_above(found.text, state, index)
         state.keys = (state.keys | above) if state.is_resumed else above
@@ -193,7 +227,9 @@ def take_numbers(found: Walk, state: State, index: int, line: str, words: Sequen
             if row is None or not _goes_on(state.table, state.keys, row.key, row.cells):
                 continue
             state.is_suspended, state.is_resumed, state.open_from = False, True, index
-            if state.table.layout.clock != "row" and (not row.key or row.key in state.report_keys):
+            begins = not row.key or row.key in state.report_keys
+            _go_on_in_phase(found, state, begins)
+            if state.table.layout.clock != "row" and begins:
                 begin_report(state)
                 state.report_keys = frozenset()
             return
@@ -238,6 +274,7 @@ def close(found: Walk, state: State, index: int) -> None:
                 part=state.part,
                 is_label=state.table.is_label,
                 is_resumed=state.is_resumed,
+                phase=max(len(found.phases) - 1, 0),
             )
         )
     state.open_from = index

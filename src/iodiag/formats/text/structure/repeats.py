@@ -172,7 +172,7 @@ class _Round(NamedTuple):
     def _block(self, block: Block, back: int) -> Hashable:
         """What tells a block from others of its round, lines counted from the round's start."""
         spots = tuple(self._spot(line, back) for line in (block.header, block.first, block.last))
-        shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed)
+        shape = (block.clock_tokens, block.indent, block.part, block.is_label, block.is_resumed, block.phase)
         return spots, id(block.layout), id(block.origin), block.clock is None, shape
 
     def _is_settled(self) -> bool:

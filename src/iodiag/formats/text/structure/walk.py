@@ -29,6 +29,7 @@ from iodiag.formats.text.structure.open_table import (
     close,
     interrupt,
     is_row_like,
+    leave_words,
     next_line,
     open_header,
     take_numbers,
@@ -102,7 +103,7 @@ def _visit(found: Walk, state: State, index: int) -> int:
     if share >= 0.5 or (state.is_suspended and len(words) == width_of(state.table)):
         take_numbers(found, state, index, line, words)
     else:
-        interrupt(found, state, index, words)
+        interrupt(found, state, index, line, words)
     return 1
 
 
@@ -115,6 +116,7 @@ def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ..
         is_first = not found.singles or found.singles[-1].origin.index != found.origins[-1].index
         if state.table is None or (is_first and not state.has_rows):
             found.origins[-1] = replace(found.origins[-1], is_elided=True)
+        leave_words(state, index)
         return True
     if not is_digit and (banner := _grammar.banner(line)):
         rest = found.text.line(index + 1) if index + 1 < len(found.text) else ""

@@ -137,19 +137,61 @@ def ends_of(clocks: Sequence[Clock | None], day: date | None, order: str) -> End
     )
 
 
-def lengths_of(ends: Floats, stated: float | None, groups: Sequence[RowGroup]) -> Floats:
-    """The length of every report: from the clocks, else as stated, else from the grid of the rates."""
-    if len(ends) > 1 and not np.isnan(ends).any():
-        lengths = _clock.interval_lengths(ends, None)
-        known = lengths[~np.isnan(lengths)]
-        lengths[0] = np.median(known) if len(known) else np.nan
-        return lengths
-    length = stated
-    if length is None:
-        length = _clock.grid_interval(_rates(groups, is_first=False))
-        if np.isnan(length):
-            length = _clock.grid_interval(np.concatenate((_rates(groups, True), _rates(groups, False))))
-    return np.full(len(ends), length)
+class Stretches(NamedTuple):
+    """The numbers of reports and the phase of each, which never falls: the time between phases is unknown."""
+
+    report: Ints
+    phase: Ints
+
+
+def lengths_of(
+    ends: Floats, stated: float | None, groups: Sequence[RowGroup], stretches: Stretches | None = None
+) -> Floats:
+    """The length of every report: from the clocks, else as stated, else from the grid of the rates.
+
+    The first report of a phase is as long as those below it. If it stands alone, its clock counts only where
+    the capture goes on at its usual pace.
+    """
+    is_timed = len(ends) > 1 and not np.isnan(ends).any()
+    if stretches is None or stretches.phase[0] == stretches.phase[-1]:
+        return _lengths_by_clock(ends) if is_timed else np.full(len(ends), _length(stated, groups))
+    lengths = np.full(len(ends), np.nan)
+    phases = list(runs(stretches.phase))
+    if is_timed:
+        lengths = np.concatenate([_lengths_by_clock(ends[run]) for run in phases])
+        usual = float(np.nanmedian(lengths)) if not np.isnan(lengths).all() else np.nan
+        between = np.diff(ends, prepend=np.nan)
+        is_usual = np.abs(between - usual) <= (1.0 if usual <= 10 else _EQUAL * usual)
+        lengths = np.where(np.isnan(lengths) & is_usual, usual, lengths)
+    for run in phases:
+        if np.isnan(lengths[run]).all():
+            lengths[run] = _length(stated, groups, stretches.report[run])
+    return lengths
+
+
+def _lengths_by_clock(ends: Floats) -> Floats:
+    """Lengths from ends alone; the first is as long as the usual one."""
+    lengths = _clock.interval_lengths(ends, None)
+    known = lengths[~np.isnan(lengths)]
+    lengths[0] = np.median(known) if len(known) else np.nan
+    return lengths
+
+
+def _length(stated: float | None, groups: Sequence[RowGroup], reports: Ints | None = None) -> float:
+    """The length that is stated, else that of the grid of the rates: of some reports, else of all."""
+    if stated is not None:
+        return stated
+    later, first = _rates(groups, is_first=False), _rates(groups, is_first=True)
+    own = _rates([_only(rows, reports) for rows in groups], False) if reports is not None else later
+    tried = (own, later, np.concatenate((first, later)))
+    found = (_clock.grid_interval(rates) for rates in tried)
+    return next((length for length in found if not np.isnan(length)), float("nan"))
+
+
+def _only(rows: RowGroup, reports: Ints) -> RowGroup:
+    """The rows of some reports."""
+    is_own = np.isin(rows.report, reports)
+    return rows._replace(report=rows.report[is_own], items=rows.items[is_own], numbers=rows.numbers[is_own])
 
 
 def may_be_since_boot(

@@ -76,7 +76,9 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     """One Timing per Rows, reports counted the same way across all tables of a segment."""
     segment_of = found.blocks.each(lambda block: block.origin.index, np.int64)
     calendar_of = _calendars(found.blocks, segment_of)
-    gap_of = np.cumsum(found.blocks.each(lambda block: block.is_resumed, np.bool_))
+    phase_of = found.blocks.each(lambda block: block.phase, np.int64)
+    is_resumed = found.blocks.each(lambda block: block.is_resumed, np.bool_)
+    gap_of = np.cumsum(is_resumed | (np.diff(phase_of, prepend=0) != 0))
     result: list[Timing] = []
     first_like = _first_like(found.blocks, all_rows)
     for number, rows in enumerate(all_rows):
@@ -86,7 +88,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
             timing.local, timing.interval = other.local.copy(), other.interval.copy()
             timing.is_dated = other.is_dated.copy()
         elif rows.layout.clock == "row":
-            # rows below something else begin a new stretch: nothing is known of the time between
+            # rows below something else or other words begin a new stretch: the time between is unknown
             stretch = timing.segment * (len(found.blocks) + 1) + gap_of[rows.block]
             _by_row(found.blocks, rows, timing, order, calendar_of[rows.block], stretch)
         elif rows.layout.clock == "tail":
@@ -107,7 +109,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
         for number in sorted({number for _, t in group for number in levels(t.segment)}):
-            parts = [_Part.of(rows, timing, number) for rows, timing in group]
+            parts = [_Part.of(rows, timing, phase_of[rows.block], number) for rows, timing in group]
             _finish(found, origins[number], [part for part in parts if part.size], order)
     return result
 
@@ -316,12 +318,13 @@ class _Part(NamedTuple):
 
     rows: Rows
     timing: Timing
+    phase: Ints
     where: slice
 
     @classmethod
-    def of(cls, rows: Rows, timing: Timing, segment: int) -> _Part:
+    def of(cls, rows: Rows, timing: Timing, phase: Ints, segment: int) -> _Part:
         first, last = np.searchsorted(timing.segment, (segment, segment + 1)).tolist()
-        return cls(rows, timing, slice(first, last))
+        return cls(rows, timing, phase, slice(first, last))
 
     @property
     def size(self) -> int:
@@ -375,15 +378,21 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
     """One length per report, and one time where a log collector stamped its lines seconds apart."""
     size = 1 + max(int(group.report.max()) for group in groups)
     times, is_used = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
+    phase = np.zeros(size, dtype=np.int64)
     absolute = [part.timing.absolute_in(part.where) for part in parts]
-    for own, group in zip(absolute, groups, strict=True):
+    for part, own, group in zip(parts, absolute, groups, strict=True):
+        np.maximum.at(phase, group.report, part.phase[part.where])
         first = np.full(size, -1, dtype=np.int64)
         first[group.report[::-1]] = np.arange(len(own))[::-1]
         times = np.where(np.isnan(times) & (first >= 0), own[first], times)
         is_used |= first >= 0
     stated = _stated(origin, parts)
     lengths = np.full(size, np.nan)
-    lengths[is_used] = _report_times.lengths_of(times[is_used], stated, groups)
+    used = np.flatnonzero(is_used)
+    phase = np.maximum.accumulate(phase)[used]
+    lengths[used] = _report_times.lengths_of(
+        times[used], stated, groups, _report_times.Stretches(used, phase)
+    )
     for group in groups:
         for rate, total in group.totals_at:
             # a gap between two captures is no part of the sample behind it

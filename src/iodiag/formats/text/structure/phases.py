@@ -1,0 +1,67 @@
+"""Phases of a text: reports of one tool under different words, as in "Before:" and "With the patch:"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iodiag.formats.text.rows.row_by_hand import is_kernel_name
+from iodiag.formats.text.structure.banners import Command
+from iodiag.formats.text.structure.blocks import Walk
+
+LABEL_LENGTH = 60
+MOST_LINES = 20
+"""Of the words between two reports, so many of the last lines count."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBER = re.compile(r"\d+")
+# what pagers, editors and shells put between the lines of a capture, and what is left of a row
+_PAGER = r"-{2,}\s?\w+\s?-{2,}(?:\(\d+%\))?|\(?END\)?|lines \d+-\d+.*|page \d+(?: of \d+)?"
+_FENCE = r"(?:`{3,}|~{3,})\s?\w*|(?:\[/?\w+\]|</?\w+>|\{\w+(?::\w+)?\})+"
+_CUT_ROW = r"\d\d?:\d\d:\d\d(?:\s[AP]M)?\s+\S+"
+_NO_WORDS = re.compile(f"{_PAGER}|{_FENCE}|{_CUT_ROW}", re.I)
+_MOST_OF_A_PROMPT = 3
+_MOST_NUMBERS = 2
+_LONGEST_MARK = 300
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line that is nothing else holds words of whoever wrote the text."""
+    bare = line.strip()
+    if len(bare) <= _LONGEST_MARK:
+        is_prompt = bare.endswith(("$", "#", "%")) and len(bare.split()) <= _MOST_OF_A_PROMPT
+        if is_prompt or _NO_WORDS.fullmatch(bare) or is_kernel_name(bare):
+            return False
+    return bool(_WORD.search(bare))
+
+
+def label_of(found: Walk, lines: Sequence[int], command: Command | None) -> str:
+    """What names a phase: the last paragraph of the words above it, else its command, else what is there."""
+    worded = [line for line in lines if _WORD.search(found.text.line(line))]
+    if not worded and command is not None:
+        return cut(" ".join((command.tool, *command.words)))
+    worded = worded or list(lines[-1:])
+    first = len(worded) - 1
+    while first > 0 and worded[first] - worded[first - 1] == 1:
+        first -= 1
+    paragraph = [found.text.line(line).strip() for line in worded[first:]]
+    if len(paragraph) > 1 and paragraph[-1].endswith(":"):
+        paragraph = paragraph[-1:]
+    return cut(" ".join(paragraph))
+
+
+def cut(words: str) -> str:
+    """Words on one line, none of them beyond the length of a label."""
+    words = " ".join(words.split())
+    return words if len(words) <= LABEL_LENGTH else words[: LABEL_LENGTH - 1].rstrip() + "…"
+
+
+def wording(found: Walk, lines: Sequence[int]) -> tuple[str, ...]:
+    """The words by which one phase is told from the next.
+
+    A line of many numbers is a program's, such as the load that `top` prints: its numbers do not count.
+    """
+    texts = [found.text.line(line).strip() for line in lines]
+    return tuple(
+        _NUMBER.sub("0", text) if len(_NUMBER.findall(text)) > _MOST_NUMBERS else text for text in texts
+    )

@@ -1,0 +1,59 @@
+"""Before and after: what each device did under the words of one text, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iodiag.model.report import PhaseSummary, Report
+from iodiag.report import wording
+from iodiag.report.document import Block, Paragraph, Section, TextTable
+from iodiag.report.wording import Span, Spans
+
+MOST_DEVICES = 4
+_INSTEAD_OF = {
+    "ios_per_s": ("reads_per_s", "writes_per_s"),
+    "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
+    "request_size_kb": ("read_request_size_kb", "write_request_size_kb"),
+    "await_ms": ("read_await_ms", "write_await_ms"),
+}
+
+
+def phases_section(report: Report) -> list[Section]:
+    """A table for each device in several phases, those of findings first; none without phases."""
+    of_device: dict[tuple[str | None, str, str], list[PhaseSummary]] = {}
+    for phase in report.phases:
+        of_device.setdefault((phase.host, phase.device, phase.source), []).append(phase)
+    named = {device for finding in report.findings for device in finding.devices}
+    ordered = sorted(of_device, key=lambda key: key[1] not in named)
+    blocks: list[Block] = []
+    for key in ordered[:MOST_DEVICES]:
+        host, device, _ = key
+        whose: Spans = (Span(" of "), wording.name(host)) if host and len(report.hosts) > 1 else ()
+        blocks += [Paragraph((wording.name(device), *whose)), _table(of_device[key])]
+    more = len(ordered) - MOST_DEVICES
+    if more > 0:
+        rest = f"{wording.plural(more, 'more device')} in the JSON report."
+        blocks.append(Paragraph((Span(rest),), is_aside=True))
+    counted = wording.plural(len(of_device), "device")
+    return [Section((Span("Before and after"),), tuple(blocks), "phases", pointer=counted)] if blocks else []
+
+
+def _table(phases: Sequence[PhaseSummary]) -> TextTable:
+    """The means of each phase, and how many times as much the last is as the first."""
+    known = dict.fromkeys(name for phase in phases for name, mean in phase.means.items() if mean)
+    shown = [name for name in known if not all(part in known for part in _INSTEAD_OF.get(name, ("",)))]
+    rows: list[tuple[Spans, ...]] = [
+        ((Span("samples"),), *((Span(wording.count(phase.samples)),) for phase in phases), ())
+    ]
+    for name in shown:
+        means = [phase.means.get(name) for phase in phases]
+        cells = [(Span(wording.number(mean)),) for mean in means]
+        first, last = means[0], means[-1]
+        ratio: Spans = ()
+        if first and last is not None:
+            ratio = (Span(f"{wording.number(float(f'{last / first:.2g}'))}x"),)
+        rows.append(((Span(wording.column_label(name)),), *cells, ratio))
+    labels = (wording.visible(phase.label) or f"phase {at}" for at, phase in enumerate(phases, 1))
+    return TextTable(
+        ("Mean", *labels, "Last to first"), tuple(rows), numeric=frozenset(range(1, len(phases) + 2))
+    )

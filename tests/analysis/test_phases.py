@@ -1,0 +1,63 @@
+# ruff: noqa: E501  # lines of captures stay as they are printed
+"""Before and after in one text: what each device did in each phase, in JSON and in the report."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+import iodiag
+
+HEADER = "Device r/s w/s rkB/s wkB/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz rareq-sz wareq-sz svctm %util\n"
+IDLE = "sdz" + " 0.00" * 15 + "\n"
+
+
+def row(device: str, rate: float, wait: float) -> str:
+    busy = min(rate * wait / 10, 100)
+    return (
+        f"{device} {rate:.2f} 0.00 {8 * rate:.2f} 0.00 0.00 0.00 0.00 0.00 {wait:.2f} 0.00 "
+        f"{rate * wait / 1000:.2f} 8.00 0.00 0.00 {busy:.2f}\n"
+    )
+
+
+BEFORE = HEADER + row("sda", 100.37, 4) + IDLE + "\n" + HEADER + row("sda", 300.41, 8) + IDLE + "\n"
+AFTER = HEADER + row("sda", 802.53, 2) + row("sdb", 10.17, 1) + IDLE
+
+
+def analyzed(text: str) -> iodiag.Report:
+    return iodiag.analyze([iodiag.read(io.BytesIO(text.encode()), name="mail.txt")])
+
+
+def test_each_phase_has_its_own_means():
+    report = analyzed(f"Before:\n\n{BEFORE}After:\n\n{AFTER}")
+    first, last = json.loads(report.to_json())["phases"]
+    assert (first["device"], first["label"], first["phase"], first["samples"]) == ("sda", "Before:", 0, 2)
+    assert (last["device"], last["label"], last["phase"], last["samples"]) == ("sda", "After:", 1, 1)
+    # a latency is weighted by its requests
+    assert first["means"]["read_await_ms"] == pytest.approx((100.37 * 4 + 300.41 * 8) / 400.78, rel=1e-5)
+    assert last["means"]["reads_per_s"] == 802.53
+    assert first["seconds"] is last["seconds"] is None
+
+
+def test_the_report_shows_them_side_by_side():
+    text = analyzed(f"Before:\n\n{BEFORE}After:\n\n{AFTER}").to_markdown()
+    section = text.split("## Before and after")[1].split("\n## ")[0]
+    assert "| Mean | Before: | After: | Last to first |" in section
+    assert "| reads/s | 200.4 | 802.5 | 4x |" in section
+    assert "`sdb`" not in section  # not in both
+    assert "`sdz`" not in section
+
+
+def test_one_phase_or_a_heading_above_every_report_is_no_comparison():
+    assert analyzed(BEFORE).phases == ()
+    assert analyzed("".join(f"Run {n}:\n{BEFORE}" for n in range(8))).phases == ()
+
+
+def test_what_a_phase_is_called_may_name_anything_and_is_hidden():
+    capture = iodiag.read(io.BytesIO(f"On bofhserver:\n{BEFORE}On newserver:\n{AFTER}".encode()), name="x")
+    hidden = iodiag.anonymized(iodiag.analyze([capture]), [capture])
+    assert len(hidden.phases) == 2
+    assert "server" not in hidden.to_json()
+    assert "server" not in hidden.to_markdown()
