@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
+
+Told = TypeVar("Told")
 
 ADDED = 1.5
 """A layer that takes so many times as long as the disk below it is where requests wait."""
@@ -36,6 +39,17 @@ def leads(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         else:
             found[top] = below
     return found | {bottom: tuple(above) for bottom, above in by_bottom.items()}
+
+
+def once_per_stack(
+    view: View,
+    found: Mapping[str, Told],
+    chosen: Callable[[View, Iterable[str]], dict[str, tuple[str, ...]]] = leads,
+) -> Iterator[tuple[DeviceSeries, Told, tuple[str, ...]]]:
+    """What was found of each device, once per stack: for the one `chosen` to tell it, with the others."""
+    for name, others in chosen(view, found).items():
+        if (series := view.series(name)) is not None:
+            yield series, found[name], others
 
 
 def _latency(view: View, name: str) -> float:

@@ -221,7 +221,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
 
 
 class Busy(NamedTuple):
-    """The device that tells of a stack, its busy levels of one verdict, and the others with the same verdict."""
+    """The device that speaks for a stack, its busy levels of one verdict, and the others with that verdict."""
 
     series: DeviceSeries
     loads: list[Load]

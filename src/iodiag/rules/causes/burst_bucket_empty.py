@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import leads
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.device_class import is_spinning
 from iodiag.analysis.load.plateaus import Step, step_of
@@ -46,9 +46,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "no step down under an unchanged demand")
         else:
             found[series.name] = step
-    for name, below in leads(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(series, told, below, limits)
 
 
 def _step(series: DeviceSeries, limits: Limits) -> Step | None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.directions import (
     counted_in,
     counted_of,
@@ -92,9 +92,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = decline
         else:
             clear.append(series.name)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(series, told, below, limits)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "reads do not become faster with the bytes read")
     if mixed:

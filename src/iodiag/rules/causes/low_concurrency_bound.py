@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import leads
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.load.plateaus import most
@@ -63,9 +63,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
             found[series.name] = level
-    for name, below in leads(view, found).items():
-        if (series_of := view.series(name)) is not None:
-            yield _finding(view, series_of, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(view, series, told, below, limits)
 
 
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
 from iodiag.analysis.load.device_class import is_spinning
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
@@ -47,9 +47,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if not is_stated:
         reason = "the readahead of no device is stated: grep . /sys/block/*/queue/read_ahead_kb would"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.read_ahead_kb",))
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found, topmost):
+        yield _finding(series, told, below, limits)
     if clear:
         reason = "it is not read one window of readahead after the other"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.directions import counted_of, in_flight, ratio_of, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
@@ -83,9 +83,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = rounds
         elif (series.loaded.floats("write_kb_per_s") > 0).any():
             clear.append(series.name)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(series, told, below, limits)
     if clear:
         reason = "writes do not become slow after a number of bytes"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)

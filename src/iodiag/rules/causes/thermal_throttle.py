@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import by_stream
 from iodiag.analysis.measure.evidence import cite, say
@@ -63,9 +63,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = waves
         else:
             clear.append(series.name)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(series, told, below, limits)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "throughput does not fall and come back in equal turns")
     elif not found:

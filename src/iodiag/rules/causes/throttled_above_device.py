@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import are_related, topmost
+from iodiag.analysis.array.topmost_devices import are_related, once_per_stack, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
 from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
@@ -56,9 +56,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = (top, witnesses)
         else:
             yield Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
-    for name, below in topmost(view, found).items():
-        if (series_of := view.series(name)) is not None:
-            yield _finding(series_of, *found[name], below, limits)
+    for series, told, below in once_per_stack(view, found, topmost):
+        yield _finding(series, *told, below, limits)
 
 
 _OPEN = (

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import leads
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, levels, prepared, unloaded
@@ -69,9 +69,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield verdict
         else:
             found[series.name] = verdict
-    for name, below in leads(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(series, told, below, limits)
 
 
 def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:

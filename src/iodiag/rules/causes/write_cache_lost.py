@@ -28,7 +28,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.device_class import is_spinning
 from iodiag.analysis.load.directions import (
     counted_of,
@@ -91,9 +91,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = step
         else:
             clear.append(series.name)
-    for name, below in topmost(view, found).items():
-        if (top := view.series(name)) is not None:
-            yield _finding(top, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(series, told, below, limits)
     if clear:
         yield Outcome(RULE.id, "clear", tuple(clear), "writes do not step up alone at an equal load")
     if mixed:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import leads
+from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
@@ -53,10 +53,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
             clear.append(series.name)
-    for name, below in leads(view, found).items():
-        series_of = view.series(name)
-        if series_of is not None:
-            yield _finding(view, series_of, found[name], below, limits)
+    for series, told, below in once_per_stack(view, found):
+        yield _finding(view, series, told, below, limits)
     if clear:
         yield Outcome(
             RULE.id, "clear", tuple(clear), "no mean latency is beyond a healthy device of its class"
