@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
-from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
@@ -68,6 +68,8 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     latency = state.latency_ms
     if not latency > 0 or math.isnan(state.size_kb) or contradicts(state):
         return "not shown"
+    if is_quick(state):
+        return "healthy"
     usual = usual_ms(series, state.size_kb, state.rate)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
@@ -87,6 +89,21 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom
     return "not shown" if state.util >= BUSY and not is_parallel else "healthy"
+
+
+def is_quick(state: State) -> bool:
+    """Whether requests take no longer than alone on the fastest class: all is well, however busy it is."""
+    fastest = SERVICE["nvme"]
+    return state.latency_ms <= fastest.usual_ms + state.size_kb / fastest.usual_kb_per_ms
+
+
+def is_prompt(series: DeviceSeries) -> bool:
+    """Whether each lasting state answered quickly, or as a device of its known class usually does."""
+    lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
+    has_class = class_of(series) != "unknown"
+    return all(
+        is_quick(one) or (has_class and one.latency_ms <= usual_ms(series, one.size_kb)) for one in lasting
+    )
 
 
 def is_hardly_used(state: State) -> bool:
@@ -122,6 +139,8 @@ USED = 0.5
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
     is_busy = state.util >= USED and state.at_once >= QUEUE
+    if is_quick(state):
+        return False
     return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 
@@ -131,19 +150,33 @@ from which somebody waits."""
 
 
 def somebody_waits(view: View) -> str:
-    """Which of the host's own numbers say that tasks wait for I/O; empty where none does."""
-    cpu = view.cpu_all
+    """Which of the host's own numbers say that tasks wait for I/O; empty where none does.
+
+    Nor where the devices shown were busy for as long, with requests that they answered quickly.
+    """
+    said, share, tasks = "", math.nan, math.nan
+    cpu, queue = view.cpu_all, view.samples("queue")
+    shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
-        return say("iowait is {share:.0f} %", {"share": share})
-    if cpu is not None and (cpu.floats("iowait_pct") >= EPISODE_PCT).any():
-        shares = cpu.floats("iowait_pct")
-        values: dict[str, float | str] = {"most": float(np.nanmax(shares)), "samples": len(cpu)}
+        said = say("iowait is {share:.0f} %", {"share": share})
+    elif (shares >= EPISODE_PCT).any():
+        values: dict[str, float | str] = {"most": (share := float(np.nanmax(shares))), "samples": len(shares)}
         values["count"] = int((shares >= EPISODE_PCT).sum())
-        return say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
-    queue = view.samples("queue")
-    if queue is not None and (count := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
-        return say("{count:.1f} tasks are blocked on I/O on average", {"count": count})
-    return ""
+        said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
+    if queue is not None and (tasks := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
+        said = said or say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
+    return "" if said and _explains(view, share, tasks) else said
+
+
+def _explains(view: View, share: float, tasks: float) -> bool:
+    """Whether devices that answer quickly held so many tasks, and for so large a share of the time, in %."""
+    used = [series for series in view.devices if shown(series) != "idle"]
+    if not all(is_prompt(series) for series in used):
+        return False
+    whole = [series for series in used if not is_stacked(series)]
+    busy = sum(np.fmin(weighted.mean(series.samples, "util_pct"), 100) for series in whole)
+    depth = sum(weighted.mean(series.samples, "depth") for series in whole)
+    return not busy < share and not depth < tasks - BLOCKED and bool(busy > 0)
 
 
 LEAST_MOMENTS = 3
