@@ -52,6 +52,8 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     if missing:
         return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
     requests = float(np.nansum(counted(samples)))
+    if needed.requests and not samples.has("ios_per_s"):
+        return "the capture lacks its requests per second"
     if requests < needed.requests:
         return f"it completed {requests:.0f} requests; {needed.requests} would show it"
     util = samples.floats("util_pct")

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from iodiag.analysis.array.layer_latency import is_stacked
+from iodiag.analysis.host.cpu import CALM_PCT, counts_no_wait
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
@@ -29,6 +30,9 @@ MOST_AT_ONCE = 32.0
 
 BUSY = 0.75
 """Busy share from which a device of unknown class is not known to have headroom."""
+
+LEAST_MOMENTS = 3
+"""Samples that show what lasts: that nobody waits, or that a queue of a device is usual."""
 
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
@@ -66,10 +70,13 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
-    if not latency > 0 or math.isnan(state.size_kb) or contradicts(state):
+    if not latency > 0 or contradicts(state):
         return "not shown"
-    if is_quick(state):
+    is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
+    if is_quick(state) and not is_beyond:
         return "healthy"
+    if math.isnan(state.size_kb):
+        return "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
     is_parallel = class_of(series) in ("nvme", "solid")
     if state.util >= FULL and state.at_once >= (LONG_QUEUE if is_parallel else QUEUE) and latency > usual:
@@ -79,13 +86,17 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if latency > CALM * usual:
         is_burst = state.at_once >= LONG_QUEUE and state.util >= BRIEF
         return "waiting" if is_burst or (state.at_once >= QUEUE and state.util >= BUSY) else "not shown"
-    if state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme":
+    if is_beyond:
         return "waiting"
     if math.isnan(state.util):
         # the mean in flight bounds the busy share from above; whether it is full stays open
         return "not shown" if not state.depth < BUSY else "healthy"
     # what no healthy one of the class takes for one alone, a queue has to explain
     if latency > slowest_ms(series, state.size_kb) and not state.at_once >= QUEUED:
+        return "not shown"
+    # of unknown class, with a queue that only a spindle excuses: a few samples do not show that it is one
+    is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
+    if is_excused and state.at_once >= QUEUED and state.samples < LEAST_MOMENTS:
         return "not shown"
     # without a class to hold it against, a busy device is not known to have headroom
     return "not shown" if state.util >= BUSY and not is_parallel else "healthy"
@@ -94,7 +105,7 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
 def is_quick(state: State) -> bool:
     """Whether requests take no longer than alone on the fastest class: all is well, however busy it is."""
     fastest = SERVICE["nvme"]
-    return state.latency_ms <= fastest.usual_ms + state.size_kb / fastest.usual_kb_per_ms
+    return bool(state.latency_ms <= fastest.usual_ms + np.nan_to_num(state.size_kb) / fastest.usual_kb_per_ms)
 
 
 def is_prompt(series: DeviceSeries) -> bool:
@@ -163,8 +174,11 @@ def somebody_waits(view: View) -> str:
         values: dict[str, float | str] = {"most": (share := float(np.nanmax(shares))), "samples": len(shares)}
         values["count"] = int((shares >= EPISODE_PCT).sum())
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
-    if queue is not None and (tasks := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
-        said = said or say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
+    if queue is not None:
+        tasks = weighted.mean(queue, "blocked", "queue")
+        least = MOMENTARY if cpu is not None and counts_no_wait(cpu) else BLOCKED
+        if tasks >= least and not said:
+            said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
     return "" if said and _explains(view, share, tasks) else said
 
 
@@ -179,8 +193,8 @@ def _explains(view: View, share: float, tasks: float) -> bool:
     return not busy < share and not depth < tasks - BLOCKED and bool(busy > 0)
 
 
-LEAST_MOMENTS = 3
-"""Samples of the host's own numbers that show that nobody waits."""
+FEW_BLOCKED, MOMENTARY = 0.5, 2.0
+"""Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
 
 
 def nobody_waits(view: View) -> str:
@@ -188,6 +202,9 @@ def nobody_waits(view: View) -> str:
     queue, cpu = view.samples("queue"), view.cpu_all
     if queue is None or cpu is None or min(len(queue), len(cpu)) < LEAST_MOMENTS:
         return ""
-    blocked, share = queue.floats("blocked"), cpu.floats("iowait_pct")
-    is_calm = bool((blocked == 0).all() and (share <= 1).all())
-    return say("nobody waits for I/O in {count} samples", {"count": len(queue)}) if is_calm else ""
+    blocked = weighted.mean(queue, "blocked", "queue")
+    least = MOMENTARY if counts_no_wait(cpu) else FEW_BLOCKED
+    if not (blocked < least and (cpu.floats("iowait_pct") <= CALM_PCT).all()):
+        return ""
+    few = "nobody waits for I/O" if blocked == 0 else "hardly anybody waits for I/O"
+    return say(few + " in {count} samples", {"count": len(queue)})

@@ -11,13 +11,23 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths, nobody_waits, queued, shown, somebody_waits, waited
+from iodiag.verdict.health import (
+    Shown,
+    healths,
+    is_prompt,
+    nobody_waits,
+    queued,
+    shown,
+    somebody_waits,
+    waited,
+)
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -163,7 +173,16 @@ def _healthy(views: Sequence[View]) -> str:
         if state.kind != "idle"
     ]
     _, name, text = max(busiest)
-    return f"Every device with traffic answers as its class does; the busiest is {name} ({text})."
+    used = [series for view in views for series in view.devices if shown(series) == "healthy"]
+    slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
+    if slow:
+        values: dict[str, float | str] = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
+        said = say(
+            "No device with traffic is slower than a spinning disk ({names}: of unknown class)", values
+        )
+    else:
+        said = "Every device with traffic answers as its class does"
+    return f"{said}; the busiest is {name} ({text})."
 
 
 def _unknown(views: Sequence[View]) -> str:

@@ -90,6 +90,18 @@ def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
     return [series for series in devices if not is_part(series.name, names)]
 
 
+def beyond_whole(devices: Sequence[DeviceSeries], whole: DeviceSeries) -> tuple[float, float] | None:
+    """What the partitions of a disk move, and it, in kB/s, where they move far more: none of it can be."""
+    parts = [series for series in devices if whole_of(series.name, (whole.name,))]
+    moved = sum(weighted.or_zero(weighted.mean(series.samples, "kb_per_s")) for series in parts)
+    own = weighted.mean(whole.samples, "kb_per_s")
+    return (moved, own) if moved > _FAR_BEYOND * own + _ROUNDED_KB else None
+
+
+_FAR_BEYOND, _ROUNDED_KB = 1.5, 64.0
+"""Kernels before 2.6.25 count requests of partitions when they come; rates in MB/s are rounded to 5 kB/s."""
+
+
 def is_part(name: str, names: set[str]) -> bool:
     """Whether a name is a partition's of another one: sda1 of sda, nvme0n1p2 of nvme0n1."""
     return whole_of(name, names) is not None

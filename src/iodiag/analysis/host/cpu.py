@@ -8,7 +8,7 @@ import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import View
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,27 @@ class CpuShares:
             "ceiling": self.ceiling,
             "without_iowait": self.without_iowait,
         }
+
+
+MOST_STEAL, LEAST_WORK = 90.0, 0.5
+"""Steal beyond which CPUs that are wanted so much do some work, and work that is too little for that."""
+
+
+def is_impossible(cpu: Table) -> Mask:
+    """Samples whose steal no hypervisor makes: CPUs are wanted all the time, and hardly run but are idle."""
+    work = sum(np.nan_to_num(cpu.floats(name)) for name in ("user_pct", "nice_pct", "system_pct"))
+    is_idle = (work < LEAST_WORK) & (work < cpu.floats("idle_pct"))
+    return np.asarray((cpu.floats("steal_pct") >= MOST_STEAL) & is_idle)
+
+
+CALM_PCT, IDLE_PCT = 1.0, 10.0
+"""Iowait of no importance, and the idle time without which none is counted."""
+
+
+def counts_no_wait(cpu: Table) -> bool:
+    """Whether CPUs that were idle at times in every sample counted no iowait in any."""
+    is_calm = (cpu.floats("iowait_pct") <= CALM_PCT) & (cpu.floats("idle_pct") >= IDLE_PCT)
+    return bool(len(cpu) and is_calm.all())
 
 
 def cpu_shares(rows: Table | None) -> CpuShares | None:

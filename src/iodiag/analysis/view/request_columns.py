@@ -46,6 +46,7 @@ _TOTALS = tuple(
     f"{name}_kb" for name in _DIRECTIONS
 )  # all since boot, in a first report: no rate bounds them
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
+_FAR_APART = 0.5  # a queue that grows or drains within a sample makes the two differ
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
 
@@ -101,7 +102,21 @@ def _totals(disk: Table) -> Columns:
         if _is_partly_unknown(disk, total):
             reads, writes, discards = (disk.floats(f"{name}{ending}") for name in _DIRECTIONS)
             columns[total] = _completed(disk, total, reads + writes + _or_nothing(discards))
+    if _is_partly_unknown(disk.with_columns(**columns), "ios_per_s"):
+        known = disk.with_columns(**columns)
+        columns["ios_per_s"] = _completed(known, "ios_per_s", _rates_of_others(known))
     return columns
+
+
+def _rates_of_others(disk: Table) -> Floats:
+    """Requests per second where they are not printed: bytes over their size, or those in flight over latency.
+
+    Where the two are far apart neither is taken.
+    """
+    by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
+    little = 1000 * _per(disk.floats("queue_depth"), disk.floats("await_ms"))
+    is_far = np.abs(by_size - little) > _FAR_APART * np.fmax(by_size, little)
+    return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
 
 
 def _directions(disk: Table) -> Columns:

@@ -87,7 +87,9 @@ class DeviceSeries:
         """Whether it is a device that others stand under: md, device-mapper, multipath, bcache, drbd."""
         if self.device is not None and self.device.kind in ("md", "lvm", "dm", "multipath", "crypt"):
             return True
-        return self.name.startswith(("dm-", "md", "bcache", "drbd")) or (self.device is not None and bool(self.device.members))
+        return self.name.startswith(("dm-", "md", "bcache", "drbd")) or (
+            self.device is not None and bool(self.device.members)
+        )
 
 
 @dataclass(frozen=True, eq=False)

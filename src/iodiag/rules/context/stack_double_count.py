@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import without_parts
+from iodiag.analysis.array.equal_rates import beyond_whole, without_parts
 from iodiag.analysis.array.hidden_parity import HostAccount, host_account
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.side_by_side import report_keys
@@ -46,6 +46,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     # a disk's counters hold those of its partitions, and of what lies beside them
     whole = without_parts(shown)
     names = {series.name for series in whole}
+    if wrong := [series.name for series in whole if beyond_whole(shown, series) is not None]:
+        reason = "its partitions move more than it does: a counter is wrong, and so is any sum"
+        yield Outcome(RULE.id, "undetermined", tuple(wrong), reason)
+        return
     above = {series.name: _above(view, series.name, names) for series in whole}
     tops = [series for series in whole if not above[series.name]]
     below = {name for parents in above.values() for name in parents}

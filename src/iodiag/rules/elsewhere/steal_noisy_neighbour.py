@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
+from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import together
@@ -38,6 +39,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     cpu = view.cpu_all
     steal = weighted.values(cpu, "steal_pct") if cpu is not None else np.array([])
     is_stolen = np.asarray(steal >= limits.possible)
+    if cpu is not None and (is_wrong := is_impossible(cpu)).any():
+        is_stolen &= ~is_wrong
+        reason = "nearly all time is withheld, yet what is left is idle: the counter of steal is wrong"
+        yield Outcome(RULE.id, "undetermined", (), reason)
+        if not is_stolen.any():
+            return
     if cpu is None or not is_stolen.any():
         yield Outcome(RULE.id, "clear", (), "hardly any CPU time is withheld")
         return

@@ -24,6 +24,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
+from iodiag.analysis.host.cpu import counts_no_wait
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
@@ -46,7 +47,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     counts = weighted.values(queue, "blocked") if is_direct else _beyond_runnable(queue)
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
-    if len(rows):
+    cpu = view.cpu_all
+    if len(rows) == 1 and is_direct and len(queue) >= limits.samples and cpu and counts_no_wait(cpu):
+        text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
+        values: dict[str, float | str] = {"waiting": weighted.mean(rows, "waiting"), "samples": len(queue)}
+        yield Outcome(RULE.id, "undetermined", (), say(text, values))
+    elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
     elif not is_direct:
         reason = "no column counts blocked tasks, and the load average exceeds the runnable tasks by few"

@@ -34,7 +34,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule
+from iodiag.model.rule import Limits, Needs, Rule, ToClear
 from iodiag.rules.causes.serialized_commit.commits import (
     THRESHOLDS,
     Chain,
@@ -230,5 +230,6 @@ RULE = Rule(
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
     pictures=("cpu",),
+    to_clear=ToClear(columns=("write_kb_per_s",)),
     detect=detect,
 )

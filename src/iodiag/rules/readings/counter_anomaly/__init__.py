@@ -3,7 +3,8 @@
 What it detects: values beyond any device and latencies without a request (those samples are left out
 of every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
 contradict bytes and requests; a latency of all requests outside of those of reads and writes; CPU shares
-that do not add up to 100 %.
+that do not add up to 100 %, or whose steal leaves no time for the work that was done; partitions that
+move more than their disk.
 
 Why it matters: a conclusion is as good as its numbers. A counter that runs backwards, a column that slid
 and a mistyped paste all look like trouble with the storage.
@@ -52,19 +53,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for name, rows in left_out.items():
         if view.series(name) is None:
             yield _unusable(name, rows, limits)
-    sums = tuple(contradictions.of_cpu(view, limits))
-    if sums:
-        yield RULE.finding(
-            limits,
-            severity="info",
-            confidence="high",
-            summary="The CPU's shares of time do not add up to 100 %: some column is missing or misread.",
-            evidence=sums,
-        )
+    shares = tuple(contradictions.of_cpu(view, limits))
+    if shares:
+        summary = f"The CPU's shares of time cannot be true: {shares[0].text}."
+        yield RULE.finding(limits, severity="info", confidence="high", summary=summary, evidence=shares)
     if silent:
         reason = "requests are in flight and none, or none with a latency, completes: see hung-io"
         yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
-    if clear or not (view.devices or left_out or sums):
+    if clear or not (view.devices or left_out or shares):
         reason = "no number of it contradicts another by more than its kernel explains"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
@@ -134,6 +130,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
             values["latency"] = float(latest.max())
             text += "; requests that end after {latency} ms do that, as their time is counted then"
         yield cite(over, text, values, worst="util_pct")
+    yield from contradictions.of_parts(view, series)
     yield from contradictions.of_uncounted(series)
     yield from contradictions.of_nothing_in_flight(series)
     yield from contradictions.of_depth(view, series, limits)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import beyond_whole
+from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.request_columns import HALF_DIGIT
@@ -86,6 +88,18 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="await_ms")
 
 
+def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
+    """Partitions that move more than the disk they are of: one of its counters has wrapped."""
+    beyond = beyond_whole(view.devices, series)
+    if beyond is not None:
+        parts, own = beyond
+        values: dict[str, float | str] = {"device": series.name, "parts": parts, "own": own}
+        text = (
+            "{device}: its partitions move {parts} kB/s and it moves {own} kB/s: a counter of it has wrapped"
+        )
+        yield cite(series.samples, text, values, worst="kb_per_s")
+
+
 def is_untimed(samples: Table) -> bool:
     """Whether requests complete without a latency while several are in flight."""
     return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
@@ -152,18 +166,23 @@ _COARSEST_MS = 0.1
 
 
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
-    """CPU samples whose shares of time do not add up."""
+    """CPU samples whose shares of time do not add up, or whose steal cannot be."""
     cpu = view.samples("cpu")
     if cpu is None or not set(_SHARES) <= cpu.names.keys():
         return
+    if (is_wrong := is_impossible(cpu)).any():
+        values: dict[str, float | str] = {name: float(cpu[is_wrong].floats(name)[0]) for name in _SHARES}
+        values["count"] = int(np.count_nonzero(is_wrong))
+        text = (
+            "steal of {steal_pct} % beside {user_pct} % user, {system_pct} % system and {idle_pct} % idle is "
+            "no neighbour's doing: the counter is wrong (CPU samples: {count})"
+        )
+        yield cite(cpu[is_wrong], text, values, worst="steal_pct")
     sums = np.sum([cpu.floats(name) for name in _SHARES], axis=0)
     is_off = (np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)
     if is_off.any():
         text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
-        values: dict[str, float | str] = {
-            "count": int(np.count_nonzero(is_off)),
-            "sum": float(sums[is_off][0]),
-        }
+        values = {"count": int(np.count_nonzero(is_off)), "sum": float(sums[is_off][0])}
         yield cite(cpu[is_off], text, values)
 
 
