@@ -70,7 +70,7 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
-    if not latency > 0 or contradicts(state):
+    if not latency > 0 or math.isnan(state.depth) or contradicts(state):
         return "not shown"
     is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     if is_quick(state) and not is_beyond:
@@ -103,9 +103,19 @@ def _judged(series: DeviceSeries, state: State) -> Shown:
 
 
 def is_quick(state: State) -> bool:
-    """Whether requests take no longer than alone on the fastest class: all is well, however busy it is."""
+    """Whether requests take no longer than alone on the fastest class: all is well, however busy it is.
+
+    Where no size tells a log, its flushes are to be as quick as where there is no cache to write out.
+    """
     fastest = SERVICE["nvme"]
-    return bool(state.latency_ms <= fastest.usual_ms + np.nan_to_num(state.size_kb) / fastest.usual_kb_per_ms)
+    if math.isnan(state.size_kb):
+        is_free = state.rows.has("flush_await_ms") and not state.mean("flush_await_ms") > NO_FLUSH_MS
+        return is_free and state.latency_ms <= fastest.usual_ms
+    return state.latency_ms <= fastest.usual_ms + state.size_kb / fastest.usual_kb_per_ms
+
+
+NO_FLUSH_MS = 0.1
+"""What a flush takes of a device that has nothing to write out, with the path to it."""
 
 
 def is_prompt(series: DeviceSeries) -> bool:

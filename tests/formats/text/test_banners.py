@@ -99,6 +99,21 @@ def test_commands(line: str, tool: str, interval: float | None, count: int | Non
     assert (found.tool, found.interval_s, found.count) == (tool, interval, count)
 
 
+@pytest.mark.parametrize(
+    ("line", "is_excerpt"),
+    [
+        ("iostat -x 1 output (excerpt from the middle):", True),
+        ("iostat -xt 5 (some of it)", True),
+        ("iostat -x 3 sda sdb while copying:", False),
+        ("$ iostat -p sda 1 parts", False),
+    ],
+)
+def test_words_behind_a_command_tell_of_an_excerpt(line: str, is_excerpt: bool):
+    found = command(line)
+    assert found is not None
+    assert found.is_excerpt == is_excerpt
+
+
 def test_the_time_beside_a_watched_command():
     found = command("Every 2.0s: iostat -x 1 2      db1: Fri Nov 20 12:00:01 2026")
     assert found is not None
@@ -111,6 +126,8 @@ def test_the_time_beside_a_watched_command():
         "iostat reports the cpu",
         "We ran iostat -x 1 for a while and saw:",
         "iostat:",
+        "iostat (部分数据)",
+        "vmstat (2.6.8 with the patch)",
         "vmstat iostat sar",
         "`iostat -x` on the node revealed the cause:",
         "The iostat manual page",

@@ -265,6 +265,6 @@ RULE = Rule(
         "multipath -ll",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
-    to_clear=ToClear(samples=6, requests=100),
+    to_clear=ToClear(samples=6, requests=100, columns=("kb_per_s",)),
     detect=detect,
 )

@@ -278,6 +278,6 @@ RULE = Rule(
         "least_ms": Threshold(2, "ms", "latency at first", "a fetch over a network takes milliseconds"),
     },
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/ebs-initialize.html",),
-    to_clear=ToClear(samples=6, requests=200),
+    to_clear=ToClear(samples=6, requests=200, columns=("kb_per_s",)),
     detect=detect,
 )

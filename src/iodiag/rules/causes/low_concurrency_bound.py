@@ -308,6 +308,8 @@ RULE = Rule(
     confirm=("pidstat -d 1", "biosnoop"),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
     pictures=("ladder",),
-    to_clear=ToClear(samples=1, columns=("queue_depth", "util_pct")),
+    to_clear=ToClear(
+        samples=1, columns=("kb_per_s", "queue_depth", "util_pct", "await_ms|read_await_ms|write_await_ms")
+    ),
     detect=detect,
 )

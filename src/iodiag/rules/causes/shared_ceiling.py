@@ -235,6 +235,6 @@ RULE = Rule(
     confirm=("lspci -vv", "lsscsi -v"),
     references=("https://docs.kernel.org/block/stat.html",),
     pictures=("peers",),
-    to_clear=ToClear(samples=5, requests=50, busy_pct=50),
+    to_clear=ToClear(samples=5, requests=50, busy_pct=50, columns=("kb_per_s", "queue_depth")),
     detect=detect,
 )

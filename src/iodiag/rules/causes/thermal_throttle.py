@@ -197,6 +197,6 @@ RULE = Rule(
         "same_size": Threshold(1.25, "x", "change of the size of requests", "judgement"),
     },
     references=("https://nvmexpress.org/specifications/",),
-    to_clear=ToClear(samples=20, requests=200, busy_pct=50),
+    to_clear=ToClear(samples=20, requests=200, busy_pct=50, columns=("kb_per_s", "queue_depth")),
     detect=detect,
 )

@@ -355,6 +355,6 @@ RULE = Rule(
         "https://learn.microsoft.com/azure/virtual-machines/disks-types",
     ),
     pictures=("ladder",),
-    to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),
+    to_clear=ToClear(samples=8, busy_pct=70, columns=("kb_per_s", "queue_depth", "util_pct")),
     detect=detect,
 )

@@ -26,7 +26,7 @@ from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
 Floats = npt.NDArray[np.float64]
@@ -199,5 +199,6 @@ RULE = Rule(
     },
     confirm=("iostat -xyt 1 60", "biolatency -D 1"),
     references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
+    to_clear=ToClear(columns=("kb_per_s", "queue_depth")),
     detect=detect,
 )

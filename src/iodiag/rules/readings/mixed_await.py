@@ -209,6 +209,6 @@ RULE = Rule(
     },
     confirm=("iostat -xyt 1 30 DEVICE",),
     references=("https://man7.org/linux/man-pages/man1/iostat.1.html",),
-    to_clear=ToClear(samples=1, columns=("read_await_ms", "write_await_ms")),
+    to_clear=ToClear(samples=1, columns=("read_await_ms", "write_await_ms", "kb_per_s")),
     detect=detect,
 )

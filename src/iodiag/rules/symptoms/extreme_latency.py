@@ -37,7 +37,7 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table
 
 DIRECTIONS = (("read", "reads"), ("write", "writes"))
@@ -200,5 +200,6 @@ RULE = Rule(
         "smartctl -x /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    to_clear=ToClear(columns=("queue_depth",)),
     detect=detect,
 )

@@ -36,7 +36,8 @@ class Banner(NamedTuple):
 class Command:
     """A command that stands in a capture: its tool, its words, and the interval it asks for.
 
-    `when` is the time that `watch` prints beside it.
+    `when` is the time that `watch` prints beside it. `is_excerpt` is set where the words behind it say that
+    only a part of what it printed follows.
     """
 
     tool: str
@@ -44,6 +45,7 @@ class Command:
     interval_s: float | None
     count: int | None
     when: str = ""
+    is_excerpt: bool = False
 
     def has_flag(self, letter: str) -> bool:
         """Whether a one-letter option is given, alone or bundled (`-xy`)."""
@@ -109,6 +111,9 @@ def _command_grammar() -> pp.ParserElement:
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
 _WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
 _IN_A_SENTENCE = re.compile(r"\s*`[^`]+`\W*\w+\W+\w")
+_EXCERPT = re.compile(
+    r"excerpt|snippet|\bpart(?:ial|s)?\b|some of|extract|trimmed|…|\.{3}|部分|节选|摘[录要]|抜粋|일부|auszug"
+)
 _NAMES_DEVICE = re.compile(r"\d|[{/]|sd|hd|vd|all|ALL|DEV|CPU")
 
 
@@ -135,7 +140,8 @@ def command(text: str) -> Command | None:
     numbers = [w for w in words if _PLAIN_NUMBER.fullmatch(w)]
     plain = [w for w in words if w not in options and w not in numbers]
     # "iostat reports …" and "iostat:" are prose; a command has options, numbers or a prompt, or stands alone
-    if is_bare and not (options or numbers) and (plain or stripped.endswith(":")):
+    is_heading = bool(plain) or stripped.endswith(":") or "(" in stripped
+    if is_bare and not (options or numbers) and is_heading:
         return None
     if len(plain) > 3 and not _NAMES_DEVICE.search(" ".join(plain)):
         return None
@@ -149,6 +155,7 @@ def command(text: str) -> Command | None:
         interval_s=float(trailing[0]) if trailing and float(trailing[0]) > 0 else None,
         count=int(float(trailing[1])) if len(trailing) > 1 else None,
         when=watched["when"] or "" if watched else "",
+        is_excerpt=is_bare and bool(_EXCERPT.search(stripped.lower())),
     )
 
 

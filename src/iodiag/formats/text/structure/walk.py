@@ -138,7 +138,9 @@ def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ..
     if command := _grammar.command(line):
         close(found, state, index)
         started = _clock.parse_line(command.when) if command.when else _unused_clock(state)
-        _begin(found, state, index, Origin(0, 0, None, command, started=started))
+        _begin(
+            found, state, index, Origin(0, 0, None, command, started=started, is_elided=command.is_excerpt)
+        )
         found.classes[index] = CLASS["banner"]
         return True
     if tool := foreign_tool(line, words):

@@ -231,6 +231,6 @@ RULE = Rule(
         "biosnoop",
     ),
     references=("https://man7.org/linux/man-pages/man8/filefrag.8.html",),
-    to_clear=ToClear(samples=1),
+    to_clear=ToClear(samples=1, columns=("kb_per_s", "util_pct")),
     detect=detect,
 )

@@ -230,6 +230,6 @@ RULE = Rule(
     ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
     pictures=("cpu",),
-    to_clear=ToClear(columns=("write_kb_per_s",)),
+    to_clear=ToClear(columns=("write_kb_per_s", "util_pct", "await_ms|write_await_ms")),
     detect=detect,
 )

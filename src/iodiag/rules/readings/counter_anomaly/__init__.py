@@ -144,7 +144,7 @@ RULE = Rule(
     title="Some numbers of the capture cannot be true",
     why="Conclusions from them would be about the counters, not about the storage.",
     remedy=("Capture again with a current sysstat; compare with two snapshots of /proc/diskstats.",),
-    to_clear=ToClear(requests=20),
+    to_clear=ToClear(requests=20, columns=("util_pct",)),
     needs=Needs(
         one_of=({"disk": ("util_pct",)}, {"disk": ("ios_per_s|reads_per_s",)}, {"cpu": ("idle_pct",)}),
         or_unsound=True,
