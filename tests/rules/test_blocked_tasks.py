@@ -118,3 +118,10 @@ def test_tasks_whose_requests_are_answered_at_once_are_no_harm(report_of, device
     assert finding.severity == severity
     said = [item for item in finding.evidence if "answered within" in item.text]
     assert bool(said) == (severity == "info")
+
+
+@pytest.mark.parametrize(("b", "wa", "is_told"), [(7, 1, False), (7, 20, True), (1, 0, False)])
+def test_a_moment_of_one_sample_without_iowait_is_no_pile(report_of, b, wa, is_told):
+    rows = [{"r": 40, "b": int(n % 3 == 0), "us": 40, "wa": 0} for n in range(10)]
+    rows[4] |= {"b": b, "wa": wa}
+    assert (only(report_of(vmstat(rows))) is not None) == is_told

@@ -160,3 +160,9 @@ def test_no_cause_is_cleared_of_a_device_that_takes_seconds(samples):
     assert not unexplained or [name for name in clear if roles[name] == "cause"] == []
     if samples == 1:
         assert clear == []
+
+
+@pytest.mark.parametrize(("step", "is_clear"), [(10, True), (600, False)])
+def test_long_samples_clear_nothing_that_lasts_for_seconds(step, is_clear):
+    outcomes = cleared(iostat([{"sda": BUSY}] * 3, step=step), rule(longest_s=60), "sda")
+    assert (outcomes[0][0] == "clear") == is_clear

@@ -121,3 +121,23 @@ def test_a_depth_that_rate_and_latency_contradict_proves_no_inflated_util(report
     row = {"r/s": 1632.0, "rkB/s": 16600.0, "r_await": 1.09, "aqu-sz": 0.08, "%util": 100.0}
     report = report_of(iostat([{"sda": row}]), rules=[RULE, "util-sampling-bias"])
     assert [f.rule for f in report.findings] == ["counter-anomaly"]
+
+
+@pytest.mark.parametrize(("parts", "is_told"), [(900.0, True), (200.0, False), (240.0, False)])
+def test_partitions_that_move_more_than_their_disk(report_of, parts, is_told):
+    rows = {"sda": load(50, 1, size=4), "sda1": load(50, 1, size=parts / 50)}
+    report = report_of(iostat([rows] * 5))
+    assert ("its partitions move" in said(report)) == is_told
+    sums = next(o for o in report.outcomes if o.rule == "stack-double-count")
+    assert (sums.status == "undetermined") == is_told
+
+
+@pytest.mark.parametrize(
+    ("user", "idle", "is_told"), [(0.01, 0.35, True), (4.0, 0.36, False), (0.2, 0.1, False)]
+)
+def test_steal_that_leaves_nothing_to_work_with_is_no_neighbour(report_of, user, idle, is_told):
+    cpu = {"%user": user, "%idle": idle, "%steal": 100 - user - idle}
+    report = report_of(iostat([{"sda": load(600, 0.9)}] * 5, cpu=cpu))
+    stolen = any(f.rule == "steal-noisy-neighbour" for f in report.findings)
+    assert ("steal of" in said(report)) == is_told
+    assert stolen != is_told

@@ -59,7 +59,7 @@ def test_the_article_of_the_fragmented_table(report_of):
         {"rrqm/s": 30.0},
         {"rkB/s": 170 * 110.0},
         {"%util": 30.0, "aqu-sz": 0.3},
-        {"w/s": 60.0, "wkB/s": 240.0},
+        {"w/s": 200.0, "wkB/s": 800.0},
         {"r/s": 2500.0, "rkB/s": 24000.0},
     ],
     ids=["merged", "large", "not busy", "writes too", "as fast as streaming"],

@@ -163,3 +163,20 @@ def test_writes_that_cost_more_than_a_copy_are_not_held_against_the_disks(report
     members = {f"sd{letter}": row(240.0, 0.08, 10.0, "w") for letter in "abcd"}
     sample = {"md0": row(320.0, 50.5, 10.0, "w"), **members}
     assert silent(report_of(iostat([sample] * 3), rules=[RULE])).status == "undetermined"
+
+
+@pytest.mark.parametrize("upper", ["drbd0", "dm-0", "bcache0"])
+def test_a_stacked_device_is_no_peer_of_its_disk_and_not_its_own_base(report_of, upper):
+    slow = row(90, 28, way="w") | {"%util": 100.0}
+    report = report_of(iostat([{upper: slow, "sda": row(90, 1, way="w")}] * 8))
+    assert only(report).devices == (upper,)
+    assert not [f for f in report.findings if f.rule == "slow-member"]
+    alone = report_of(iostat([{upper: slow}] * 8))
+    assert not [o for o in alone.outcomes if o.rule == RULE and o.status == "clear"]
+
+
+def test_a_major_number_that_may_be_a_disks_is_held_against_no_disk(report_of):
+    slow = {"tps": 90.0, "await": 28.0, "aqu-sz": 2.5, "%util": 90.0}
+    quick = {"tps": 90.0, "await": 1.0, "aqu-sz": 0.1, "%util": 5.0}
+    report = report_of(sar_d([{"dev252-0": slow, "dev8-0": quick}] * 8))
+    silent(report)

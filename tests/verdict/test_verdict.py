@@ -373,3 +373,68 @@ def test_trouble_says_what_was_not_read():
     report = report_of("".join(rows))
     assert report.verdict.state == "trouble"
     assert "lines of numbers could not be read" in report.headline
+
+
+# what the rows tell where no rule names a cause
+
+BULK = {"w/s": 90.0, "wkB/s": 34000.0, "wrqm/s": 9900.0, "w_await": 120.0, "aqu-sz": 12.0, "%util": 58.0}
+STREAM = {"w/s": 145.0, "wkB/s": 167000.0, "w_await": 47.0, "aqu-sz": 6.9, "%util": 99.0}
+SEEKS = {"r/s": 70.0, "w/s": 80.0, "rkB/s": 950.0, "wkB/s": 1080.0, "r_await": 36.0, "w_await": 36.0}
+
+
+@pytest.mark.parametrize(
+    ("row", "step", "beside", "said"),
+    [
+        (BULK, 1, {}, "buffered writes that are flushed (110 merged into each)"),
+        (STREAM, 1, {}, "a stream of 163 MB/s"),
+        (
+            SEEKS | {"aqu-sz": 5.5, "%util": 99.8},
+            1,
+            {},
+            "never idle at 150 small requests/s, 6.7 ms of busy time",
+        ),
+        (load(4500, 120, size=5, reads=0, util=39.0), 600, {}, "a mean over 600 s, busy for 39 % of them"),
+        (load(19000, 3.9, size=14), 1, {"sdb": load(10000, 0.4, size=14)}, "sdb beside it takes 0.4 ms"),
+    ],
+)
+def test_what_the_rows_tell_of_a_device_that_holds_requests(row, step, beside, said):
+    report = report_of(iostat([{"sda": row} | beside], step=step), rules=["svctm-misread"])
+    assert report.verdict.state == "open"
+    assert said in report.headline
+
+
+# health by latency
+
+
+@pytest.mark.parametrize(
+    ("device", "row", "state"),
+    [
+        ("sda", load(56800, 0.41, size=4, util=100.0), "healthy"),
+        ("vda", load(56800, 0.41, size=4, util=100.0), "healthy"),
+        ("sda", load(1400, 2.4, size=7, util=97.0), "open"),
+        ("drbd0", load(95, 28, size=8, reads=0.2, util=36.0), "unknown"),
+        ("sda", load(95, 28, size=8, reads=0.2, util=36.0), "unknown"),
+        ("sda", load(40, 9, size=8, util=30.0), "healthy"),
+    ],
+)
+def test_latency_shows_health_where_the_class_is_unknown(device, row, state):
+    assert report_of(iostat([{device: row}]), rules=["svctm-misread"]).verdict.state == state
+
+
+@pytest.mark.parametrize(
+    ("iowait", "row", "state"),
+    [
+        (60.0, load(3000, 0.5, size=8, util=90.0), "healthy"),
+        (60.0, load(300, 0.5, size=8, util=15.0), "unknown"),
+        (60.0, load(60, 12.0, size=8, util=65.0), "unknown"),
+    ],
+)
+def test_iowait_speaks_against_health_unless_quick_devices_explain_it(iowait, row, state):
+    cpu = {"%iowait": iowait, "%idle": 100 - iowait}
+    assert report_of(iostat([{"sda": row}] * 5, cpu=cpu), rules=["svctm-misread"]).verdict.state == state
+
+
+def test_averages_alone_are_never_open():
+    rows = {f"sd{letter}": load(30, 20, size=86) for letter in "abcd"}
+    first = iostat([rows | {"md0": load(1, 20, size=4)}]).split("11/20/26")
+    assert report_of("11/20/26".join((first[0], first[2]))).verdict.state == "unknown"

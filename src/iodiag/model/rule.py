@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -66,13 +67,15 @@ class ToClear:
 
     `samples` with I/O: one sample clears nothing that changes or recurs. `requests` counted in all of them.
     `busy_pct` in the busiest sample: an idle device shows no limit. `columns` of the disk table that must
-    have values; a column may name alternatives: "await_ms|read_await_ms".
+    have values; a column may name alternatives: "await_ms|read_await_ms". Samples of more than `longest_s` on
+    average show none of what lasts for seconds.
     """
 
     samples: int = 3
     requests: int = 50
     busy_pct: float = 0.0
     columns: tuple[str, ...] = ()
+    longest_s: float = math.inf
 
 
 Detect = Callable[["View", Limits], Iterator[Finding | Outcome]]

@@ -56,6 +56,10 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
         return "the capture lacks its requests per second"
     if requests < needed.requests:
         return f"it completed {requests:.0f} requests; {needed.requests} would show it"
+    lengths = samples.floats("interval_s")
+    length = float(np.nanmean(lengths)) if np.isfinite(lengths).any() else 0.0
+    if length > needed.longest_s:
+        return f"samples of {length:.0f} s average away what lasts for seconds"
     util = samples.floats("util_pct")
     busiest = float(np.nanmax(util)) if np.isfinite(util).any() else 0.0
     if busiest < needed.busy_pct:

@@ -12,9 +12,9 @@ from typing import Literal
 
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.service_times import class_of
-from iodiag.analysis.states.states import states
+from iodiag.analysis.states.states import State, states
 from iodiag.analysis.states.summary import text_of
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
@@ -28,8 +28,9 @@ from iodiag.verdict.health import (
     somebody_waits,
     waited,
 )
+from iodiag.verdict.likely import likely
 
-State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
+Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
 MOST_UNREAD = 0.2
 """Share of the lines of numbers that were not read from which what was read shows no health."""
@@ -76,7 +77,14 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     if elsewhere and not waiting:
         first = elsewhere[0]
         return _about(first, "elsewhere"), f"Not storage: {first.summary}"
-    noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
+    averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
+    noted = [
+        f
+        for f in findings
+        if f.role in ("symptom", "cause") and f.severity == "notice"
+        # averages alone are no sign of what is now
+        if not (f.confidence == "low" and f.devices and f.host in averaged)
+    ]
     if held or noted:
         return _open(noted, held, views)
     is_calm = seen and all(one in ("healthy", "idle") for _, _, one in seen) and _has_traffic(seen)
@@ -89,7 +97,7 @@ def _is_real(finding: Finding) -> bool:
     return SEVERITIES.index(finding.severity) >= REAL
 
 
-def _about(finding: Finding, state: State) -> Verdict:
+def _about(finding: Finding, state: Word) -> Verdict:
     return Verdict(state, finding.rule, finding.devices, finding.severity, finding.confidence)
 
 
@@ -135,10 +143,21 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
         if first.role == "cause" and first.confidence != "low" and not waiting:
             return _about(first, "open"), f"No visible impact. Note: {first.summary}"
         return _about(first, "open"), f"Not determined; possibly: {first.summary}{_settled_by(first)}"
-    return Verdict("open", devices=tuple(waiting)), (
-        f"Not determined: {_of_waiting(waiting[0], views)}, and the capture does not show why. "
+    view, series = _found(waiting[0], views)
+    why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
+    text = f"Not determined: {_of_waiting(waiting[0], views)}{why}. "
+    return Verdict("open", devices=tuple(waiting)), text + (
         "Settle it with: `iostat -xt 1 30`, under this load and at rest"
     )
+
+
+def _found(name: str, views: Sequence[View]) -> tuple[View, DeviceSeries]:
+    return next((view, found) for view in views if (found := view.series(name)) is not None)
+
+
+def _busiest(series: DeviceSeries) -> State:
+    """What it did while requests waited most."""
+    return max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
 
 
 def _says_where(finding: Finding) -> bool:
@@ -152,8 +171,8 @@ def _is_about(finding: Finding, names: Sequence[str]) -> bool:
 
 def _of_waiting(name: str, views: Sequence[View]) -> str:
     """What a device that holds requests back did while they waited most."""
-    series = next(found for view in views if (found := view.series(name)) is not None)
-    busiest = max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
+    _, series = _found(name, views)
+    busiest = _busiest(series)
     what = "is what tasks may wait for"
     if shown(series) == "waiting":
         what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
@@ -165,15 +184,14 @@ def _has_traffic(seen: Sequence[tuple[View, str, Shown]]) -> bool:
 
 
 def _healthy(views: Sequence[View]) -> str:
+    used = [series for view in views for series in view.devices if shown(series) == "healthy"]
     busiest = [
         (state.requests, series.name, text_of(state, len(series.samples)))
-        for view in views
-        for series in view.devices
+        for series in used
         for state in states(series)
         if state.kind != "idle"
     ]
     _, name, text = max(busiest)
-    used = [series for view in views for series in view.devices if shown(series) == "healthy"]
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
     if slow:
         values: dict[str, float | str] = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}

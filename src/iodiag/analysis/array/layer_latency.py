@@ -82,12 +82,22 @@ def is_stacked(series: DeviceSeries) -> bool:
     return series.is_stacked or _STACKED.fullmatch(series.name) is not None
 
 
+def may_be_disk(view: View, series: DeviceSeries) -> bool:
+    """Whether its major number, given out at boot, may be that of disks: the first and only one of it."""
+    major, _, minor = series.name.partition("-")
+    alike = [other for other in view.devices if other.name.startswith(f"{major}-")]
+    is_given_out = re.fullmatch(r"dev25[2-4]", major) is not None
+    return is_given_out and minor == "0" and len(alike) == 1 and not series.is_stacked
+
+
 def stacked_devices(view: View) -> list[DeviceSeries]:
     """The devices that stand on others, by an input or by their name, and that the kernel times."""
     return [
         series
         for series in view.devices
-        if is_stacked(series) and bool((np.nan_to_num(series.samples.floats("latency_ms")) > 0).any())
+        if is_stacked(series)
+        and not may_be_disk(view, series)
+        and bool((np.nan_to_num(series.samples.floats("latency_ms")) > 0).any())
     ]
 
 

@@ -47,6 +47,7 @@ _TOTALS = tuple(
 )  # all since boot, in a first report: no rate bounds them
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
 _FAR_APART = 0.5  # a queue that grows or drains within a sample makes the two differ
+_COARSE = 0.01  # relative error of a printed latency beyond which depth over rate tells it better
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
 
 
@@ -214,7 +215,9 @@ def _use(disk: Table) -> Columns:
     little = _per(1000 * depth, ios)
     # a latency that is printed was measured: far from it the queue counts other requests, or wrongly
     is_far = (wait > HALF_DIGIT) & ((little > 2 * wait + HALF_DIGIT) | (2 * little + HALF_DIGIT < wait))
-    use_little = ((rounding_little < rounding_await) & ~is_far) | np.isnan(wait)
+    # the printed one, unless it has too few digits
+    is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
+    use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
         "depth": depth,

@@ -257,6 +257,6 @@ RULE = Rule(
         "smartctl -l error /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
-    to_clear=ToClear(requests=20, columns=("await_ms|read_await_ms|write_await_ms",)),
+    to_clear=ToClear(requests=20, longest_s=60, columns=("await_ms|read_await_ms|write_await_ms",)),
     detect=detect,
 )

@@ -120,6 +120,6 @@ RULE = Rule(
     },
     confirm=("iostat -xyt 1 60 DEVICE",),
     references=("https://repost.aws/knowledge-center/ebs-identify-micro-bursting",),
-    to_clear=ToClear(samples=8, columns=("queue_depth", "util_pct")),
+    to_clear=ToClear(samples=8, longest_s=60, columns=("queue_depth", "util_pct")),
     detect=detect,
 )

@@ -47,6 +47,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device with a steady trickle that somebody waits for."""
     found: dict[str, tuple[Plateau, tuple[Evidence, ...]]] = {}
     for series in view.devices:
+        if not any((series.samples.floats(column) > 0).any() for column in ("depth", "util")):
+            yield Outcome(RULE.id, "undetermined", (series.name,), "nothing tells how many requests it holds")
+            continue
         top = _steady(series, limits)
         if top is None:
             yield Outcome(RULE.id, "clear", (series.name,), "no exactly steady rate at a short queue")
@@ -55,11 +58,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if any(item.weighs == "for" for item in witnesses):
             found[series.name] = (top, witnesses)
         else:
-            yield Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
+            reason = _OPEN if len(top.rows) > 1 else _ONCE
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, *told, below, limits)
 
 
+_ONCE = "a rate at a number that limits have, in one sample: more samples would show whether it is held"
 _OPEN = (
     "a steady rate at a short queue: a quota above the device, or a client with a steady pace; vmstat's b, "
     "/proc/pressure/io or the control groups' io.max would tell"

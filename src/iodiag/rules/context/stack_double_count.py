@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import beyond_whole, without_parts
 from iodiag.analysis.array.hidden_parity import HostAccount, host_account
-from iodiag.analysis.array.layer_latency import is_stacked
+from iodiag.analysis.array.layer_latency import is_stacked, may_be_disk
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
@@ -54,8 +54,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     tops = [series for series in whole if not above[series.name]]
     below = {name for parents in above.values() for name in parents}
     unknown = [series for series in whole if is_stacked(series) and series.name not in below]
+    unknown = [series for series in unknown if len(whole) > 1 or not may_be_disk(view, series)]
     if unknown and _kb(unknown) > _SMALL * _kb(tops):
-        reason = "it stands on others, and nothing says on which: lsblk would"
+        sure = "may stand" if any(may_be_disk(view, series) for series in unknown) else "stands"
+        reason = f"it {sure} on others, and nothing says on which: lsblk would"
         yield Outcome(RULE.id, "undetermined", tuple(series.name for series in unknown), reason)
         return
     leaves = [series for series in whole if series.name not in below and not is_stacked(series)]

@@ -77,6 +77,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if pattern is None:
         if mixes_directions(series, most_kb=limits.most_kb, busy=limits.busy / 100):
             return outcome("reads and writes share one size here; iostat -x splits them", "undetermined")
+        if _are_mixed(series, limits):
+            return outcome("small reads and writes together keep it busy", "undetermined")
         return outcome("no busy stretch of small reads")
     if not is_sustained(pattern.rows) and 2 * len(pattern.rows) < len(series.loaded):
         return outcome("small reads kept it busy in a few of its samples only", "undetermined")
@@ -94,6 +96,14 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)
+
+
+def _are_mixed(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether small reads are most of what keeps it busy in a sample, beside too many writes."""
+    samples = series.loaded
+    is_small = samples.floats("read_size_kb") <= limits.most_kb
+    is_most = samples.floats("reads_per_s") >= 0.5 * samples.floats("ios_per_s")
+    return bool((is_small & is_most & (samples.floats("util") >= limits.busy / 100)).any())
 
 
 def _seeks(series: DeviceSeries, pattern: ReadPattern, limits: Limits) -> bool:
@@ -137,7 +147,7 @@ def _finding(
         "share": 100 * pattern.kb_per_s / reference.kb_per_s,
         "origin": series.rotational_origin,
     }
-    kind = "single" if pattern.page_kb else "fragments"
+    kind = "single" if pattern.page_kb else "fragments" if reference.is_measured else "assumed"
     return RULE.finding(
         limits,
         severity=severity,
@@ -193,6 +203,8 @@ def _witnesses(
 
 _SUMMARY = {
     "fragments": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of what it can stream.",
+    "assumed": "{device} seeks: reads of {size} kB move {rate} kB/s, {share:.1f} % of the {reference:g} MB/s "
+    "that a spinning disk is assumed to stream.",
     "single": "{device} reads single pages of {page:g} kB: busy {busy:.1f} % of the time for {rate} kB/s.",
     "database": "{device} reads {page:g} kB pages at random: busy {busy:.1f} % of the time for {rate} kB/s.",
 }

@@ -354,7 +354,8 @@ def _is_log(chain: Chain, limits: Limits) -> bool:
 
 
 def _is_inferred(samples: Table) -> bool:
-    return bool(np.isnan(weighted.values(samples, "flushes_per_s")).all())
+    columns = ("flushes_per_s", "flush_await_ms")
+    return any(bool(np.isnan(weighted.values(samples, column)).all()) for column in columns)
 
 
 @remembered

@@ -193,6 +193,6 @@ RULE = Rule(
     },
     confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/sysctl/vm.html",),
-    to_clear=ToClear(samples=8, requests=200),
+    to_clear=ToClear(samples=8, requests=200, longest_s=60),
     detect=detect,
 )

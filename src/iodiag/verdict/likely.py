@@ -1,0 +1,68 @@
+"""What the rows alone say of a device that holds requests back, where no finding names the cause."""
+
+from __future__ import annotations
+
+import math
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
+from iodiag.analysis.states.states import State, states
+from iodiag.analysis.view.view import DeviceSeries, View
+
+LONG_S, MOSTLY = 60.0, 0.7
+"""Samples of this length are means over bursts, unless the device was busy for most of them."""
+
+NEVER_IDLE, STREAM_KB = 0.95, 256.0
+"""Busy share of a device without idle time, and the size from which requests are a stream's."""
+
+LIKE, TIMES = 4.0, 4.0
+"""How far rate and size of a neighbour may be apart, and how many times as quick it is."""
+
+
+def likely(view: View, series: DeviceSeries, state: State) -> str:
+    """What may be so, as a clause that begins with a comma or a colon; empty where the rows tell nothing."""
+    merges = weighted.ratio(state.rows, "write_merges_per_s", "writes_per_s")
+    length = state.seconds / state.samples
+    values: dict[str, float | str] = {
+        "length": length,
+        "busy": 100 * state.util,
+        "idle": 100 * (1 - state.util),
+        "merges": merges,
+        "rate": state.rate,
+        "mb": state.rate * state.size_kb / 1024,
+        "per_request": 1000 * state.util / state.rate if state.rate > 0 else math.nan,
+    }
+    is_small = state.size_kb < RANDOM_KB and class_of(series) in ("unknown", "spinning")
+    if length >= LONG_S and state.util < MOSTLY:
+        text = ": a mean over {length:g} s, busy for {busy:.0f} % of them: bursts, not a device that is full"
+    elif state.kind == "writes" and merges >= 1 and state.util < MOSTLY:
+        text = ": buffered writes that are flushed ({merges:.0f} merged into each); it was idle {idle:.0f} %"
+        text += " of the time"
+    elif neighbour := _quicker(view, series, state):
+        name, values["other"], values["other_rate"] = neighbour
+        values["name"] = name
+        text = ": {name} beside it takes {other} ms for such requests, at {other_rate}/s"
+    elif state.util >= NEVER_IDLE and state.size_kb >= STREAM_KB:
+        text = ": a stream of {mb:.0f} MB/s, which may be all that its medium or its link gives"
+    elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
+        text = ": never idle at {rate} small requests/s, {per_request:.1f} ms of busy time for each, as "
+        text += "spinning disks are when they are full"
+    else:
+        return ""
+    return say(text, values)
+
+
+def _quicker(view: View, series: DeviceSeries, state: State) -> tuple[str, float, float] | None:
+    """A device beside it that takes a fraction of the time for like requests: name, latency and rate."""
+    for other in view.devices:
+        for calm in states(other):
+            is_like = calm.kind == state.kind and _are_like(calm.rate, state.rate)
+            is_like &= _are_like(calm.size_kb, state.size_kb) and class_of(other) == class_of(series)
+            if other is not series and is_like and calm.latency_ms * TIMES <= state.latency_ms:
+                return other.name, calm.latency_ms, calm.rate
+    return None
+
+
+def _are_like(one: float, other: float) -> bool:
+    return one <= LIKE * other and other <= LIKE * one

@@ -1,0 +1,77 @@
+"""A column that is not printed is unknown: it never makes clear what was found or left open with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat
+from writers.loads import load
+
+LOADS = {
+    "commits": {"w/s": 900.0, "wkB/s": 3600.0, "w_await": 0.4, "aqu-sz": 1.2, "%util": 95.0}
+    | {"f/s": 450.0, "f_await": 1.9},
+    "small reads": {"r/s": 110.0, "rkB/s": 1080.0, "r_await": 8.9, "aqu-sz": 0.98, "%util": 98.0},
+    "held at a rate": load(3000, 8, size=8, reads=0.6, util=100.0),
+    "one reader": load(900, 1.1, size=4, util=99.0),
+    "a full disk": load(150, 90, size=8, reads=0.5, depth=13.5, util=100.0),
+}
+
+
+def statuses(report):
+    found = {}
+    for outcome in report.outcomes:
+        for device in outcome.devices:
+            if found.get((outcome.rule, device)) != "finding":
+                found[outcome.rule, device] = outcome.status
+    return found
+
+
+def without(text: str, column: str) -> str:
+    """The capture as it is printed with one column of its tables of devices left out."""
+    lines, place = [], 0
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["Device"]:
+            place = words.index(column)
+        if words and place and words[0] in ("Device", "sda"):
+            line = " ".join(words[:place] + words[place + 1 :])
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("samples", [1, 10])
+def test_no_rule_becomes_clear_without_a_column(report_of, name, samples):
+    text = iostat([{"sda": LOADS[name]}] * samples)
+    whole = statuses(report_of(text))
+    for column in ("r/s", "rkB/s", "r_await", "w/s", "wkB/s", "w_await", "f/s", "f_await", "aqu-sz", "%util"):
+        report = report_of(without(text, column))
+        cleared = {key for key, status in statuses(report).items() if status == "clear"}
+        wrong = {key for key in cleared if whole.get(key, "clear") in ("undetermined", "finding")}
+        # what averages since boot are told by is no matter of devices
+        assert {rule for rule, _ in wrong} == set(), column
+
+
+def test_a_capture_without_bytes_does_not_call_commits_healthy(report_of):
+    text = without(iostat([{"sda": LOADS["commits"]}] * 5), "wkB/s")
+    assert report_of(text).verdict.state != "healthy"
+
+
+SHORT = """\
+Device: rsec/s  wsec/s avgrq-sz avgqu-sz  await svctm %util
+sdb       0.00 3101.12    10.09    32.83 105.39  1.34 29.36
+"""
+
+
+def test_rates_follow_from_bytes_and_sizes(report_of):
+    (state,) = report_of(SHORT).states
+    assert state.per_s == pytest.approx(3101.12 / 10.09, rel=0.01)
+    assert state.direction == "writes"
+    assert state.in_flight == pytest.approx(32.83 / 0.2936, rel=0.01)
+
+
+def test_rates_that_contradict_each_other_are_not_made_up(report_of):
+    report = report_of(SHORT.replace("105.39", "905.39"))
+    reasons = {outcome.reason for outcome in report.outcomes if outcome.status == "undetermined"}
+    assert "the capture lacks its requests per second" in reasons
+    assert not any("completed 0 requests" in reason for reason in reasons)
