@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
@@ -27,6 +27,7 @@ from iodiag.model.report import Report
 from iodiag.model.topology import device_names
 from iodiag.report import as_html, as_json
 from iodiag.report.as_terminal import console, show
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SOURCE = Path(iodiag.__file__).parent
@@ -361,7 +362,7 @@ ODD_NAMES = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(ODD_NAMES, min_size=1, max_size=4, unique_by=str.lower), ODD_NAMES)
 def test_whatever_a_thing_is_called_its_name_is_gone(devices, host):
     names = Pseudonyms()
@@ -376,7 +377,7 @@ def test_whatever_a_thing_is_called_its_name_is_gone(devices, host):
     assert len({names.name(name) for name in devices}) == len({device_names(name)[0] for name in devices})
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.lists(st.from_regex(r"q[a-z]{5}[0-9]{2}", fullmatch=True), min_size=3, max_size=3, unique=True))
 def test_the_report_is_the_same_whatever_the_things_are_called(drawn):
     pages = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
@@ -21,6 +21,7 @@ from iodiag.model.report import Report
 from iodiag.report import as_html, as_json
 from iodiag.report.as_terminal import console, show
 from iodiag.report.charts.finding_charts import pictures
+from property_tests import examples
 from report.builders import HOSTILE, hostile_report
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -189,7 +190,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return []
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(st.sampled_from(["analysis.json", "comparison.json"]), st.data())
 def test_a_report_with_anything_anywhere_is_refused_or_rendered(name, data):
     document = copy.deepcopy(stored(name))

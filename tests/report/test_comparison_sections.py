@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -20,6 +20,7 @@ from iodiag.model.report import Report, Series
 from iodiag.report import as_json, as_terminal, comparison_sections
 from iodiag.report.charts import comparison_charts
 from iodiag.report.charts.chart import Bars, Intervals, Ladder, Timeline
+from property_tests import examples
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from report.test_html import Page
 
@@ -326,7 +327,7 @@ comparisons = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(comparisons)
 def test_any_comparison_survives_json_and_is_rendered(found):
     report = replace(empty_report(), comparison=found)
