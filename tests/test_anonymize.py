@@ -28,11 +28,9 @@ from iodiag.model.topology import device_names
 from iodiag.report import as_html, as_json
 from iodiag.report.as_terminal import console, show
 from property_tests import examples
+from sample_files import CASES, FILES, SAMPLES, first_of_each_format, name_of
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 SOURCE = Path(iodiag.__file__).parent
-FILES = sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.suffix != ".toml")
-CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
 STANDARD = {"/", "/boot", "/home", "/var", "/mnt"}
 MADE_BY_US = re.compile(r"(?:[a-z_]+)-\d+")
 
@@ -49,10 +47,6 @@ Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await w_a
 {device}       110.00    0.00   1760.00      0.00     0.00     0.00     9.00    0.00   0.99  99.00
 {other}          2.00    0.00     16.00      0.00     0.00     0.00     1.00    0.00   0.00   0.20
 """
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SAMPLES))
 
 
 @cache
@@ -137,7 +131,7 @@ def run(*arguments: object, stdin: str | None = None, env: dict[str, str] | None
     return CliRunner(env=env).invoke(cli, [str(argument) for argument in arguments], input=stdin)
 
 
-@pytest.mark.parametrize("path", [*FILES, *CASES], ids=name_of)
+@pytest.mark.parametrize("path", [*first_of_each_format(FILES), *CASES], ids=name_of)
 def test_no_name_of_a_sample_is_in_any_output(path):
     captures, _ = iodiag.read_many([path])
     names, words = names_in(captures), words_of(captures)

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pytest
 
 from iodiag.formats.text.reader import read_text
 from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.topology import Device
-
-SAMPLES = Path(__file__).parents[1] / "samples"
-TEXTS = sorted(SAMPLES.rglob("*.txt"))
-"""The samples that are texts."""
-
-
-def first_of_each_format(paths: list[Path]) -> list[Any]:
-    """Texts as parameters: of each format the first is in the default run, the others are slow."""
-    formats: set[str] = set()
-    parameters = []
-    for path in paths:
-        form = tomllib.loads(path.with_suffix(".toml").read_text(encoding="utf-8"))["expect"]["format"]
-        marks = pytest.mark.slow if form in formats else ()
-        formats.add(form)
-        parameters.append(pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=marks))
-    return parameters
 
 
 @dataclass

@@ -15,7 +15,8 @@ from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import Tokens
 from iodiag.formats.text.rows.row_store import RowStore
 from property_tests import examples
-from text_reading import TEXTS, Reading, assert_alike, first_of_each_format, reading
+from sample_files import TEXTS, first_of_each_format
+from text_reading import Reading, assert_alike, reading
 
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
 CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           1.00    0.00    2.00    3.00    0.00   94.00\n\n"

@@ -24,7 +24,8 @@ from iodiag.formats.text.structure.banners import TOOLS, names_tool
 from iodiag.formats.text.structure.candidates import certain_rows
 from iodiag.formats.text.structure.headers import numeric_share
 from property_tests import examples
-from text_reading import TEXTS, Reading, assert_alike, first_of_each_format, reading
+from sample_files import TEXTS, first_of_each_format
+from text_reading import Reading, assert_alike, reading
 
 CLOCKS = ("%m/%d/%Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%S+0200", "%m/%d/%y %H:%M:%S", "Time: %H:%M:%S", "")
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
