@@ -33,7 +33,7 @@ def test_quick():
     ("options", "ran", "is_told"),
     [
         ((), "1 passed, 4 skipped", True),
-        (("-n", "2"), "1 passed, 4 skipped", True),
+        pytest.param(("-n", "2"), "1 passed, 4 skipped", True, marks=pytest.mark.slow),
         (("-m", ""), "2 passed", False),
     ],
     ids=["one process", "two", "slow ones, too"],
