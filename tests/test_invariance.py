@@ -214,7 +214,9 @@ def test_a_recorded_capture_printed_again_says_the_same(folder):
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
-@pytest.mark.parametrize("layout", ["X1", "X2", "X3", "X4", "X5"])
+@pytest.mark.parametrize(
+    "layout", ["X1", *(pytest.param(name, marks=pytest.mark.slow) for name in ("X2", "X3", "X4", "X5"))]
+)
 def test_a_recorded_capture_in_an_old_layout_turns_nothing_round(folder, layout):
     load, texts, said = recorded(folder)
     assert set(verdicts(report_of(writer.iostat(load, Style(layout)), context=texts))) <= set(said)
