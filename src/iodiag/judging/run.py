@@ -50,9 +50,9 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.tables import host_tables
-    from iodiag.analysis.states.summary import state_summaries
+    from iodiag.analysis.states.state_sentences import state_summaries
+    from iodiag.analysis.view.device_summaries import device_summaries, series_for
     from iodiag.analysis.view.phases import phase_summaries
-    from iodiag.analysis.view.summary import device_summaries, series_for
     from iodiag.rules.engine import run
     from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
     from iodiag.verdict.verdict import verdict

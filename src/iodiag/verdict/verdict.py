@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import states
-from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.array.members import Account, Array, account, least_writes
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import episodes
+from iodiag.analysis.measure.windows import episodes
 from iodiag.table.table import Table
 
 

@@ -15,7 +15,7 @@ from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical, w
 from iodiag.analysis.array.members import Array, array_of, arrays
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import episodes
+from iodiag.analysis.measure.windows import episodes
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.table.table import Table

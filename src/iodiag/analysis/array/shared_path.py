@@ -10,8 +10,8 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import MOST_DEVICES, is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.windows import DENSE, Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Table, stacked
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, report_numbers
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]

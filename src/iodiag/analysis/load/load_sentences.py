@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, pressure
-from iodiag.analysis.load.device_class import is_card
+from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure.evidence import cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service_times import class_of
+from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
-from iodiag.analysis.states.summary import sentence_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence

@@ -13,9 +13,9 @@ from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.queueing import Level, level_of, levels
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.episodes import DENSE, Mask, longest_among
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.windows import DENSE, Mask, longest_among
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import leads
-from iodiag.analysis.load.device_class import (
+from iodiag.analysis.load.device_traits import (
     PLAUSIBLE,
     SPINDLE_MS,
     cloud_model,
@@ -40,15 +40,15 @@ from iodiag.analysis.load.queueing import (
 )
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import longest
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
@@ -221,7 +221,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
 
 
 class Busy(NamedTuple):
-    """The device that speaks for a stack, its busy levels of one verdict, and the others with that verdict."""
+    """The device that speaks for a stack, its busy levels of one verdict, and others with that verdict."""
 
     series: DeviceSeries
     loads: list[Load]

@@ -21,12 +21,12 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.littles_law import LEADS, LIKE_MIX, shift
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.shifts import LEADS, LIKE_MIX, shift
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import quantiles
 from iodiag.model import columns as registry
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]

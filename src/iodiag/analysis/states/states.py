@@ -19,7 +19,7 @@ import numpy.typing as npt
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import counted, relative_error
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Floats, Places, Table
 
 Kind = Literal["idle", "reads", "writes", "reads and writes", "discards", "stuck"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table, numbered
 
 if TYPE_CHECKING:

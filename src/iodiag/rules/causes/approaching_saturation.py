@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, ToClear

@@ -30,9 +30,9 @@ from iodiag.analysis.load.plateaus import most
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
 from iodiag.analysis.load.saturation import UNTOLD, is_untold
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, is_spinning
+from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, likeness, plateau, spread
 from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -24,13 +24,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.dropped_mirror_leg import LeftLeg, left_leg
+from iodiag.analysis.array.dropped_mirror_member import LeftLeg, left_leg
 from iodiag.analysis.array.members import Account, Array, account, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import spread
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

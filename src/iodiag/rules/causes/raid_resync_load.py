@@ -26,8 +26,8 @@ from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.members import Account, Array, account, arrays, quotient
 from iodiag.analysis.array.resync import Unasked, is_rebuild, spread, suspected, unasked, window
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear

@@ -29,10 +29,10 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.directions import counted_of, in_flight, ratio_of, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.episodes import by_stream
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome

@@ -43,10 +43,10 @@ from iodiag.analysis.load.queueing import prepared
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity

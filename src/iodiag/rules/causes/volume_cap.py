@@ -29,15 +29,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning, is_virtual
+from iodiag.analysis.load.device_traits import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, levels, prepared, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
+from iodiag.analysis.measure.windows import DENSE, Mask
 from iodiag.analysis.states.service_times import (
     FASTER_THAN_SEEKS,
     RANDOM_KB,

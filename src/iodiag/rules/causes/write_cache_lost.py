@@ -29,7 +29,7 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.directions import (
     counted_of,
     in_flight,
@@ -40,9 +40,9 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.episodes import by_stream, seconds
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome

@@ -32,9 +32,9 @@ from iodiag.analysis.load.load_sentences import (
     state,
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, together, with_verdict
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, ToClear

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

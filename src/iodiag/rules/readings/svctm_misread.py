@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import spindles
+from iodiag.analysis.load.device_traits import spindles
 from iodiag.analysis.load.queueing import Level, levels
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when

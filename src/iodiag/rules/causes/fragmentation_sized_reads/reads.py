@@ -9,12 +9,12 @@ from itertools import islice
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import MOST_WINDOWS, episodes
 from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.windows import MOST_WINDOWS, episodes
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 LEAVE = 0.8

@@ -25,8 +25,8 @@ from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.measure import grading
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

@@ -21,18 +21,18 @@ import numpy.typing as npt
 
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import Convoy, CpuShares, convoy, cpu_shares
-from iodiag.analysis.load.device_class import has_parity
+from iodiag.analysis.load.device_traits import has_parity
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE, MOST_WINDOWS, episodes, is_sustained
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, episodes, is_sustained
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 from iodiag.table.table import Table
 
 LEAVE = 0.8

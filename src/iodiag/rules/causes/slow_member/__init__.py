@@ -33,8 +33,8 @@ from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask, longest
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.windows import Mask, longest
 from iodiag.analysis.states.service_times import counted
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.table import Table

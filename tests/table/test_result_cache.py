@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iodiag.analysis.measure.before_after import LEAST_CHANGE_PCT, Sums, bunched, change, judged
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, estimate, log_estimate, student
-from iodiag.analysis.measure.changes import LEAST_CHANGE_PCT, Sums, bunched, change, judged
 from iodiag.table.table import Table
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.topology import Device
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import remembered
 
 SPREADING = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts that spread requests over their members; a linear volume may sit on one of its disks."""
