@@ -12,7 +12,7 @@ from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
 from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
-    from iodiag.fleet.engine import Engine
+    from iodiag.fleet.executor import Engine
     from iodiag.fleet.plan import InputRow, Options
     from iodiag.fleet.run import Outcome
 
@@ -63,10 +63,10 @@ def fleet(
     the manifest and on standard error.
     """
     chosen = _options(options)
+    from iodiag.fleet.across_hosts.inventory import read_inventory
     from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
     from iodiag.fleet.store import check_pyarrow
-    from iodiag.fleet.summary.inventory import read_inventory
 
     check_pyarrow()
     peers = read_inventory(inventory) if inventory else None

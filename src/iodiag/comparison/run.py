@@ -11,9 +11,9 @@ from iodiag.analysis.measure.before_after import AFTER, BEFORE, LEAST_CHANGE_PCT
 from iodiag.analysis.measure.bootstrap import DRAWS, LEAST_SAMPLES
 from iodiag.analysis.view.device_summaries import series_for
 from iodiag.analysis.view.view import View
-from iodiag.comparison.both_sides import subjects
-from iodiag.comparison.moved import verdict
+from iodiag.comparison.headline import verdict
 from iodiag.comparison.settings import differences
+from iodiag.comparison.subjects import subjects
 from iodiag.judging.options import Options
 from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import Capture, Source

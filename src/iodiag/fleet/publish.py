@@ -16,11 +16,11 @@ from urllib.parse import quote
 
 from iodiag.errors import IodiagError
 from iodiag.fleet import store
-from iodiag.fleet.engine import Engine, Progress
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import NEEDED, REPEATED, summarise
+from iodiag.fleet.executor import Engine, Progress
 from iodiag.fleet.output_files import Place, write
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import NEEDED, REPEATED, summarise
 from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:

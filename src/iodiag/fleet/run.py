@@ -14,13 +14,13 @@ from pathlib import Path
 from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import jobs, store
+from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
-from iodiag.fleet.engine import Engine, Progress
+from iodiag.fleet.executor import Engine, Progress
 from iodiag.fleet.output_files import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
 from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary.inventory import Inventory
 from iodiag.sources.remote import is_remote
 
 _OWN = ".iodiag"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from iodiag.fleet.summary.states import CLEAR, NO_DATA, UNJUDGED, States
+from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, UNJUDGED, States
 from iodiag.model.finding import HARMLESS, SEVERITIES
 from iodiag.model.fleet import Cell, HarmedHost, Matrix, MatrixRow, Trouble
 from iodiag.rules import of_role

@@ -11,10 +11,10 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.analysis.load import baselines
-from iodiag.fleet.summary import harm, onsets, own_history, peers
-from iodiag.fleet.summary.harm import ReportLink
-from iodiag.fleet.summary.inventory import ATTRIBUTES, Inventory
-from iodiag.fleet.summary.states import UNJUDGED, States, states
+from iodiag.fleet.across_hosts import harm, onsets, own_history, peers
+from iodiag.fleet.across_hosts.harm import ReportLink
+from iodiag.fleet.across_hosts.inventory import ATTRIBUTES, Inventory
+from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, States, states
 from iodiag.model.fleet import FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
 ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
