@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools
+from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk

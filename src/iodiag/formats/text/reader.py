@@ -13,7 +13,7 @@ from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
-from iodiag.formats.text.clean.row_margins import rejoined, respelled, unstamped
+from iodiag.formats.text.clean.row_cleaning import rejoined, respelled, unstamped
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.disproven import without_cut_number, without_disproven
 from iodiag.formats.text.rows.row_store import Rows

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools, Chars, Eights, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Chars, Eights, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
-from iodiag.formats.text.rows.repeated_values import mixed
+from iodiag.formats.text.rows.category_codes import mixed
 from iodiag.formats.text.rows.row_clocks import TIME_WIDTH, in_half, seconds_of_day
 
 DECIMALS = 2

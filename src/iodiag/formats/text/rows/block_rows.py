@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Ints
+from iodiag.formats.text.array_types import Ints
+from iodiag.formats.text.rows.category_codes import together
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
-from iodiag.formats.text.rows.repeated_values import together
 from iodiag.formats.text.rows.row_store import Rows, RowStore
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
 from iodiag.formats.types import Scaling

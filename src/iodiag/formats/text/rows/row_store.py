@@ -11,14 +11,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.arrays import Bools, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
+from iodiag.formats.text.rows.category_codes import together, words_at
 from iodiag.formats.text.rows.irregular import RepairedRow
 from iodiag.formats.text.rows.numbers import Numbers, Tokens
-from iodiag.formats.text.rows.repeated_values import together, words_at
-from iodiag.formats.text.rows.row_by_hand import bare_name, is_fraction, is_item
 from iodiag.formats.text.rows.row_clocks import row_clocks, tail_clocks
+from iodiag.formats.text.rows.single_row_parser import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
 from iodiag.model.units import KB_PER_BYTE

@@ -12,7 +12,7 @@ from iodiag.formats import table_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.arithmetic import proves
-from iodiag.formats.text.rows.row_by_hand import is_kernel_name, parse_row
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import Header, find_header, layout_of, numeric_share
 from iodiag.formats.text.structure.phases import MOST_LINES, is_prose, label_of, wording

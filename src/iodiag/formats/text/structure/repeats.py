@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.arrays import Bools, Ints
+from iodiag.formats.text.array_types import Bools, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Repeat, Walk
 from iodiag.formats.text.structure.headers import find_header

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.arrays import Ints
+from iodiag.formats.text.array_types import Ints
 from iodiag.model.units import KB_PER_SECTOR
 
 _FEWEST_LATER = 3

@@ -10,8 +10,8 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
-from iodiag.formats.text.arrays import Bools, Floats, Ints
-from iodiag.formats.text.rows.repeated_values import together
+from iodiag.formats.text.array_types import Bools, Floats, Ints
+from iodiag.formats.text.rows.category_codes import together
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times

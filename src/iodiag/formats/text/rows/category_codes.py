@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.arrays import Eights, Ints
+from iodiag.formats.text.array_types import Eights, Ints
 from iodiag.formats.text.clean.lines import Text
 
 _FEW = 4096
