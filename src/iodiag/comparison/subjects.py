@@ -12,7 +12,15 @@ import numpy.typing as npt
 from iodiag.analysis.array.side_by_side import report_keys, side_by_side
 from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.before_after import AFTER, BEFORE, Sums, bunched, change, is_over_time, judged
+from iodiag.analysis.measure.before_after import (
+    AFTER,
+    BEFORE,
+    Sums,
+    change,
+    is_over_time,
+    judged,
+    with_idle_samples,
+)
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.measure.littles_law import (
     Mix,
@@ -208,7 +216,7 @@ def _device_changes(rows: Sides, windows: Sides, mix: Mix) -> tuple[dict[str, Ch
         if one is None:
             continue
         if is_over_time(quantity):
-            one = bunched(one, *(weighted.mean(side, quantity) for side in windows))
+            one = with_idle_samples(one, *(weighted.mean(side, quantity) for side in windows))
         found[quantity] = one
     return found, list(_lacks(one_sided, few))
 

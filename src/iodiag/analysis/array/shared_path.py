@@ -126,7 +126,7 @@ def full_streams(disks: list[DeviceSeries], *, is_spread: bool) -> list[DeviceSe
 
 
 @dataclass(frozen=True)
-class Company:
+class SlowedBySharing:
     """A disk, the first of `disks`, that streams alone in some samples (`alone`) and beside others in `own`.
 
     `rows` are the samples of all of them in those reports.
@@ -147,7 +147,7 @@ class Company:
         return float(np.nansum(self.rows.floats("kb_per_s"))) / len(self.own)
 
 
-def company(disks: list[DeviceSeries], slower: float) -> Company | None:
+def slowed_by_sharing(disks: list[DeviceSeries], slower: float) -> SlowedBySharing | None:
     """A disk that moves `slower` times as much alone as in company, always busy with the same requests.
 
     With as many requests in flight nothing but what it shares with the others can hold it back. Of several
@@ -170,7 +170,7 @@ def company(disks: list[DeviceSeries], slower: float) -> Company | None:
             often = streams[:, shared].mean(axis=1) >= DENSE
             members = [place, *(n for n in np.flatnonzero(often).tolist() if n != place)]
             rows = [parts[n][np.isin(report_keys(parts[n]), reports[shared])] for n in members]
-            found.append(Company(tuple(disks[n] for n in members), alone, own, stacked(rows)))
+            found.append(SlowedBySharing(tuple(disks[n] for n in members), alone, own, stacked(rows)))
     found = [each for each in found if len(each.disks) > 1]
     return max(found, key=lambda each: np.divide(*each.of_own("kb_per_s")), default=None)
 

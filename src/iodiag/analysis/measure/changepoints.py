@@ -26,7 +26,7 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
-from iodiag.table.result_cache import remembered
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ class Changepoint:
     kind: Shift
 
 
-@remembered
+@cached
 def changepoints(series: DeviceSeries) -> tuple[Changepoint, ...]:
     """The moments at which a device's load or speed changed, in order; of its loaded samples."""
     return _changepoints(series.loaded)

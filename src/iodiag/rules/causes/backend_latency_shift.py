@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
-from iodiag.analysis.load.queueing import Level, level_of, levels, prepared
+from iodiag.analysis.load.queueing import Level, level_of, load_levels, prepared
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import cite, say
@@ -58,7 +58,7 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     frame = prepared(series)
     if not len(frame):
         return None
-    counts = {kind[0].kind: sum(len(level.places) for level in kind) for kind in levels(series)}
+    counts = {kind[0].kind: sum(len(level.places) for level in kind) for kind in load_levels(series)}
     commonest = max(counts, key=lambda kind: (counts[kind], -kind))
     rows = frame[frame.floats("kind") == commonest]
     length = median(weighted.lengths(rows))

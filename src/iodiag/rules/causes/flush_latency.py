@@ -108,7 +108,7 @@ def _of(found: Slow) -> Iterator[Evidence]:
     yield cite(found.rows, text, values, worst="flush_await_ms")
     if found.busy is not None:
         text = "idle and iowait are {available:.1f} % of the CPU: nobody seems to wait for a flush"
-        yield cite(found.busy.rows, text, found.busy.numbers(), weighs="against")
+        yield cite(found.busy.rows, text, found.busy.template_values(), weighs="against")
     device = found.series.device
     if device is not None and device.write_cache == "write through":
         text = "its write cache is said to be off or protected (write through): flushes should cost nothing"

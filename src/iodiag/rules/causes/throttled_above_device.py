@@ -167,7 +167,7 @@ def _finding(
     sure = confidence(points, at_most="high" if is_sustained(top.rows) else "medium")
     values: dict[str, float | str] = {
         "device": series.name,
-        "rate": top.shown(top.rate),
+        "rate": top.in_unit(top.rate),
         "unit": top.unit,
         "variation": 100 * top.variation,
         "depth": level.depth,

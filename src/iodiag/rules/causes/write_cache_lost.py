@@ -31,10 +31,10 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.directions import (
-    counted_of,
     in_flight,
     mean_wait_per_kb,
     ratio_of,
+    request_count,
     slowdown,
     wait_per_kb,
 )
@@ -135,7 +135,7 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
 
 def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
     """The step between two levels, where writes alone became slower."""
-    counts = [counted_of(rows, "write") for rows in (before, after)]
+    counts = [request_count(rows, "write") for rows in (before, after)]
     slower = slowdown(before, after, "write")
     chance = 2 * math.hypot(*map(relative_error, counts))
     if min(counts) < limits.requests or not slower >= limits.slower * (1 + chance):
@@ -161,7 +161,7 @@ def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
 
 def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:
     """How much slower reads became, how much of that the busier device explains, and the error of it."""
-    counts = [counted_of(rows, "read") for rows in (before, after)]
+    counts = [request_count(rows, "read") for rows in (before, after)]
     if min(counts) < limits.requests:
         return math.nan, 1.0, 0.0
     ratio = slowdown(before, after, "read")
@@ -210,7 +210,7 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         "samples": len(after),
         "all": len(series.samples),
     }
-    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= SURE)
+    points = 2 + (2 if step.reads == step.reads else -1) + (request_count(after, "write") >= SURE)
     points += was_cached
     sure = confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"

@@ -131,7 +131,7 @@ def _finding(
     severity: Severity = "notice" if spins or looks or (is_serial and not pattern.page_kb) else "info"
     if sure != "low" and outside and not pattern.page_kb:
         severity = "warning"
-    values = pattern.numbers() | {
+    values = pattern.template_values() | {
         "device": series.name,
         "reference": reference.kb_per_s / KB_PER_MB,
         "share": 100 * pattern.kb_per_s / reference.kb_per_s,
