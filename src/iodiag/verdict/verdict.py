@@ -16,7 +16,15 @@ from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths, nobody_waits, queued, shown, somebody_waits, waited
+from iodiag.verdict.health import (
+    ShownHealth,
+    healths,
+    nobody_waits,
+    queued,
+    shown_health,
+    somebody_waits,
+    waited,
+)
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
@@ -129,12 +137,12 @@ def _of_waiting(name: str, views: Sequence[View]) -> str:
     series = next(found for view in views if (found := view.series(name)) is not None)
     busiest = max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
     what = "is what tasks may wait for"
-    if shown(series) == "waiting":
+    if shown_health(series) == "waiting":
         what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
     return f"{name} {what} ({text_of(busiest, len(series.samples))})"
 
 
-def _has_traffic(seen: Sequence[tuple[View, str, Shown]]) -> bool:
+def _has_traffic(seen: Sequence[tuple[View, str, ShownHealth]]) -> bool:
     return any(one == "healthy" for _, _, one in seen)
 
 

@@ -137,7 +137,7 @@ class SlowedBySharing:
     own: Table = field(repr=False)
     rows: Table = field(repr=False)
 
-    def of_own(self, column: str) -> tuple[float, float]:
+    def alone_and_shared(self, column: str) -> tuple[float, float]:
         """The mean of a column of the first disk, alone and in company."""
         return weighted.mean(self.alone, column), weighted.mean(self.own, column)
 
@@ -172,7 +172,7 @@ def slowed_by_sharing(disks: list[DeviceSeries], slower: float) -> SlowedByShari
             rows = [parts[n][np.isin(report_keys(parts[n]), reports[shared])] for n in members]
             found.append(SlowedBySharing(tuple(disks[n] for n in members), alone, own, stacked(rows)))
     found = [each for each in found if len(each.disks) > 1]
-    return max(found, key=lambda each: np.divide(*each.of_own("kb_per_s")), default=None)
+    return max(found, key=lambda each: np.divide(*each.alone_and_shared("kb_per_s")), default=None)
 
 
 def _at(reports: Keys, part: Table, mask: Mask) -> Mask:

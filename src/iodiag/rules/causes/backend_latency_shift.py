@@ -34,7 +34,7 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import stacked
 
 
-class Step(NamedTuple):
+class LatencyStep(NamedTuple):
     """The load before and after the step, and the samples on either side."""
 
     before: Level
@@ -54,7 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), "no lasting step in latency at the same load")
 
 
-def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+def _step(series: DeviceSeries, limits: Limits) -> LatencyStep | None:
     frame = prepared(series)
     if not len(frame):
         return None
@@ -75,18 +75,18 @@ def _step(series: DeviceSeries, limits: Limits) -> Step | None:
     spread = 1.4826 * median(np.abs(np.concatenate([earlier - before, later - after])))
     if rise < 3 * spread:
         return None
-    step = Step(level_of(rows[:at]), level_of(rows[at:]))
+    step = LatencyStep(level_of(rows[:at]), level_of(rows[at:]))
     is_no_more = step.after.rate <= limits.growth * step.before.rate
     is_no_deeper = step.after.busy_depth <= limits.depth * step.before.busy_depth
     return step if is_no_more and is_no_deeper else None
 
 
-def _is_withheld(view: View, step: Step, limits: Limits) -> bool:
+def _is_withheld(view: View, step: LatencyStep, limits: Limits) -> bool:
     cpu = cpu_shares(view.cpu_at(step.after.rows))
     return cpu is not None and cpu.steal >= limits.steal
 
 
-def _finding(series: DeviceSeries, step: Step, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: LatencyStep, limits: Limits) -> Finding:
     before, after = step
     began = after.rows["time"].first()
     values: dict[str, float | str] = {

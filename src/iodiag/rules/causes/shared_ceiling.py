@@ -112,8 +112,8 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
 
 
 def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
-    alone_kb, each_kb = found.of_own("kb_per_s")
-    alone_ms, each_ms = found.of_own("latency_ms")
+    alone_kb, each_kb = found.alone_and_shared("kb_per_s")
+    alone_ms, each_ms = found.alone_and_shared("latency_ms")
     cpu = cpu_shares(view.cpu_at(found.own))
     is_cpu_full = cpu is not None and cpu.idle + cpu.iowait < limits.least_idle
     values: dict[str, float | str] = {
@@ -125,7 +125,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         "alone_ms": alone_ms,
         "each_ms": each_ms,
         "times": alone_kb / each_kb,
-        "depth": found.of_own("depth")[1],
+        "depth": found.alone_and_shared("depth")[1],
         "count": len(found.own),
         "plural": "" if len(found.own) == 1 else "s",
     }

@@ -64,7 +64,7 @@ MOST_BUSY, MOST_WAITS = 0.8, 2.0
 
 
 @dataclass(frozen=True)
-class Step:
+class WriteLatencyStep:
     """The samples with writes before and after a step in their latency.
 
     `slower` is the latency of writes after over before, `reads` that of reads, NaN where too few were read;
@@ -80,7 +80,7 @@ class Step:
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes alone stepped up."""
-    found: dict[str, Step] = {}
+    found: dict[str, WriteLatencyStep] = {}
     clear, mixed = [], []
     for series in view.devices:
         if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
@@ -100,7 +100,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
-def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:
     """The largest step that is one; of each stream alone."""
     best = None
     for part in by_stream(series.samples):
@@ -133,7 +133,7 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
     return [rows[first:last] for first, last in pairwise(edges)]
 
 
-def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
+def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | None:
     """The step between two levels, where writes alone became slower."""
     counts = [request_count(rows, "write") for rows in (before, after)]
     slower = slowdown(before, after, "write")
@@ -156,7 +156,7 @@ def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
     reads, waits, least = _reads(before, after, limits)
     if reads > (1 + limits.same / 100) * waits + least or reads < 1 / (1 + limits.same / 100) - least:
         return None
-    return Step(before, after, slower, reads, waits) if _is_sharp(before, after) else None
+    return WriteLatencyStep(before, after, slower, reads, waits) if _is_sharp(before, after) else None
 
 
 def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:
@@ -197,7 +197,7 @@ def _latency(rows: Table) -> float:
     return weighted.mean(rows, "write_await_ms")
 
 
-def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...], limits: Limits) -> Finding:
     before, after = step.before, step.after
     began = after["time"].first()
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
@@ -239,7 +239,7 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
 
 
 def _evidence(
-    series: DeviceSeries, step: Step, values: dict[str, float | str], was_cached: bool
+    series: DeviceSeries, step: WriteLatencyStep, values: dict[str, float | str], was_cached: bool
 ) -> Iterator[Evidence]:
     around = stacked([step.before, step.after])
     text = "waiting per kB written steps up {ratio:.1f} times"

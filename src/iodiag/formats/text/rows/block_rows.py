@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.formats.text.array_types import Ints
-from iodiag.formats.text.rows.category_codes import together
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
 from iodiag.formats.text.rows.row_store import Rows, RowStore
@@ -72,7 +72,7 @@ def _stores(found: Walk) -> Iterator[list[RowStore]]:
 
 def _store(found: Walk, lines: Ints, block: Ints) -> RowStore:
     first = found.blocks.like(int(block[0]))
-    own = together(lines)
+    own = slice_if_contiguous(lines)
     is_open = (found.classes[own] == UNSEEN) & ~found.text.is_blank[own]
     if not is_open.all():
         lines, block = lines[is_open], block[is_open]

@@ -36,7 +36,7 @@ class _Run(NamedTuple):
     clock_tokens: int
 
 
-def adopt(found: Walk, columns: str | None) -> None:
+def blocks_from_loose_rows(found: Walk, columns: str | None) -> None:
     """Turn loose rows into blocks where their layout is settled, by `columns` or by proof."""
     stated = _stated(columns) if columns else None
     taken: set[int] = set()
