@@ -45,7 +45,7 @@ def finding(role, severity="warning", confidence="medium", device="sda", **field
 
 
 def judged(findings, *texts: str, ignored: int = 0):
-    return verdict(findings, (), views_of(*(texts or (iostat([{"sda": CALM}] * 5),))), ignored)
+    return verdict(findings, views_of(*(texts or (iostat([{"sda": CALM}] * 5),))), ignored=ignored)
 
 
 # each state
@@ -350,3 +350,26 @@ def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
 def test_longer_than_any_healthy_disk_takes_is_not_healthy_without_a_queue(wait, depth, state):
     slow = load(12, wait, size=9.6, reads=0.5, util=100 * depth / 1.2)
     assert state_of(iostat([{"sda": slow}] * 10)) == state
+
+
+def test_what_was_mostly_not_read_shows_no_health():
+    rows = iostat([{"sda": CALM}] * 10).splitlines(keepends=True)
+    places = [n for n, line in enumerate(rows) if line.startswith("sda")]
+    few, many = list(rows), list(rows)
+    for at, lines in ((places[5:6], few), (places[5:9], many)):
+        for n in at:
+            lines[n] = "sda  10.00 1.00 ?? @@ x y z\n"
+    assert report_of("".join(few)).verdict.state == "healthy"
+    report = report_of("".join(many))
+    assert report.verdict.state == "unknown"
+    assert "4 of 11 lines of numbers could not be read" in report.headline
+
+
+def test_trouble_says_what_was_not_read():
+    rows = iostat([{"sda": FULL}] * 10).splitlines(keepends=True)
+    assert "could not be read" not in report_of("".join(rows)).headline
+    for n in [n for n, line in enumerate(rows) if line.startswith("sda")][::2]:
+        rows[n] = "sda  10.00 1.00 ?? @@ x y z\n"
+    report = report_of("".join(rows))
+    assert report.verdict.state == "trouble"
+    assert "lines of numbers could not be read" in report.headline

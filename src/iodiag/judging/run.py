@@ -80,7 +80,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         states += shown
         host += host_tables(view)
         phases += phase_summaries(view)
-    said, headline = verdict(findings, outcomes, hosts, len(ignored))
+    said, headline = verdict(findings, hosts, ignored=len(ignored), ledgers=capture.ledgers)
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -7,14 +7,15 @@ class does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
+from iodiag.model.capture import Ledger
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     ShownHealth,
@@ -28,17 +29,32 @@ from iodiag.verdict.health import (
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 
+MOST_UNREAD = 0.2
+"""Share of the lines of numbers that were not read from which what was read shows no health."""
+
 REAL = SEVERITIES.index("warning")
 
 
 def verdict(
-    findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View], ignored: int = 0
+    findings: Sequence[Finding],
+    views: Sequence[View],
+    *,
+    ignored: int = 0,
+    ledgers: Iterable[Ledger] = (),
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
-    `ignored` counts the findings that the configuration takes out, which no verdict may hide.
+    `ignored` counts the findings that the configuration takes out, which no verdict may hide; nor may it hide
+    that lines of numbers could not be read, which the `ledgers` of the inputs count.
     """
     state, text = _judged(findings, views)
+    counts = list(ledgers)
+    unread, rows = (sum(ledger.counts.get(name, 0) for ledger in counts) for name in ("unread", "row"))
+    if unread > MOST_UNREAD * (unread + rows):
+        many = f"{unread} of {unread + rows} lines of numbers could not be read"
+        if state.state == "healthy":
+            return Verdict("unknown"), f"The capture cannot tell: {many}. What was read: {text}"
+        text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
     return state, text

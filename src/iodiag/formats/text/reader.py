@@ -62,7 +62,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     for line, reason in untrue:
         yield ParseNote(source.name, int(text.numbers[line]), reason, text.line(line)[:200])
     yield from _remarks(found, all_rows)
-    yield from unread_notes(found)
+    yield from unread_notes(found, all_rows)
     yield ledger(source, text, found.classes)
 
 
