@@ -221,7 +221,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
 
 
 class Busy(NamedTuple):
-    """The device that speaks for a stack, its busy levels of one verdict, and the others with that verdict."""
+    """The device that speaks for a stack, its busy levels of one verdict, and the others so judged."""
 
     series: DeviceSeries
     loads: list[Load]

@@ -208,8 +208,7 @@ def _finding(
         **when(_rows(told[0], reports, worst.first, worst.last + 1)),
         summary=say(
             "{disks} stood still together {often} ({held} of {samples} samples), with no more to do than "
-            "usual: what "
-            "they share stopped, not the disks.",
+            "usual: what they share stopped, not the disks.",
             values,
         ),
         evidence=tuple(_evidence(rows, values)),
@@ -242,9 +241,8 @@ RULE = Rule(
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",
     remedy=(
-        "Look in the kernel's log of that moment for resets of the adapter or bus, link or path loss, and "
-        "at the "
-        "switch, expander or storage behind the disks.",
+        "Look in the kernel's log of that moment for resets of the adapter or bus, link or path loss, and at "
+        "the switch, expander or storage behind the disks.",
         "On a virtual machine ask what the hypervisor did then: a snapshot, a migration, a pause, or its "
         "own storage.",
     ),

@@ -256,9 +256,8 @@ RULE = Rule(
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",
     remedy=(
-        "Read the whole volume once before it is used (dd or fio over the device), or have the provider "
-        "do it: fast "
-        "snapshot restore, a provisioned initialization rate.",
+        "Read the whole volume once before it is used (dd or fio over the device), or have the provider do "
+        "it: fast snapshot restore, a provisioned initialization rate.",
         "After a restore let the application warm up before load is put on it; nothing in it needs tuning.",
     ),
     needs=Needs(one_of=({"disk": ("read_kb_per_s", "read_await_ms|read_queue_depth|await_ms|queue_depth")},)),

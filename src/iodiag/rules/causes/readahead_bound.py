@@ -95,9 +95,8 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits:
         devices=(series.name, *below),
         **when(state.rows),
         summary=say(
-            "{device} is read in windows of {ahead:.0f} kB, its readahead, {depth} at a time: {mb} MiB/s "
-            "in {samples} of "
-            "{all} samples, bound by the readahead and a latency of {latency} ms.",
+            "{device} is read in windows of {ahead:.0f} kB, its readahead, {depth} at a time: {mb} MiB/s in "
+            "{samples} of {all} samples, bound by the readahead and a latency of {latency} ms.",
             values,
         ),
         evidence=(

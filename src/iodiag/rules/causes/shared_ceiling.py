@@ -143,8 +143,8 @@ def _slowed(view: View, found: Company, limits: Limits) -> Finding:
         evidence=(
             cite(
                 stacked([found.alone, found.own]),
-                "a request takes {alone_ms} ms alone, {each_ms} ms in "
-                "company: {times:.1f} times as much is moved alone",
+                "a request takes {alone_ms} ms alone, {each_ms} ms in company: {times:.1f} times as much is "
+                "moved alone",
                 values,
             ),
             cite(found.rows, "{sum:.1f} MB/s in sum, each disk always busy", values),

@@ -58,8 +58,7 @@ class Round:
 
     @property
     def written_kb(self) -> float:
-        """What was written until it became slow, kB (kB/s times samples where their lengths are not "
-        "known)."""
+        """What was written until it became slow: kB, or kB/s times samples where lengths are not known."""
         return float((self.fast.floats("write_kb_per_s") * weighted.lengths(self.fast)).sum())
 
     @property
@@ -183,8 +182,7 @@ def _finding(
     rows = stacked([part for one in cliffs for part in (one.fast, one.slow)])
     text = (
         "from {high} to {low} MiB/s, with {depth} and then {depth_after} writes in flight; each kB waits "
-        "{waits:.1f} "
-        "times as long"
+        "{waits:.1f} times as long"
     )
     return RULE.finding(
         limits,
@@ -256,8 +254,7 @@ RULE = Rule(
     remedy=(
         "Plan for the slow rate, or write in portions with pauses in which the cache is emptied.",
         "For sustained writes use drives with a steady rate: no shingled disk, no small pseudo-SLC cache; "
-        "leave part "
-        "of a flash drive unused and let fstrim run.",
+        "leave part of a flash drive unused and let fstrim run.",
     ),
     needs=Needs(one_of=({"disk": ("write_kb_per_s", "write_await_ms|write_queue_depth|queue_depth")},)),
     thresholds={

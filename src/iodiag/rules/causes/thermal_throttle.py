@@ -148,8 +148,7 @@ def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: L
         **when(stacked([one.fast, one.slow])),
         summary=say(
             "{device} goes from {high} to {low} MiB/s and back every {every:.0f} {unit}, {turns} times, "
-            "under "
-            "the same demand: it seems to throttle for heat.",
+            "under the same demand: it seems to throttle for heat.",
             values,
         ),
         evidence=tuple(_evidence(one, values)),

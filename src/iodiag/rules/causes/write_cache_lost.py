@@ -56,8 +56,7 @@ SURE = 200
 """Writes after the step from which their mean is known to 7 %."""
 
 MISPLACED = 0.15
-"""Share of the writes of either level that may be on the other side of the middle: what is more is no "
-"step."""
+"""Share of the writes of either level that may be on the other side of the middle: more is no step."""
 
 MOST_BUSY, MOST_WAITS = 0.8, 2.0
 """Up to this share of busy time 1/(1-U) says how much longer reads wait behind slow writes; twice at most."""
@@ -276,12 +275,10 @@ RULE = Rule(
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(
-        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the "
-        "end of "
-        "its learn cycle, and schedule that for quiet hours.",
+        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the end "
+        "of its learn cycle, and schedule that for quiet hours.",
         "On a drive without a controller look whether its write cache was switched off (hdparm -W, sdparm "
-        "WCE) and "
-        "why; switch it on only where it is protected or the file system flushes it.",
+        "WCE) and why; switch it on only where it is protected or the file system flushes it.",
     ),
     needs=Needs(
         one_of=({"disk": ("write_await_ms|write_queue_depth|await_ms|queue_depth", "write_kb_per_s")},)

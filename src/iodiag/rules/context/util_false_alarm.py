@@ -147,8 +147,7 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
             yield cite(
                 both(load.level.rows, load.higher.rows),
                 "the same device did {higher_rate} requests/s at {higher_depth} in flight: "
-                "{higher_times:.2f}x "
-                "as many as at {depth}" + reads,
+                "{higher_times:.2f}x as many as at {depth}" + reads,
                 values,
             )
         if "flat latency" in load.legs or "idle spindles" in load.legs:
