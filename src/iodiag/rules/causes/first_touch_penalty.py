@@ -180,7 +180,6 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     evidence = tuple(_evidence(one, values, limits))
     points = 2 + sum({"for": 1, "against": -1, "context": 0}[item.weighs] for item in evidence[1:])
     sure = confidence(points, at_most="medium")
-    name = series.device.name if series.device else series.name
     amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
         limits,
@@ -197,7 +196,6 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
         evidence=evidence,
         refutes=("a second read of the same places (dd again) that is as slow",),
         cannot_know=("whether the blocks come from a snapshot or from a slower tier that warms up",),
-        confirm=(f"dd if=/dev/{name} of=/dev/null bs=1M count=1024 iflag=direct",),
     )
 
 
@@ -276,6 +274,7 @@ RULE = Rule(
         ),
         "least_ms": Threshold(2, "ms", "latency at first", "a fetch over a network takes milliseconds"),
     },
+    confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M count=1024 iflag=direct",),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/ebs-initialize.html",),
     to_clear=ToClear(samples=6, requests=200),
     detect=detect,

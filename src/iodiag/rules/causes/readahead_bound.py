@@ -77,7 +77,6 @@ def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
 
 
 def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits: Limits) -> Finding:
-    name = series.device.name if series.device else series.name
     values: dict[str, float | str] = {
         "device": series.name,
         "ahead": state.size_kb,
@@ -107,7 +106,6 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits:
         ),
         refutes=("no more throughput after blockdev --setra with four times as much",),
         cannot_know=("whether the application itself reads in pieces of that size",),
-        confirm=(f"blockdev --getra /dev/{name}", f"cat /sys/block/{name}/queue/read_ahead_kb"),
     )
 
 
@@ -143,6 +141,7 @@ RULE = Rule(
         "requests": Threshold(200, "requests", "counted", "a mean of 200 is known to 7 %"),
         "share": Threshold(20, "%", "of the time", "judgement: a scan worth a setting"),
     },
+    confirm=("blockdev --getra /dev/DEVICE", "cat /sys/block/DEVICE/queue/read_ahead_kb"),
     references=("https://man7.org/linux/man-pages/man8/blockdev.8.html",),
     to_clear=ToClear(samples=2, requests=200),
     detect=detect,

@@ -174,7 +174,6 @@ def _finding(
         "depth": median(in_flight(first.fast, "write")),
         "depth_after": median(in_flight(first.slow, "write")),
     }
-    name = series.device.name if series.device else series.name
     gb = weighted.total(first.fast, "write_kb_per_s") / KB_PER_MB / 1024
     after = "after a while"
     if not math.isnan(gb):
@@ -200,7 +199,6 @@ def _finding(
         evidence=(cite(rows, text, values, worst="write_await_ms"), *witnesses),
         refutes=("a credit balance that was empty at that time", "a temperature that the drive throttles at"),
         cannot_know=("which cache it is: cells of flash, a shingled disk's, or a controller's",),
-        confirm=(f"lsblk -o NAME,MODEL,ROTA,ZONED /dev/{name}", f"smartctl -x /dev/{name}"),
     )
 
 
@@ -278,6 +276,7 @@ RULE = Rule(
             30, "%", "difference of what was written until each cliff", "pauses empty it partly"
         ),
     },
+    confirm=("lsblk -o NAME,MODEL,ROTA,ZONED /dev/DEVICE", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/system/files/login/articles/05_feldman_022-030_final.pdf",),
     to_clear=ToClear(samples=8, requests=200, columns=("write_kb_per_s",)),
     detect=detect,

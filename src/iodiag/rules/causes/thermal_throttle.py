@@ -129,7 +129,6 @@ def _reads(rows: Table) -> float:
 
 def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: Limits) -> Finding:
     sure = "medium" if _reads(stacked([one.fast, one.slow])) >= 0.5 else "low"
-    name = series.device.name if series.device else series.name
     is_timed = bool(np.isfinite(one.fast.floats("interval_s")).all())
     values: dict[str, float | str] = {
         "device": series.name,
@@ -154,7 +153,6 @@ def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: L
         evidence=tuple(_evidence(one, values)),
         refutes=("a temperature far below the drive's warning threshold while it is slow",),
         cannot_know=("the temperature of the drive",),
-        confirm=(f"smartctl -x /dev/{name} | grep -i temp", f"nvme smart-log /dev/{name}"),
     )
 
 
@@ -195,6 +193,7 @@ RULE = Rule(
         "demand": Threshold(80, "%", "requests in flight left while slow", "a closed load keeps its queue"),
         "same_size": Threshold(1.25, "x", "change of the size of requests", "judgement"),
     },
+    confirm=("smartctl -x /dev/DEVICE | grep -i temp", "nvme smart-log /dev/DEVICE"),
     references=("https://nvmexpress.org/specifications/",),
     to_clear=ToClear(samples=20, requests=200, busy_pct=50),
     detect=detect,

@@ -216,7 +216,6 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
-    name = series.device.name if series.device else series.name
     return RULE.finding(
         limits,
         severity="warning" if sure != "low" else "notice",
@@ -228,11 +227,6 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         refutes=("a writer that began to wait for stable storage (O_DSYNC, fsync) at that time",),
         cannot_know=(
             "whose cache it is: the controller's, the drive's, or that of storage behind a network",
-        ),
-        confirm=(
-            f"cat /sys/block/{name}/queue/write_cache",
-            f"smartctl -g wcache /dev/{name}",
-            "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
         ),
     )
 
@@ -301,6 +295,11 @@ RULE = Rule(
             2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2 ms; 7,200 rpm: 4.2 ms"
         ),
     },
+    confirm=(
+        "cat /sys/block/DEVICE/queue/write_cache",
+        "smartctl -g wcache /dev/DEVICE",
+        "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
+    ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
     to_clear=ToClear(samples=8, requests=200, columns=("write_await_ms|write_queue_depth",)),
     detect=detect,
