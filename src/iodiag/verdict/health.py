@@ -41,7 +41,8 @@ def shown(series: DeviceSeries) -> Shown:
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
-    if not active or is_untimed(series):
+    # the disks below an untimed device show how its requests fare
+    if not active or (is_stacked(series) and series.is_untimed):
         return "idle"
     lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     if "waiting" in lasting:
@@ -49,12 +50,6 @@ def shown(series: DeviceSeries) -> Shown:
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
-
-
-def is_untimed(series: DeviceSeries) -> bool:
-    """Whether the kernel does not time a stacked device: the disks below show how its requests fare."""
-    timed = (series.samples.floats(column) for column in ("latency_ms", "depth", "util"))
-    return is_stacked(series) and not any((np.nan_to_num(values) > 0).any() for values in timed)
 
 
 def waited(state: State) -> float:

@@ -257,7 +257,7 @@ def with_verdict(
 
 def _unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
     """What a rule says of a device without a busy load level: util alone clears nothing."""
-    reason = UNTOLD if is_untold(series) else ""
+    reason = UNTIMED if series.is_untimed else ""
     if not reason and (series.samples.floats("util") >= limits.busy_util / 100).any():
         reason = "busy at times, but nothing that completed then tells of its limit"
     reason = reason or next((said for state in states(series) if (said := _contradicted(series, state))), "")
@@ -290,15 +290,7 @@ BURST = 8.0
 """Requests in flight whenever a device is busy, from which they come in bursts."""
 
 
-UNTOLD = "its counters tell neither how long requests took nor how long it was busy"
-
-
-def is_untold(series: DeviceSeries) -> bool:
-    """Whether latency, queue and busy time are printed as nothing of a device with I/O: md counts none."""
-    samples = series.samples
-    columns = ("latency_ms", "depth", "util")
-    has_io = bool((samples.floats("ios_per_s") > 0).any())
-    return has_io and not any((samples.floats(column) > 0).any() for column in columns)
+UNTIMED = "its counters tell neither how long requests took nor how long it was busy"
 
 
 def together(series: DeviceSeries, rows: Table) -> Table:

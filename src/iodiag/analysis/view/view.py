@@ -89,6 +89,13 @@ class DeviceSeries:
             return True
         return self.name.startswith(("dm-", "md")) or (self.device is not None and bool(self.device.members))
 
+    @cached_property
+    def is_untimed(self) -> bool:
+        """Whether it serves requests and shows neither a latency, nor a queue, nor busy time: md counts none."""
+        timed = (self.samples.floats(column) for column in ("latency_ms", "depth", "util"))
+        has_io = bool((self.samples.floats("ios_per_s") > 0).any())
+        return has_io and not any((values > 0).any() for values in timed)
+
 
 @dataclass(frozen=True, eq=False)
 class View:

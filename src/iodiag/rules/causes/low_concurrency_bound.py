@@ -28,7 +28,7 @@ from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import otherwise
 from iodiag.analysis.load.plateaus import most
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
-from iodiag.analysis.load.saturation import UNTOLD, is_untold
+from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
@@ -55,8 +55,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _of_callers(series, callers, limits)
         elif level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
-        elif level is None and is_untold(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
+        elif level is None and series.is_untimed:
+            yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
         elif level is None and _looks_alone(series, limits):
             yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
         elif level is None:

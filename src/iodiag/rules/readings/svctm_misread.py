@@ -35,7 +35,8 @@ MOST_TOLD = 5
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices whose svctm cannot be a service time, the plainest case first."""
     found: list[_Misread] = []
-    clear: list[str] = []
+    timed: list[str] = []
+    untimed: list[str] = []
     for series in view.devices:
         is_serial = spindles(series, writes=False) == 1
         case = None if is_serial else _judge(series, limits)
@@ -44,19 +45,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif case is None and _contradicts(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif case is None:
-            clear.append(series.name)
+            (untimed if series.is_untimed else timed).append(series.name)
         else:
             found.append(case)
     if found:
         yield _finding(sorted(found, key=lambda case: -case.level.busy_depth), limits)
-    if clear:
-        timed = [name for name in clear if not _is_zero(view, name)]
-        untimed = [name for name in clear if name not in timed]
-        if timed:
-            yield Outcome(RULE.id, "clear", tuple(timed), "requests do not overlap: svctm misleads little")
-        if untimed:
-            reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
-            yield Outcome(RULE.id, "undetermined", tuple(untimed), reason)
+    if timed:
+        yield Outcome(RULE.id, "clear", tuple(timed), "requests do not overlap: svctm misleads little")
+    if untimed:
+        reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
+        yield Outcome(RULE.id, "undetermined", tuple(untimed), reason)
 
 
 _SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"
@@ -69,12 +67,6 @@ def _contradicts(series: DeviceSeries) -> bool:
     service, latency = samples.floats("svctm_ms"), samples.floats("latency_ms")
     is_longer = (latency > 0) & (service > 1.1 * latency + 2 * HALF_DIGIT)
     return bool((is_longer | ((service > 0) & (samples.floats("busy_depth") >= 2))).any())
-
-
-def _is_zero(view: View, name: str) -> bool:
-    """Whether a device that serves requests is not timed at all."""
-    series = view.series(name)
-    return series is not None and not (np.nan_to_num(series.samples.floats("latency_ms")) > 0).any()
 
 
 class _Misread(NamedTuple):

@@ -41,7 +41,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         dropped = left_out.get(series.name)
         evidence = tuple(_of_device(view, series, dropped, limits))
         if not evidence:
-            is_odd = stalled(series.samples).any() or contradictions.is_untimed(series.samples)
+            is_odd = stalled(series.samples).any() or contradictions.lacks_latency(series.samples)
             (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100:
             yield _finding([(series, evidence)], "notice", limits)

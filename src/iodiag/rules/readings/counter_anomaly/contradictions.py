@@ -86,7 +86,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="await_ms")
 
 
-def is_untimed(samples: Table) -> bool:
+def lacks_latency(samples: Table) -> bool:
     """Whether requests complete without a latency while several are in flight."""
     return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
 
