@@ -36,6 +36,8 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, by_text
 
 _LIKE_SIZE = 2.0
+_STEPS = 4
+"""Sizes of operations are told apart by so many steps for each doubling."""
 _CERTAIN_OPERATIONS = 100.0
 _FEWEST_CALM = 2
 _FELT_MS = 20.0
@@ -181,15 +183,22 @@ def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]
 
 
 def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
-    """For each sample the round trip of the calmest tenth of those of like size; NaN with too few."""
+    """For each sample the round trip of the calmest tenth of those of like size; NaN with too few.
+
+    Samples of one step of size share one comparison: there are few steps, however long the capture is.
+    """
     usual = np.full(len(trip), np.nan)
-    for place in np.flatnonzero(is_used):
-        is_like = is_used & ~np.isnan(trip)
-        if not np.isnan(size[place]):
-            is_like &= (size <= _LIKE_SIZE * size[place]) & (size >= size[place] / _LIKE_SIZE)
+    steps = np.round(_STEPS * np.log2(np.maximum(size, 1 / 1024)))
+    is_known = is_used & ~np.isnan(trip)
+    for step in np.unique(steps[is_used]):
+        if np.isnan(step):
+            here, is_like = np.isnan(steps), is_known
+        else:
+            here = steps == step
+            is_like = is_known & (np.abs(steps - step) <= _STEPS * np.log2(_LIKE_SIZE))
         calm = np.sort(trip[is_like])[: max(_FEWEST_CALM, int(is_like.sum()) // 10)]
         if len(calm) >= _FEWEST_CALM:
-            usual[place] = median(calm)
+            usual[here & is_used] = median(calm)
     return usual
 
 
