@@ -91,7 +91,7 @@ class DeviceSeries:
 
     @cached_property
     def is_untimed(self) -> bool:
-        """Whether it serves requests and shows neither a latency, nor a queue, nor busy time: md counts none."""
+        """Whether it serves requests and shows no latency, no queue and no busy time: md counts none."""
         timed = (self.samples.floats(column) for column in ("latency_ms", "depth", "util"))
         has_io = bool((self.samples.floats("ios_per_s") > 0).any())
         return has_io and not any((values > 0).any() for values in timed)

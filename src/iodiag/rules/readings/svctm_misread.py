@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from iodiag.analysis.load.device_class import spindles
 from iodiag.analysis.load.queueing import Level, levels
 from iodiag.analysis.measure.evidence import cite, say
