@@ -30,8 +30,24 @@ MOST_AT_ONCE = 32.0
 BUSY = 0.75
 """Busy share from which a device of unknown class is not known to have headroom."""
 
+BRIEF = 0.25
+"""Busy share below which a deep queue is a burst that comes and goes."""
+
+USED = 0.5
+"""Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
+
+LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
+"""Busy share and latency up to which a few requests per second are what an idle device shows."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
+
+IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
+"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
+from which somebody waits."""
+
+LEAST_MOMENTS = 3
+"""Samples of the host's own numbers that show that nobody waits."""
 
 
 def shown(series: DeviceSeries) -> Shown:
@@ -89,13 +105,6 @@ def is_hardly_used(state: State) -> bool:
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE)
 
 
-LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
-"""Busy share and latency up to which a few requests per second are what an idle device shows."""
-
-BRIEF = 0.25
-"""Busy share below which a deep queue is a burst that comes and goes."""
-
-
 def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
     """What was shown of each device of a host."""
     for series in view.devices:
@@ -110,19 +119,10 @@ def queued(view: View) -> Iterator[str]:
             yield series.name
 
 
-USED = 0.5
-"""Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
-
-
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
     is_busy = state.util >= USED and state.at_once >= QUEUE
     return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
-
-
-IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
-"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
-from which somebody waits."""
 
 
 def somebody_waits(view: View) -> str:
@@ -139,10 +139,6 @@ def somebody_waits(view: View) -> str:
     if queue is not None and (count := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
         return say("{count:.1f} tasks are blocked on I/O on average", {"count": count})
     return ""
-
-
-LEAST_MOMENTS = 3
-"""Samples of the host's own numbers that show that nobody waits."""
 
 
 def nobody_waits(view: View) -> str:

@@ -25,9 +25,13 @@ _LIKE_RATE, _EQUAL_RATE, _LIKE_SIZE = 2.0, 1.1, 4.0
 _SMALL_KB = 64.0
 """Below this a request's size hardly matters: positioning and the path to the disk take the time."""
 _NOTICED_MS = 200.0
+"""A disk that may spin turns 24 times meanwhile (at 7,200 rpm): no healthy one needs so long for the requests
+that the drive itself reorders."""
 _FELT_MS = 5.0
 _SIGMAS = 2.0
 _FULL, _CALM = 0.95, 0.1
+"""Busy shares: `_FULL` is all the time but for the rounding of short samples; a sibling that is idle for nine
+tenths of it shows that the load asks for little (utilisation law: a tenth at equal service times)."""
 _MOST_REQUESTS = 0.5
 _LASTING, _FEW_SAMPLES = 0.5, 5
 """A slow half of a short capture is no passing stall, however few requests it holds."""
