@@ -104,6 +104,15 @@ def test_no_rule_fails(group):
 
 
 @pytest.mark.parametrize("group", GROUPS)
+def test_no_sentence_prints_what_is_no_number(group):
+    report = analyzed(group)
+    texts = [report.headline, *(outcome.reason for outcome in report.outcomes)]
+    texts += [text for f in report.findings for text in (f.title, f.summary, *f.cannot_know, *f.refutes)]
+    texts += [item.text for _, item in evidence_of(report)]
+    assert not [text for text in texts if re.search(r"(?<![\w/.-])-?(nan|inf)(?![\w/.-]*\w)", text)]
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_number_of_a_sentence_stands_in_its_values(group):
     report = analyzed(group)
     unknown = [
