@@ -15,7 +15,7 @@ from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usu
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
-Shown = Literal["healthy", "waiting", "not shown", "idle"]
+ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
 
 FULL = 0.9
 """Busy share from which a device has hardly any idle time left."""
@@ -50,7 +50,7 @@ LEAST_MOMENTS = 3
 """Samples of the host's own numbers that show that nobody waits."""
 
 
-def shown(series: DeviceSeries) -> Shown:
+def shown_health(series: DeviceSeries) -> ShownHealth:
     """Whether a device was shown to be healthy: in each lasting state with I/O it answered as its class does.
 
     `waiting` are devices that are full with a queue, or that hold requests back; `not shown` those whose
@@ -73,7 +73,7 @@ def waited(state: State) -> float:
     return 0.0 if math.isnan(state.depth) else state.depth * state.share
 
 
-def _judged(series: DeviceSeries, state: State) -> Shown:
+def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
@@ -105,10 +105,10 @@ def is_hardly_used(state: State) -> bool:
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE)
 
 
-def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
+def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     """What was shown of each device of a host."""
     for series in view.devices:
-        yield series, shown(series)
+        yield series, shown_health(series)
 
 
 def queued(view: View) -> Iterator[str]:
