@@ -10,7 +10,7 @@ import numpy as np
 
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
@@ -132,7 +132,7 @@ def somebody_waits(view: View) -> str:
         return say("iowait is {share:.0f} %", {"share": share})
     if cpu is not None and (cpu.floats("iowait_pct") >= EPISODE_PCT).any():
         shares = cpu.floats("iowait_pct")
-        values: dict[str, float | str] = {"most": float(np.nanmax(shares)), "samples": len(cpu)}
+        values: Values = {"most": float(np.nanmax(shares)), "samples": len(cpu)}
         values["count"] = int((shares >= EPISODE_PCT).sum())
         return say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     queue = view.samples("queue")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import View
@@ -198,7 +198,7 @@ def _why(views: Sequence[View]) -> str:
         if any(state.kind != "idle" for state in states(series))
     ]
     if with_traffic:
-        values: dict[str, float | str] = {"names": ", ".join(with_traffic[:3])}
+        values: Values = {"names": ", ".join(with_traffic[:3])}
         return say("it does not show whether {names} answered as expected", values)
     if any(view.devices for view in views):
         return "no device had any I/O while it was taken"

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Column, Table, stacked
+from iodiag.table.table import Column, Floats, Table, stacked
 
 PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
@@ -281,7 +280,7 @@ def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
     return False
 
 
-def least_writes(rows: Table) -> npt.NDArray[np.float64]:
+def least_writes(rows: Table) -> Floats:
     """Writes per second, or as many as there must be: a read moves at least one sector."""
     bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / _SECTOR_KB
     writes = weighted.values(rows, "writes_per_s")

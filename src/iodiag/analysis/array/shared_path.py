@@ -11,9 +11,9 @@ from iodiag.analysis.array.equal_rates import MOST_DEVICES, is_physical, without
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.windows import DENSE, Mask
+from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Floats, Table, stacked
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 _SHARE = 0.1
 """Share of the sum from which a disk takes part in it."""

@@ -21,12 +21,11 @@ import numpy.typing as npt
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.view.request_columns import HALF_DIGIT, anomalies, enrich
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Mask, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 
 LEAST_REQUESTS = 50
 """Requests of a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
@@ -108,7 +107,7 @@ def by_hour(enriched: Table) -> pd.DataFrame:
 
 
 def _samples(disk: Table) -> Table:
-    kept: npt.NDArray[np.bool_] = ~disk["time"].is_unknown()
+    kept: Mask = ~disk["time"].is_unknown()
     for flag in ("since_boot", "is_group"):
         if flag in disk:
             kept = kept & (disk[flag] != True)  # noqa: E712  # it may be unknown
@@ -244,7 +243,7 @@ def learned_baselines(hours: pd.DataFrame, departed: pd.DataFrame | None = None)
     return result[is_normal].drop(columns="most").reset_index(drop=True)
 
 
-def _lasts(hours: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _lasts(hours: pd.DataFrame) -> Mask:
     lasts = (hours["seconds"] >= LEAST_WINDOW_S) | (hours["samples"] >= LEAST_WINDOW_SAMPLES)
     return lasts.to_numpy(dtype=np.bool_)
 
@@ -261,7 +260,7 @@ def _slots(hours: pd.DataFrame, grouping: npt.NDArray[np.object_]) -> npt.NDArra
     return np.where(grouping == "hour of the week", 24 * weekday + hour, by_hour)
 
 
-def _are_within(hours: pd.DataFrame, departed: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _are_within(hours: pd.DataFrame, departed: pd.DataFrame) -> Mask:
     """Which hours lie in a departure of their device and direction."""
     by = ["host", "device", "direction"]
     begun = hours[by].assign(begins=_starts(hours), place=np.arange(len(hours)))

@@ -40,7 +40,7 @@ from iodiag.analysis.load.queueing import (
 )
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
@@ -275,7 +275,7 @@ def _contradicted(series: DeviceSeries, state: State) -> str:
     is_slow = state.latency_ms > CALM * usual_ms(series, state.size_kb, state.rate)
     if not (is_slow and state.at_once >= BURST and state.requests >= BURST):
         return ""
-    values: dict[str, float | str] = {
+    values: Values = {
         "util": 100 * state.util,
         "at_once": state.at_once,
         "latency": state.latency_ms,

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, Estimate, combined_error, estimate
@@ -21,9 +20,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, Verdict
 from iodiag.model.finding import Confidence
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table
 
 BEFORE, AFTER = 0, 1
 

@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 Weighs = Literal["for", "against", "context"]
+
+Values = dict[str, float | str]
+"""What the names in a sentence stand for: numbers, and words."""
 
 MOST_LINES = 1000
 """Lines listed per piece of evidence; with more rows the exemplars stand for them."""
@@ -129,7 +132,7 @@ def cite(
     return Evidence(text, values, source, cited, len(rows), quotes, weighs)
 
 
-def _largest(data: npt.NDArray[np.float64]) -> int | None:
+def _largest(data: Floats) -> int | None:
     """Where the first of the largest known numbers is; None where none is known."""
     place = int(data.argmax())  # of the first unknown one, if any
     if not math.isnan(data[place]):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table, numbered
+from iodiag.table.table import Mask, Table, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class DeviceSeries:
     @cached_property
     def loaded(self) -> Table:
         """The samples in which the device was not idle."""
-        is_idle: npt.NDArray[np.bool_] = self.samples["is_idle"]
+        is_idle: Mask = self.samples["is_idle"]
         return self.samples[~is_idle]
 
     @cached_property
@@ -190,7 +190,7 @@ class View:
         return found if len(found) else None
 
 
-def same_reports(samples: Table, others: Table) -> npt.NDArray[np.bool_]:
+def same_reports(samples: Table, others: Table) -> Mask:
     """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
     own, wanted = report_numbers(samples, others)
     return np.isin(own, wanted)

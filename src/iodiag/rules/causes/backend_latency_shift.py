@@ -25,7 +25,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.load.queueing import Level, level_of, prepared
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -106,7 +106,7 @@ def _is_withheld(view: View, step: LatencyStep, limits: Limits) -> bool:
 def _finding(series: DeviceSeries, step: LatencyStep, limits: Limits) -> Finding:
     before, after = step
     began = after.rows["time"].first()
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "before": before.latency_ms,
         "after": after.latency_ms,

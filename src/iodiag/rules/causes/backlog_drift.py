@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.request_columns import HALF_DIGIT
@@ -66,7 +66,7 @@ def _booked(samples: Table) -> np.ndarray:
 
 
 def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "depth": weighted.mean(rows, "queue_depth"),
         "booked": float(np.mean(_booked(rows))),

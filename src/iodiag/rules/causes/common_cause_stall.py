@@ -29,7 +29,7 @@ from iodiag.analysis.array.side_by_side import Keys, once, report_keys
 from iodiag.analysis.array.topmost_devices import common_top
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import usual_ms
@@ -187,7 +187,7 @@ def _finding(
     told = [usual[place] for place in worst.disks]
     rows = stacked([_rows(disk, reports, worst.first, worst.last + 1) for disk in told])
     times = [_times(disk, reports, worst) for disk in told]
-    values: dict[str, float | str] = {
+    values: Values = {
         "disks": ", ".join(disk.series.name for disk in disks),
         "count": len(stops),
         "often": "once" if len(stops) == 1 else f"{len(stops)} times",
@@ -225,7 +225,7 @@ def _times(disk: Usual, reports: Keys, stop: Stop) -> float:
     return float(np.nanmax(latency, initial=0.0)) / disk.latency_ms
 
 
-def _evidence(rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
     text = "{least:.0f} to {most:.0f} times their usual latency in the same samples"
     yield cite(rows, text, values, worst="latency_ms")
     if float(values["fell"]):

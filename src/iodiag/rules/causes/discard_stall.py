@@ -20,13 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 DRAWS = 2000
 SEED = 0
@@ -103,7 +102,7 @@ def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Con
 def _finding(
     series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float, limits: Limits
 ) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": weighted.mean(rows, "discards_per_s"),
         "amount": weighted.mean(rows, "discard_kb_per_s") / 1024,

@@ -36,7 +36,7 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import by_stream
@@ -202,10 +202,10 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     )
 
 
-def _values(series: DeviceSeries, one: Decline) -> dict[str, float | str]:
+def _values(series: DeviceSeries, one: Decline) -> Values:
     is_direct = one.last.has("read_await_ms")
     latency = "read_await_ms" if is_direct else "latency_ms"
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "first": weighted.mean(one.first, latency),
         "last": weighted.mean(one.last, latency),
@@ -222,14 +222,14 @@ def _values(series: DeviceSeries, one: Decline) -> dict[str, float | str]:
     return values if math.isnan(gb) else values | {"gb": gb}
 
 
-def _evidence(one: Decline, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence]:
     text = (
         "each kB read waits {faster:.1f} times less in the end, falling over {samples} samples: {rate} and "
         "then {rate_after} kB/s, with {depth} and then {depth_after} reads in flight"
     )
     yield cite(stacked([one.falling, one.last]), text, values, worst="read_await_ms")
     if one.by_bytes >= 0.9 and one.by_bytes > one.by_time:
-        said: dict[str, float | str] = {"by_bytes": 100 * one.by_bytes, "by_time": 100 * one.by_time}
+        said: Values = {"by_bytes": 100 * one.by_bytes, "by_time": 100 * one.by_time}
         text = (
             "latency falls with the bytes read (an exponential explains {by_bytes:.0f} %), less so with time "
             "({by_time:.0f} %)"

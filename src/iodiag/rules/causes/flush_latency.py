@@ -23,7 +23,7 @@ from typing import NamedTuple
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -75,7 +75,7 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
 
 def _finding(group: tuple[Slow, ...], limits: Limits) -> Finding:
     worst = group[0]
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": worst.series.name,
         "await": worst.wait,
         "others": f" and {len(group) - 1} more" if len(group) > 1 else "",
@@ -94,7 +94,7 @@ def _finding(group: tuple[Slow, ...], limits: Limits) -> Finding:
 
 
 def _of(found: Slow) -> Iterator[Evidence]:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": found.series.name,
         "rate": found.rate,
         "await": found.wait,

@@ -25,7 +25,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -135,7 +135,7 @@ def _waiters(view: View, series: DeviceSeries, stall: Stall) -> tuple[Evidence, 
     return tuple(_witnesses(view, series, stall))
 
 
-def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
+def _values(series: DeviceSeries, stall: Stall) -> Values:
     return {
         "device": series.name,
         "seconds": stall.seconds,
@@ -155,7 +155,7 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     yield cite(stall.rows, text, values)
     if stall.release is None:
         return
-    said: dict[str, float | str] = {
+    said: Values = {
         "booked": stall.booked_s,
         "latency": float(weighted.values(stall.release, "latency_ms")[0]),
         "depth": float(weighted.values(stall.release, "depth")[0]),

@@ -29,7 +29,7 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
 from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -151,7 +151,7 @@ _SUMMARY = (
 )
 
 
-def _values(layer: Layer) -> dict[str, float | str]:
+def _values(layer: Layer) -> Values:
     shown, of = len(layer.rows), len(layer.upper.samples)
     names = [series.name for series in layer.below]
     ratio = layer.ratio
@@ -199,7 +199,7 @@ def layer_name(series: DeviceSeries) -> str:
     return "the device-mapper layer" if name.startswith("dm-") else "the layer above the disks"
 
 
-def _evidence(layer: Layer, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
     both = stacked([layer.rows, *layer.below_rows])
     yield cite(layer.rows, _ABOVE, values, worst="latency_ms")
     yield cite(

@@ -30,7 +30,7 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -125,7 +125,7 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
 
 def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
     rates = level.rows.floats("ios_per_s")
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "callers": round(level.busy_depth),
         "count": len(level.rows),
@@ -169,7 +169,7 @@ def _finding(
     is_steady = len(level.rows) >= limits.least_samples
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": level.rate,
         "latency": level.latency_ms,
@@ -246,7 +246,7 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
     share = weighted.mean(cpu, "iowait_pct", "cpu")
     waiters = share * view.cpus / 100
     if not np.isnan(waiters) and 0.5 <= waiters <= 1.5:
-        values: dict[str, float | str] = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
+        values: Values = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
 
 

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import SERVICE, relative_error
@@ -106,7 +106,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no round trips are shown: nfsiostat shows them for each mount"
         yield Outcome(RULE.id, "undetermined", (), reason, ("nfs_mounts",))
         return
-    values: dict[str, float | str] = {
+    values: Values = {
         "again": 100 * again[lost].sum() / calls[lost].sum(),
         "shown": len(rows),
         "of": len(table),

@@ -26,7 +26,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -152,7 +152,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     numbers = rows.floats("number")
     interrupts = float(rows.floats("interrupts").mean())
     cpus = sorted({f"{number:g}" for number in numbers if number >= 0})
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": pace.series.name,
         "cpus": "one CPU" if len(cpus) != 1 else f"CPU {cpus[0]}",
         "full": float(rows.floats("full").mean()),
@@ -184,7 +184,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     )
 
 
-def _evidence(pace: _Pace, rows: Table, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Iterator[Evidence]:
     text = "{cpus}: {full:.1f} % of its time in the kernel, {interrupts:.1f} % in interrupts; "
     text += "all CPUs together {busy:.1f} % busy"
     yield cite(rows, text, values, worst="full")

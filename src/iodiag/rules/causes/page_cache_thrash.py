@@ -26,7 +26,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -56,7 +56,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
     many &= read > limits.fault_kb * faults
     if not many.any():
         return Outcome(RULE.id, "clear", (), "few faults wait for the disk, or nothing is reclaimed for them")
-    values: dict[str, float | str] = {
+    values: Values = {
         "faults": float(np.mean(faults[many])),
         "each": float(np.sum(read[many]) / np.sum(faults[many])),
         "reclaimed": float(np.mean(reclaimed[many])),
@@ -82,7 +82,7 @@ def _thrashes(view: View, table: Table, limits: Limits) -> Mask:
 
 
 def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "read": weighted.mean(rows, "pgpgin_kb_per_s"),
         "faults": weighted.mean(rows, "major_faults_per_s"),
         "reclaimed": weighted.mean(rows, "steal_per_s") * KB_PER_PAGE,
@@ -118,7 +118,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     )
 
 
-def _witnesses(view: View, rows: Table, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+def _witnesses(view: View, rows: Table, values: Values, limits: Limits) -> Iterator[Evidence]:
     share = 100 * float(values["faults"]) / max(weighted.mean(rows, "faults_per_s"), 1e-9)
     if share >= limits.share:
         yield cite(rows, "{share:.0f} % of all faults wait for the disk", {"share": share})

@@ -29,7 +29,7 @@ import numpy as np
 from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.request_columns import HALF_DIGIT
@@ -144,7 +144,7 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     slow_ms = weighted.mean(found.slow_rows, "latency_ms")
     fast_ms = weighted.mean(found.fast_rows, "latency_ms")
     requests = min(float(events_per_sample(rows).sum()) for rows in (found.slow_rows, found.fast_rows))
-    values: dict[str, float | str] = {
+    values: Values = {
         "slow": found.slow.name,
         "fast": found.fast.name,
         "top": found.top.name,
@@ -188,7 +188,7 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     )
 
 
-def _evidence(found: _Slow, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
     text = "{slow}: {slow_rate:.1f} requests/s took {slow_ms:.3g} ms each"
     yield cite(found.slow_rows, text, values, worst="latency_ms")
     yield cite(found.fast_rows, "{fast}: {fast_rate:.1f} requests/s took {fast_ms:.3g} ms each", values)

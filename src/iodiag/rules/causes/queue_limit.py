@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
@@ -104,7 +104,7 @@ def _stated(series: DeviceSeries, level: Level, limits: Limits) -> int | None:
 def _finding(
     series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: int, limits: Limits
 ) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "depth": level.depth,
         "size": size,

@@ -28,7 +28,7 @@ from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_m
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import read_spread
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
@@ -38,8 +38,6 @@ from iodiag.model.topology import Device
 from iodiag.table.table import Table, stacked
 
 REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
-
-Values = dict[str, float | str]
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

@@ -26,14 +26,12 @@ from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
 from iodiag.analysis.array.resync import Unasked, is_rebuild, read_spread, suspected, unasked, window
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
-
-Values = dict[str, float | str]
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:

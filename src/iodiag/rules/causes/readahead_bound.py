@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
 from iodiag.analysis.load.device_traits import is_spinning
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.states.states import State, states
@@ -77,7 +77,7 @@ def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
 
 
 def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "ahead": state.size_kb,
         "mb": state.rate * state.size_kb / KB_PER_MB,
@@ -109,7 +109,7 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits:
     )
 
 
-def _stated(series: DeviceSeries) -> dict[str, float | str]:
+def _stated(series: DeviceSeries) -> Values:
     device = series.device
     if device is None:
         return {}

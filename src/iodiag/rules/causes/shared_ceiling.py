@@ -36,7 +36,7 @@ from iodiag.analysis.array.shared_path import (
 )
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -70,7 +70,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(found: Ceiling, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "disks": ", ".join(series.name for series in found.disks),
         "mb": found.kb_per_s / 1000,
         "mib": found.kb_per_s / 1024,
@@ -116,7 +116,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     alone_ms, each_ms = found.alone_and_shared("latency_ms")
     cpu = cpu_shares(view.cpu_at(found.own))
     is_cpu_full = cpu is not None and cpu.idle + cpu.iowait < limits.least_idle
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": found.disks[0].name,
         "others": ", ".join(series.name for series in found.disks[1:]),
         "alone": alone_kb / 1000,
@@ -158,7 +158,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
 def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([series.samples for series in streams])
     rates = [weighted.mean(series.samples, "kb_per_s") / 1000 for series in streams]
-    values: dict[str, float | str] = {
+    values: Values = {
         "count": len(streams),
         "sum": float(np.sum(rates)),
         "low": min(rates),

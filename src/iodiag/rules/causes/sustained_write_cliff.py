@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.directions import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.windows import by_stream
@@ -163,7 +163,7 @@ def _finding(
     witnesses = tuple(_witnesses(rounds, limits))
     sure = confidence(2 + sum(_POINTS[item.weighs] for item in witnesses))
     first = cliffs[0]
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "high": first.high / KB_PER_MB,
         "low": first.low / KB_PER_MB,
@@ -208,7 +208,7 @@ _POINTS = {"for": 2.0, "against": -1.0, "context": 0.0}
 def _witnesses(rounds: Sequence[Round], limits: Limits) -> Iterator[Evidence]:
     """What tells a full cache from credits, heat and another pattern of writes."""
     cliffs = [one for one in rounds if len(one.slow)]
-    low: dict[str, float | str] = {"low": cliffs[0].low / KB_PER_MB, "count": len(cliffs)}
+    low: Values = {"low": cliffs[0].low / KB_PER_MB, "count": len(cliffs)}
     again = [later for later in rounds if later.paused > 0 and _is_refilled(cliffs[0], later)]
     if again:
         text = "after a pause it wrote fast again: more than credits refilled at {low} MiB/s allow"
@@ -222,7 +222,7 @@ def _witnesses(rounds: Sequence[Round], limits: Limits) -> Iterator[Evidence]:
     reads = slowdown(first.fast, first.slow, "read")
     writes = slowdown(first.fast, first.slow, "write")
     if min(request_count(part, "read") for part in (first.fast, first.slow)) >= limits.requests and reads > 0:
-        said: dict[str, float | str] = {"reads": reads, "writes": writes}
+        said: Values = {"reads": reads, "writes": writes}
         text = "reads became {reads:.1f} times slower, writes {writes:.1f} times"
         is_apart = reads <= 0.5 * writes
         yield cite(first.slow, text, said, weighs="for" if is_apart else "against")

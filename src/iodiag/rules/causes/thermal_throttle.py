@@ -25,7 +25,7 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.windows import by_stream
@@ -130,7 +130,7 @@ def _reads(rows: Table) -> float:
 def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: Limits) -> Finding:
     sure = "medium" if _reads(stacked([one.fast, one.slow])) >= 0.5 else "low"
     is_timed = bool(np.isfinite(one.fast.floats("interval_s")).all())
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "high": median(one.fast.floats("kb_per_s")) / KB_PER_MB,
         "low": median(one.slow.floats("kb_per_s")) / KB_PER_MB,
@@ -156,11 +156,11 @@ def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: L
     )
 
 
-def _evidence(one: Waves, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
     rows = stacked([one.fast, one.slow])
     text = "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %"
     yield cite(rows, text, values)
-    said: dict[str, float | str] = {
+    said: Values = {
         "depth": median(one.fast.floats("depth")),
         "depth_slow": median(one.slow.floats("depth")),
         "fast": median(one.fast.floats("latency_ms")),

@@ -40,7 +40,7 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
@@ -200,7 +200,7 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
     before, after = step.before, step.after
     began = after["time"].first()
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "ratio": step.slower,
         "kb": weighted.mean(after, "write_kb_per_s"),
@@ -232,7 +232,7 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
 
 
 def _evidence(
-    series: DeviceSeries, step: WriteLatencyStep, values: dict[str, float | str], was_cached: bool
+    series: DeviceSeries, step: WriteLatencyStep, values: Values, was_cached: bool
 ) -> Iterator[Evidence]:
     around = stacked([step.before, step.after])
     text = "waiting per kB written steps up {ratio:.1f} times"
@@ -241,7 +241,7 @@ def _evidence(
     yield cite(around, text, values, worst="write_await_ms")
     yield cite(around, "{kb_before} kB/s were written before and {kb} after, in like requests", values)
     if step.reads == step.reads:
-        said: dict[str, float | str] = {"reads": step.reads, "waits": step.waits}
+        said: Values = {"reads": step.reads, "waits": step.waits}
         text = "reads take {reads:.2f} times as long as before; waiting behind slow writes makes {waits:.2f}"
         yield cite(around, text, said)
     else:

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.load.load_sentences import (
-    Values,
     disks_below,
     in_order,
     inflation,
@@ -32,7 +31,7 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, longest_contiguous, with_verdict
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
@@ -57,7 +57,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
     # where tasks wait for I/O in the other samples, they are the trouble
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     severity: Severity = "warning" if is_lasting and not others_wait else "notice"
-    values: dict[str, float | str] = {
+    values: Values = {
         "user": weighted.mean(rows, "user_pct", "cpu"),
         "system": weighted.mean(rows, "system_pct", "cpu"),
         "idle": weighted.mean(rows, "idle_pct", "cpu"),
@@ -93,7 +93,7 @@ def _runnable(view: View, rows: Table) -> Iterator[Evidence]:
     tasks = weighted.mean(queue, "run_queue", "queue")
     if tasks > (view.cpus or 1):
         on = " on {cpus} CPUs" if view.cpus else ""
-        values: dict[str, float | str] = {"run_queue": tasks, "cpus": view.cpus or 0}
+        values: Values = {"run_queue": tasks, "cpus": view.cpus or 0}
         yield cite(queue, "{run_queue:.0f} tasks want to run" + on, values, worst="run_queue")
 
 

@@ -23,7 +23,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -55,7 +55,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     is_harm = sure != "low" and is_lasting and (bool(slowed) or is_short or mean >= limits.heavy)
     severity: Severity = "warning" if is_harm else "notice"
     often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
-    values: dict[str, float | str] = {"steal": mean, "count": len(rows), "samples": samples}
+    values: Values = {"steal": mean, "count": len(rows), "samples": samples}
     values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
     return RULE.finding(
         limits,
@@ -97,7 +97,7 @@ def _slowed(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
         return
     correlation = spearman(steal, pairs.floats("await_ms"))
     if correlation >= limits.correlation:
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": whole.name,
             "together": correlation,
             "pairs": len(pairs),

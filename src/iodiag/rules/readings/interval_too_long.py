@@ -17,19 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table, stacked
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -122,7 +118,7 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
     )
 
 
-def _numbers(name: str, rows: Table) -> dict[str, float | str]:
+def _numbers(name: str, rows: Table) -> Values:
     worst = int(np.argmax(rows.floats("at_once")))
     return {
         "device": name,
@@ -150,7 +146,7 @@ def _is_long(series: DeviceSeries, limits: Limits) -> bool:
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
     lengths = weighted.values(rows, "interval_s")
-    values: dict[str, float | str] = {
+    values: Values = {
         "shortest": float(lengths.min()),
         "longest": float(lengths.max()),
         "count": len(rows),

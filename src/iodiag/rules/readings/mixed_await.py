@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -162,7 +162,7 @@ _SUMMARY = {
 """By whether latencies are apart, or sizes alone."""
 
 
-def _values(mix: _Mix) -> dict[str, float | str]:
+def _values(mix: _Mix) -> Values:
     return {
         "device": mix.series.name,
         "mean": mix.await_ms,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from iodiag.analysis.load.device_traits import spindles
 from iodiag.analysis.load.queueing import Level, load_levels
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -95,7 +95,7 @@ def _finding(found: list[_Misread], limits: Limits) -> Finding:
             evidence.append(_contrast(case))
         evidence.append(_overlap(case))
     fell = "fell" if worst.lighter is not None else "read {svctm} ms"
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": worst.name,
         "svctm": _svctm(worst.level),
         "latency": worst.level.latency_ms,
@@ -133,7 +133,7 @@ def _falls(low: Level, high: Level, limits: Limits) -> bool:
 
 def _contrast(case: _Misread) -> Evidence:
     low, high = case.lighter or case.level, case.level
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": case.name,
         "low": _svctm(low),
         "high": _svctm(high),
@@ -151,7 +151,7 @@ def _contrast(case: _Misread) -> Evidence:
 
 def _overlap(case: _Misread) -> Evidence:
     level = case.level
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": case.name,
         "svctm": _svctm(level),
         "depth": level.busy_depth,

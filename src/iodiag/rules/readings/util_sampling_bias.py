@@ -18,16 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
-
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -67,7 +64,7 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
     return rows if len(rows) >= limits.least_samples or by_far else None
 
 
-def _excess(rows: Table) -> npt.NDArray[np.float64]:
+def _excess(rows: Table) -> Floats:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
@@ -95,7 +92,7 @@ def _finding(found: list[tuple[DeviceSeries, Table]], limits: Limits) -> Finding
     )
 
 
-def _values(series: DeviceSeries, rows: Table) -> dict[str, float | str]:
+def _values(series: DeviceSeries, rows: Table) -> Values:
     worst = int(_excess(rows).argmax())
     return {
         "device": series.name,

@@ -25,7 +25,7 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
@@ -134,7 +134,7 @@ def _finding(
     )
 
 
-def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]:
+def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
     """The worst sample, by all requests and by direction."""
     in_line, flushing = _in_line(rows), _flushing(rows)
     ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
@@ -158,11 +158,11 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]
         }
 
 
-def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
     text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
-    sane: dict[str, float | str] = {"slowest": service.slowest_ms, "class": class_of(series)}
+    sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
     text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
     yield cite(rows, text, sane, weighs="context")
     util = weighted.mean(rows, "util_pct")

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
@@ -39,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for memory")
         return
-    values: dict[str, float | str] = {
+    values: Values = {
         "some": weighted.mean(rows, f"memory_some{kind}_pct", "pressure"),
         "full": weighted.or_zero(weighted.mean(rows, f"memory_full{kind}_pct", "pressure")),
         "count": len(rows),

@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -64,7 +64,7 @@ def _finding(
         severity = "critical" if full >= limits.stand_still else "warning"
     # the kernel's own account of the sample; averages of the last seconds also hold what was before it
     sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
-    values: dict[str, float | str] = {
+    values: Values = {
         "some": some,
         "full": 0.0 if np.isnan(full) else full,
         "count": len(rows),
@@ -98,7 +98,7 @@ def _finding(
 def _waiters(waiting: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
     if waiting is None:
         return
-    values: dict[str, float | str] = {"tasks": waiting[1]}
+    values: Values = {"tasks": waiting[1]}
     if waiting[1] >= limits.waiters:
         yield cite(waiting[0], "{tasks} tasks were blocked on I/O on average", values, worst="blocked")
     else:

@@ -25,7 +25,7 @@ from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.measure import grading
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -86,7 +86,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     is_page_sized = counted["leg_size"] <= limits.most_leg_size
     layout = array.layout if array.level else f"by its traffic RAID{4 + found.geometry.parity}"
     unit = "kB of pages touched" if is_paged(found) else "kB written"
-    values: dict[str, float | str] = {**counted, "device": array.name, "layout": layout, "unit": unit}
+    values: Values = {**counted, "device": array.name, "layout": layout, "unit": unit}
     sustained = is_sustained(found.rows)
     points = 1 + 2 * agrees + 2 * is_known - (not array.is_stated)
     points += is_page_sized + (sustained or found.is_repeated)

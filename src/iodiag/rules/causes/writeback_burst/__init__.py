@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Weighs, cite, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
@@ -73,7 +73,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
     if reads_wait and sure != "low":
         severity = "warning"
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": found.series.name,
         "count": found.count,
         "rate": weighted.mean(found.inside, "write_kb_per_s"),
@@ -105,16 +105,14 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     )
 
 
-def _of_floods(
-    found: Floods, blocked: Blocked, values: dict[str, float | str], victims: str
-) -> Iterator[Evidence]:
+def _of_floods(found: Floods, blocked: Blocked, values: Values, victims: str) -> Iterator[Evidence]:
     text = "{count} bursts ({inside} samples) of {rate} kB/s with {depth} requests in flight"
     yield cite(found.inside, text, values, worst="write_kb_per_s")
     yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
     if found.period_s > 0:
         yield cite(found.inside, "they come every {period:.0f} s", {"period": found.period_s})
     if blocked.inside >= 0:
-        tasks: dict[str, float | str] = {"tasks": blocked.inside, "outside": blocked.outside}
+        tasks: Values = {"tasks": blocked.inside, "outside": blocked.outside}
         weighs: Weighs = "for" if blocked.inside >= 1 else "against"
         text = "{tasks} tasks are blocked on I/O in them, {outside} between them"
         if blocked.inside == blocked.outside:
@@ -124,7 +122,7 @@ def _of_floods(
 
 
 def _throttled(found: Throttle, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "share": found.share,
         "dirty": found.dirty_kb,
         "blocked": found.blocked,

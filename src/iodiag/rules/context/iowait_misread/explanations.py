@@ -11,7 +11,7 @@ from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained, longest
@@ -62,7 +62,7 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
         is_masked = cpu.available <= limits.masked
         if not is_masked and (cpu.iowait > limits.low or cpu.idle < limits.idle):
             continue
-        depth: dict[str, float | str] = {
+        depth: Values = {
             "device": series.name,
             "depth": load.level.depth,
             "latency": load.level.latency_ms,
@@ -158,7 +158,7 @@ def _beside_disks(
     # discards wait above the block layer, where no queue shows
     if at_once > limits.one_at_a_time or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
         return None
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": name,
         "depth": depth,
         "latency": weighted.mean(rows, "await_ms"),
@@ -172,7 +172,7 @@ def _beside_disks(
         evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
     points = 2 + (waiting is not None)
     if view.cpus:
-        tasks: dict[str, float | str] = {
+        tasks: Values = {
             "tasks": shares.iowait * view.cpus / 100,
             "cpus": view.cpus,
             "iowait": shares.iowait,

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
@@ -30,7 +30,6 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.context.layer_iops_mismatch.layers import Layers, layers
 from iodiag.table.table import Table, numbered, stacked
 
-Values = dict[str, float | str]
 Extreme = tuple[float, Layers, Table]
 
 MOST_BETWEEN = 4

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -96,7 +96,7 @@ def _finding(
 
 
 def _unusable(name: str, rows: Table, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {"device": name, "count": len(rows)}
+    values: Values = {"device": name, "count": len(rows)}
     return RULE.finding(
         limits,
         severity="notice",
@@ -111,7 +111,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
     samples = series.samples
     if dropped is not None:
         for reason, rows in by_text(dropped, "anomaly"):
-            values: dict[str, float | str] = {
+            values: Values = {
                 "device": series.name,
                 "count": len(rows),
                 "all": len(dropped) + len(samples),
