@@ -100,10 +100,7 @@ def _one(group: Sequence[Finding], view: View) -> Finding:
     for finding in others[:_MOST_TOLD]:
         evidence += [item for item in finding.evidence if item.weighs == "for"][:1]
     return replace(
-        first,
-        devices=(*first.devices, *names),
-        summary=first.summary + alike,
-        evidence=tuple(evidence),
+        first, devices=(*first.devices, *names), summary=first.summary + alike, evidence=tuple(evidence)
     )
 
 

@@ -36,11 +36,7 @@ REAL = SEVERITIES.index("warning")
 
 
 def verdict(
-    findings: Sequence[Finding],
-    views: Sequence[View],
-    *,
-    ignored: int = 0,
-    ledgers: Iterable[Ledger] = (),
+    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 

@@ -231,9 +231,7 @@ def learned_baselines(hours: pd.DataFrame, departed: pd.DataFrame | None = None)
     logs = both["median_ln_latency"]
     median = groups["median_ln_latency"].transform("median")
     result = groups.agg(
-        median_ln_latency=("median_ln_latency", "median"),
-        windows=("day", "size"),
-        days=("day", "nunique"),
+        median_ln_latency=("median_ln_latency", "median"), windows=("day", "size"), days=("day", "nunique")
     )
     spread = (logs - median).abs().groupby(groups.ngroup().to_numpy()).median()
     result.insert(1, "mad_ln_latency", spread.to_numpy(dtype=np.float64))

@@ -90,10 +90,7 @@ _MODEL = "at most 1/(I - 1) more throughput is left in a closed queue of c serve
 THRESHOLDS = {
     "busy_util": Threshold(70, "%", "util from which a load is judged", "below it nobody takes alarm"),
     "full_util": Threshold(
-        90,
-        "%",
-        "util that known spindles or a class need",
-        "judgement: no idle time to speak of",
+        90, "%", "util that known spindles or a class need", "judgement: no idle time to speak of"
     ),
     "burst_depth": Threshold(
         32,
@@ -275,11 +272,7 @@ def _contradicted(series: DeviceSeries, state: State) -> str:
     is_slow = state.latency_ms > CALM * usual_ms(series, state.size_kb, state.rate)
     if not (is_slow and state.at_once >= BURST and state.requests >= BURST):
         return ""
-    values: Values = {
-        "util": 100 * state.util,
-        "at_once": state.at_once,
-        "latency": state.latency_ms,
-    }
+    values: Values = {"util": 100 * state.util, "at_once": state.at_once, "latency": state.latency_ms}
     text = (
         "{util:.0f} % busy, yet {at_once} in flight whenever it was, {latency:.0f} ms each: bursts shorter "
     )

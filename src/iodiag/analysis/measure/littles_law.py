@@ -127,12 +127,7 @@ LEADS: Mapping[Shift, str] = {
 
 
 def reading(
-    device: str,
-    found: Shift,
-    changes: Mapping[str, Change],
-    matched: Sequence[Change],
-    mix: Mix,
-    rows: Table,
+    device: str, found: Shift, changes: Mapping[str, Change], matched: Sequence[Change], mix: Mix, rows: Table
 ) -> Evidence:
     """One sentence on what moved together, with the numbers; it cites the `rows` of after."""
     values: Values = {"device": device}

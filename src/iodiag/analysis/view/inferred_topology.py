@@ -229,11 +229,7 @@ def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
         why = f"inferred: {layout.sentence(traffic.names[parent], members)}"
         said = {"members": why} | ({"level": why} if layout.level else {})
         yield Device(
-            traffic.names[parent],
-            members=members,
-            level=layout.level,
-            copies=layout.copies,
-            provenance=said,
+            traffic.names[parent], members=members, level=layout.level, copies=layout.copies, provenance=said
         )
 
 

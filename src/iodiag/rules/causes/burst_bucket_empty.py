@@ -198,10 +198,7 @@ RULE = Rule(
             3, "%", "robust deviation of a flat rate", "token buckets are exact; sampling edges make 1 %"
         ),
     },
-    confirm=(
-        "iostat -xyt 10 60 DEVICE",
-        "nvme smart-log /dev/DEVICE",
-    ),
+    confirm=("iostat -xyt 10 60 DEVICE", "nvme smart-log /dev/DEVICE"),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",),
     to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),
     detect=detect,

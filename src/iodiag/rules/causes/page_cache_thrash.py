@@ -162,9 +162,7 @@ RULE = Rule(
         "See what is read again: grep workingset_refault /proc/vmstat, and memory.stat of control groups.",
         "Do not tune the disk: its load goes away with the shortage.",
     ),
-    needs=Needs(
-        one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},),
-    ),
+    needs=Needs(one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},)),
     thresholds={
         "major_faults": Threshold(
             100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"

@@ -38,13 +38,7 @@ from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import DENSE
-from iodiag.analysis.states.service_times import (
-    FASTER_THAN_SEEKS,
-    RANDOM_KB,
-    Class,
-    class_of,
-    usual_ms,
-)
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity

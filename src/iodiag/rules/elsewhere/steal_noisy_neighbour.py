@@ -68,10 +68,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         ),
         evidence=(
             cite(
-                rows,
-                f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})",
-                values,
-                worst="steal_pct",
+                rows, f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})", values, worst="steal_pct"
             ),
             *slowed,
         ),
@@ -97,11 +94,7 @@ def _slowed(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
         return
     correlation = spearman(steal, pairs.floats("await_ms"))
     if correlation >= limits.correlation:
-        values: Values = {
-            "device": whole.name,
-            "together": correlation,
-            "pairs": len(pairs),
-        }
+        values: Values = {"device": whole.name, "together": correlation, "pairs": len(pairs)}
         text = "latency of {device} goes with steal: rank correlation {together:.2f} over {pairs} samples"
         yield cite(pairs, text, values, worst="await_ms")
 

@@ -77,11 +77,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
         summary=say(_ONLY if only else _LEFT_OUT, values),
         evidence=(
-            cite(
-                rows[np.sort(first)],
-                "reports that average since boot: {count}",
-                values,
-            ),
+            cite(rows[np.sort(first)], "reports that average since boot: {count}", values),
             *(_contrast(contrast) for contrast in contrasts[:3]),
         ),
         refutes=("the tool was called with -y",),

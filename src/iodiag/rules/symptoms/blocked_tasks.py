@@ -224,11 +224,7 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited:
     at_top = disk[np.isin(number, [place for place, name in enumerate(names) if name in tops])]
     depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
     total = float(np.nansum(depths))
-    values: Values = {
-        "tasks": mean,
-        "depth": total,
-        "each": mean / total if total > 0 else 0.0,
-    }
+    values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
         yield cite(at_top, text, values, weighs="context")

@@ -195,10 +195,7 @@ RULE = Rule(
             10, "requests", "counted for high confidence", "a mean of 10 is known to 30 %"
         ),
     },
-    confirm=(
-        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'",
-        "smartctl -x /dev/DEVICE",
-    ),
+    confirm=("dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'", "smartctl -x /dev/DEVICE"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     detect=detect,
 )

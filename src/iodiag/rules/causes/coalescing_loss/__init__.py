@@ -107,11 +107,7 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limi
         devices=(series.name,),
         **grading.when(after.rows),
         summary=say(_SUMMARY, values),
-        evidence=(
-            cite(rows, _MERGES, values),
-            cite(rows, _SAME, values),
-            *settings,
-        ),
+        evidence=(cite(rows, _MERGES, values), cite(rows, _SAME, values), *settings),
         refutes=("a change of the work from sequential to random at that time",),
         cannot_know=("where on the disk the requests lie: whether they were neighbours is not recorded",),
     )

@@ -62,11 +62,7 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
         is_masked = cpu.available <= limits.masked
         if not is_masked and (cpu.iowait > limits.low or cpu.idle < limits.idle):
             continue
-        depth: Values = {
-            "device": series.name,
-            "depth": load.level.depth,
-            "latency": load.level.latency_ms,
-        }
+        depth: Values = {"device": series.name, "depth": load.level.depth, "latency": load.level.latency_ms}
         text = "{device} is saturated meanwhile: {depth} requests in flight at {latency} ms"
         hidden = "Busy CPUs hide the wait: iowait is {iowait:.1f} % though {device} is saturated."
         low = "iowait is only {iowait:.1f} % though {device} is saturated: it counts sleepers, not requests."
@@ -158,12 +154,7 @@ def _beside_disks(
     # discards wait above the block layer, where no queue shows
     if at_once > limits.one_at_a_time or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
         return None
-    values: Values = {
-        "device": name,
-        "depth": depth,
-        "latency": weighted.mean(rows, "await_ms"),
-        "ios": ios,
-    }
+    values: Values = {"device": name, "depth": depth, "latency": weighted.mean(rows, "await_ms"), "ios": ios}
     text = (
         "{device} served {ios} requests/s at {latency} ms, {depth} in flight: one at a time, nothing queued"
     )
@@ -172,11 +163,7 @@ def _beside_disks(
         evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
     points = 2 + (waiting is not None)
     if view.cpus:
-        tasks: Values = {
-            "tasks": shares.iowait * view.cpus / 100,
-            "cpus": view.cpus,
-            "iowait": shares.iowait,
-        }
+        tasks: Values = {"tasks": shares.iowait * view.cpus / 100, "cpus": view.cpus, "iowait": shares.iowait}
         text = "{iowait:.1f} % of {cpus} CPUs is {tasks} waiting tasks"
         evidence.append(cite(shares.rows, text, tasks, worst="iowait_pct"))
         points += 1

@@ -178,10 +178,7 @@ RULE = Rule(
         "least_requests": Threshold(100, "requests", "in a sample", "10 % of random error"),
         "most_moved": Threshold(6.5, "times", "the bytes, on the lower layer", "RAID6 moves six at most"),
     },
-    confirm=(
-        "lsblk -o NAME,TYPE,SIZE",
-        "iostat -xyt 1 30",
-    ),
+    confirm=("lsblk -o NAME,TYPE,SIZE", "iostat -xyt 1 30"),
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
     pictures=("stack",),
     detect=detect,

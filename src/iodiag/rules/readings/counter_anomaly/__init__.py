@@ -111,11 +111,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
     samples = series.samples
     if dropped is not None:
         for reason, rows in by_text(dropped, "anomaly"):
-            values: Values = {
-                "device": series.name,
-                "count": len(rows),
-                "all": len(dropped) + len(samples),
-            }
+            values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
     is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
     if is_over.any():

@@ -160,10 +160,7 @@ def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
     is_off = (np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)
     if is_off.any():
         text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
-        values: Values = {
-            "count": int(np.count_nonzero(is_off)),
-            "sum": float(sums[is_off][0]),
-        }
+        values: Values = {"count": int(np.count_nonzero(is_off)), "sum": float(sums[is_off][0])}
         yield cite(cpu[is_off], text, values)
 
 
