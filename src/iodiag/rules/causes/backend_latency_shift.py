@@ -46,22 +46,17 @@ class LatencyStep(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose latency stepped up."""
-    clear: list[str] = []
-    short: list[str] = []
     for series in view.devices:
         rows = _alike(prepared(series))
         least = _least(rows, limits)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
         if step is not None and not _is_withheld(view, step, limits):
             yield _finding(series, step, limits)
+        elif len(rows) >= 2 * least:
+            yield Outcome(RULE.id, "clear", (series.name,), "no lasting step in latency at the same load")
         else:
-            (clear if len(rows) >= 2 * least else short).append(series.name)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "no lasting step in latency at the same load")
-    if short:
-        yield Outcome(
-            RULE.id, "undetermined", tuple(short), "too few samples under the same load show a step"
-        )
+            reason = "too few samples under the same load show a step"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
 
 
 def _alike(loaded: Table) -> Table:

@@ -41,15 +41,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         missing = () if match else ("banner with the kernel's version",)
         yield Outcome(RULE.id, "not_applicable", tuple(s.name for s in view.devices), reason, missing)
         return
-    clear: list[str] = []
     for series in view.devices:
         rows = _growing(series, limits)
         if rows is None:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "what is in flight is what completes")
         else:
             yield _finding(series, rows, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "what is in flight is what completes")
 
 
 def _growing(series: DeviceSeries, limits: Limits) -> Table | None:

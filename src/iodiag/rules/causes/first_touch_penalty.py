@@ -80,25 +80,18 @@ class Decline:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose reads became faster with the bytes read."""
     found: dict[str, Decline] = {}
-    clear, mixed = [], []
     for series in view.devices:
         if not (series.loaded.floats("read_kb_per_s") > 0).any():
             continue
         if not np.isfinite(in_flight(series.samples, "read")).any():
-            mixed.append(series.name)
-            continue
-        decline = next((one for part in by_stream(series.samples) if (one := _decline(part, limits))), None)
-        if decline is not None:
-            found[series.name] = decline
+            reason = "the latency of reads is not told apart from that of writes; iostat -x would settle it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif declines := list(filter(None, (_decline(part, limits) for part in by_stream(series.samples)))):
+            found[series.name] = declines[0]
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "reads do not become faster with the bytes read")
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "reads do not become faster with the bytes read")
-    if mixed:
-        reason = "the latency of reads is not told apart from that of writes; iostat -x would settle it"
-        yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
 def _decline(samples: Table, limits: Limits) -> Decline | None:

@@ -55,31 +55,25 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack that takes longer than its disks; the lowest device that does is named first."""
     bounds = Bounds(limits.ratio, limits.added_ms, limits.calm_ratio, limits.calm_ms)
     slow: list[Layer] = []
-    clear, unsure, uncounted, judged = [], [], [], False
+    judged = False
     for upper, layer in compared(view, bounds):
+        judged = True
         if layer == "":
-            clear.append(upper.name)
+            reason = f"less than {limits.ratio:g} times as long as the slowest disk below, or hardly longer"
+            yield Outcome(RULE.id, "clear", (upper.name,), reason)
         elif isinstance(layer, str):
             yield Outcome(RULE.id, "undetermined", (upper.name,), layer)
-            judged = True
         elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
-            unsure.append(upper.name)
+            reason = "slower than the disks below it, but over too few requests; capture for longer"
+            yield Outcome(RULE.id, "undetermined", (upper.name,), reason)
         elif _may_be_flushes(layer):
-            uncounted.append(upper.name)
+            reason = "slower than the disks below it, but writes may wait for flushes, which are not printed"
+            yield Outcome(RULE.id, "undetermined", (upper.name,), reason, ("disk.flushes_per_s",))
         else:
             slow.append(layer)
     for first, others in _by_stack(view, slow):
         yield _finding(first, others, limits)
-    if clear:
-        reason = f"less than {limits.ratio:g} times as long as the slowest disk below it, or hardly longer"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
-    if unsure:
-        reason = "slower than the disks below it, but over too few requests; capture for longer"
-        yield Outcome(RULE.id, "undetermined", tuple(unsure), reason)
-    if uncounted:
-        reason = "slower than the disks below it, but its writes may wait for flushes, which are not printed"
-        yield Outcome(RULE.id, "undetermined", tuple(uncounted), reason, ("disk.flushes_per_s",))
-    if not (slow or clear or unsure or uncounted or judged):
+    if not judged:
         reason = "no device that stands on others was seen with its disks and their latencies"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 

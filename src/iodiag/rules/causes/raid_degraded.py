@@ -44,22 +44,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array that is said, or seems, to lack a member."""
     known = {array.name: array for array in arrays(view)}
     redundant = [device for device in view.topology if device.level in REDUNDANT]
-    clear, unsaid = [], []
     for device in redundant:
         array = known.get(device.name)
         if members_gone(device):
             yield _stated(view, device, array, limits)
         elif device.active_slots is not None:
-            clear.append(device.name)
+            yield Outcome(RULE.id, "clear", (device.name,), "all members are active")
         elif array is not None and (rows := _seeming(array, limits)) is not None:
             yield _seems(array, rows, limits)
         else:
-            unsaid.append(device.name)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "all members are active")
-    if unsaid:
-        reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
-        yield Outcome(RULE.id, "undetermined", tuple(unsaid), reason)
+            reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
+            yield Outcome(RULE.id, "undetermined", (device.name,), reason)
     left = dropped_member(view) if not redundant else None
     if left is not None:
         yield _has_left(left, limits)

@@ -36,7 +36,6 @@ from iodiag.table.table import Table, stacked
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array whose members read what nobody asked for."""
-    clear: list[str] = []
     known = [array for array in arrays(view) if array.has_peers]
     guess = suspected(view)
     for array in (*known, *([guess] if guess is not None else [])):
@@ -48,16 +47,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if rows is not None:
             yield _finding(array, rows, limits)
         elif array.is_seen and len(array.rows) >= 3:
-            clear.append(array.name)
+            reason = "the members move what the array was asked for, or do not read alike"
+            yield Outcome(RULE.id, "clear", (array.name,), reason)
         elif array.is_seen:
             reason = "it was seen in too few samples; three could show that nothing else is read"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
-    if clear:
-        reason = "the members move what the array was asked for, or do not read alike"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if guess is not None:
         return
     moved = unasked(view) if not known else None

@@ -33,7 +33,6 @@ from iodiag.model.units import KB_PER_MB
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device that is read a window of readahead at a time."""
     found: dict[str, State] = {}
-    clear = []
     is_stated = False
     for series in view.devices:
         if series.device is None or not series.device.read_ahead_kb or not len(series.loaded):
@@ -43,15 +42,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if state is not None and not _is_one_spindle(series):
             found[series.name] = state
         else:
-            clear.append(series.name)
+            reason = "it is not read one window of readahead after the other"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     if not is_stated:
         reason = "the readahead of no device is stated: grep . /sys/block/*/queue/read_ahead_kb would"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.read_ahead_kb",))
     for series, told, below in once_per_stack(view, found, topmost):
         yield _finding(series, told, below, limits)
-    if clear:
-        reason = "it is not read one window of readahead after the other"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 
 def _is_one_spindle(series: DeviceSeries) -> bool:

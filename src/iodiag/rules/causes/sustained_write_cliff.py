@@ -75,18 +75,15 @@ class Round:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes fell off a cliff."""
     found: dict[str, list[Round]] = {}
-    clear = []
     for series in view.devices:
         rounds = _rounds(series, limits)
         if _is_consistent(rounds):
             found[series.name] = rounds
         elif (series.loaded.floats("write_kb_per_s") > 0).any():
-            clear.append(series.name)
+            reason = "writes do not become slow after a number of bytes"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        reason = "writes do not become slow after a number of bytes"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 
 def _is_consistent(rounds: Sequence[Round]) -> bool:

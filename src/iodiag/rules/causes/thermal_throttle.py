@@ -54,20 +54,17 @@ class Waves:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per flash drive that goes fast and slow in equal turns."""
     found: dict[str, Waves] = {}
-    clear = []
-    for series in view.devices:
-        if class_of(series) not in ("nvme", "solid") or not len(series.loaded):
-            continue
+    flash = [s for s in view.devices if class_of(s) in ("nvme", "solid") and len(s.loaded)]
+    for series in flash:
         waves = next((one for part in by_stream(series.samples) if (one := _waves(part, limits))), None)
         if waves is not None:
             found[series.name] = waves
         else:
-            clear.append(series.name)
+            reason = "throughput does not fall and come back in equal turns"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "throughput does not fall and come back in equal turns")
-    elif not found:
+    if not flash:
         reason = "no device is known to be flash"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.rotational",))
 

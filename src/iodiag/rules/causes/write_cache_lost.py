@@ -80,23 +80,18 @@ class WriteLatencyStep:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes alone stepped up."""
     found: dict[str, WriteLatencyStep] = {}
-    clear, mixed = [], []
     for series in view.devices:
         if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
             continue
         if not np.isfinite(in_flight(series.samples, "write")).any():
-            mixed.append(series.name)
+            reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif step := _step(series, limits):
             found[series.name] = step
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "writes do not step up alone at an equal load")
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "writes do not step up alone at an equal load")
-    if mixed:
-        reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
-        yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
 def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:

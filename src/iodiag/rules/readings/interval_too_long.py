@@ -33,9 +33,7 @@ MOST_TOLD = 5
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the devices with hidden bursts, one for those judged by long samples alone."""
-    clear: list[str] = []
     long: list[DeviceSeries] = []
-    few: list[str] = []
     bursts: dict[str, Table] = {}
     for series in view.devices:
         rows = _bursts(series, limits)
@@ -44,18 +42,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif _is_long(series, limits):
             long.append(series)
         elif _bursts(series, limits, least=1) is not None:
-            few.append(series.name)
+            reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "no sign of bursts within a sample")
     if bursts:
         yield _finding(view, bursts, limits)
     if long:
         yield _averaged(long, limits)
-    if few:
-        reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
-        yield Outcome(RULE.id, "undetermined", tuple(few), reason)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "no sign of bursts within a sample")
 
 
 def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:

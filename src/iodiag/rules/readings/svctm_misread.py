@@ -33,8 +33,6 @@ MOST_TOLD = 5
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices whose svctm cannot be a service time, the plainest case first."""
     found: list[_Misread] = []
-    timed: list[str] = []
-    untimed: list[str] = []
     for series in view.devices:
         is_serial = spindles(series, writes=False) == 1
         case = None if is_serial else _judge(series, limits)
@@ -42,17 +40,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), _SERIAL)
         elif case is None and _contradicts(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif case is None and series.is_untimed:
+            reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif case is None:
-            (untimed if series.is_untimed else timed).append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "requests do not overlap: svctm misleads little")
         else:
             found.append(case)
     if found:
         yield _finding(sorted(found, key=lambda case: -case.level.busy_depth), limits)
-    if timed:
-        yield Outcome(RULE.id, "clear", tuple(timed), "requests do not overlap: svctm misleads little")
-    if untimed:
-        reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
-        yield Outcome(RULE.id, "undetermined", tuple(untimed), reason)
 
 
 _SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"

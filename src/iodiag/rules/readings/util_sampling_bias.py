@@ -33,17 +33,14 @@ MOST_TOLD = 5
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
     found: list[tuple[DeviceSeries, Table]] = []
-    clear: list[str] = []
     for series in view.devices:
         rows = _inflated(series, limits)
         if rows is None:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "%util never exceeds the requests in flight")
         else:
             found.append((series, rows))
     if found:
         yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
 
 
 def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:

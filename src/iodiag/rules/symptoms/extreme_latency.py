@@ -46,19 +46,15 @@ DIRECTIONS = (("read", "reads"), ("write", "writes"))
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose requests took longer than any healthy device takes."""
     found: dict[str, Table] = {}
-    clear = []
     for series in view.devices:
         is_extreme = extreme(series, limits)
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
-            clear.append(series.name)
+            reason = "no mean latency is beyond a healthy device of its class"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
-    if clear:
-        yield Outcome(
-            RULE.id, "clear", tuple(clear), "no mean latency is beyond a healthy device of its class"
-        )
 
 
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:

@@ -36,7 +36,6 @@ from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, u
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per parity array that pays for small writes; the other arrays are named."""
-    clear: list[str] = []
     hidden: list[str] = []
     known = list(arrays(view))
     for array in known:
@@ -48,19 +47,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif array.leg_rows and (found := _best(array, limits)) is not None:
             yield _finding(array, found, limits)
         else:
-            clear.append(array.name)
+            reason = "no parity, nothing written, or writes that cost what full stripes cost"
+            yield Outcome(RULE.id, "clear", (array.name,), reason)
     bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
     unseen_ones = [RULE.finding(limits, **fields) for fields in unseen(view, known, bounds)]
     yield from unseen_ones
-    if clear:
-        reason = "no parity, nothing written, or writes that cost what full stripes cost"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if hidden and not unseen_ones:
         reason = "the array itself was not captured: without its line nobody knows what was asked of it"
         yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
-    if unseen_ones:
-        return
-    if not known:
+    if not known and not unseen_ones:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 

@@ -37,21 +37,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     is_throttled = stalled is not None and stalled.blocked >= limits.blocked and is_sustained(stalled.rows)
     if stalled is not None and is_throttled:
         yield _throttled(stalled, limits)
-    clear: list[str] = []
-    few: list[str] = []
     for series in view.devices:
         found = None if series.is_stacked else floods(series, limits.times_rate, limits.times_depth)
         if found is not None and _harms(found, limits):
             yield _flooded(view, found, limits)
         elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
-            few.append(series.name)
+            reason = "floods of writes, with too few other requests beside them to tell who waits"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
-            clear.append(series.name)
-    if few:
-        reason = "floods of writes, with too few other requests beside them to tell who waits"
-        yield Outcome(RULE.id, "undetermined", tuple(few), reason)
-    if clear or (not is_throttled and not few):
-        yield Outcome(RULE.id, "clear", tuple(clear), "no floods of writes that make others wait")
+            yield Outcome(RULE.id, "clear", (series.name,), "no floods of writes that make others wait")
+    if not view.devices and not is_throttled:
+        yield Outcome(RULE.id, "clear", (), "no floods of writes that make others wait")
 
 
 def _reads_wait(found: Floods, limits: Limits) -> bool:
