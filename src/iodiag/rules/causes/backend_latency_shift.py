@@ -51,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         least = _least(rows, limits)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
         if step is not None and not _is_withheld(view, step, limits):
-            yield _finding(series, step, limits)
+            yield _finding(series, step)
         elif len(rows) >= 2 * least:
             yield Outcome(RULE.id, "clear", (series.name,), "no lasting step in latency at the same load")
         else:
@@ -98,7 +98,7 @@ def _is_withheld(view: View, step: LatencyStep, limits: Limits) -> bool:
     return cpu is not None and cpu.steal >= limits.steal
 
 
-def _finding(series: DeviceSeries, step: LatencyStep, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     before, after = step
     began = after.rows["time"].first()
     values: Values = {
@@ -114,7 +114,6 @@ def _finding(series: DeviceSeries, step: LatencyStep, limits: Limits) -> Finding
     }
     rows = stacked([before.rows[-1:], after.rows])
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="low",
         devices=(series.name,),

@@ -70,7 +70,6 @@ def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
         "count": len(rows),
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(
             2 + (len(rows) >= 2 * limits.least_samples), at_most="medium" if is_sustained(rows) else "low"

@@ -88,7 +88,6 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
         "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
     }
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
         devices=(series.name, *below),

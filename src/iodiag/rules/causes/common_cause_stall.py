@@ -201,7 +201,6 @@ def _finding(
     points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
     sure = confidence(points + (len(worst.disks) > limits.disks))
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
         devices=tuple(disk.series.name for disk in disks),

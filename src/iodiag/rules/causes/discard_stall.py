@@ -74,7 +74,7 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
             return Outcome(RULE.id, "clear", (series.name,), reason)
         reason = "too few samples with and without discards to compare; a longer capture would settle it"
         return Outcome(RULE.id, "undetermined", (series.name,), reason)
-    return _finding(series, rows, worst if held_up else None, wait, limits)
+    return _finding(series, rows, worst if held_up else None, wait)
 
 
 def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Contrast | None:
@@ -96,9 +96,7 @@ def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Con
     return Contrast(direction, within, without, (as_large + 1) / (DRAWS + 1))
 
 
-def _finding(
-    series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float, limits: Limits
-) -> Finding:
+def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float) -> Finding:
     values: Values = {
         "device": series.name,
         "rate": weighted.mean(rows, "discards_per_s"),
@@ -127,7 +125,6 @@ def _finding(
         summary = "Discards hold up {direction}s on {device}: {within} ms beside them, {without} ms without."
     severity: Severity = "warning" if contrast else "notice"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=confidence(3 if contrast else 2),
         devices=(series.name,),

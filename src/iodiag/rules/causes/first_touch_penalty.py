@@ -178,7 +178,6 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     sure = confidence(points, at_most="medium")
     amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
         devices=(series.name, *below),

@@ -89,7 +89,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = _waiters(view, series, worst)
     evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
-    sure = _confidence(series, worst, waiters, limits)
+    sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_standing = (
         worst.release is None and is_shown and (answers(series) or (_holds(worst) and bool(waiters)))
@@ -100,7 +100,6 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     ends = ", and the capture ends so" if worst.release is None else ""
     how_long = "for {seconds:.0f} s" if _is_timed(worst.rows) else "in {samples} of {all} samples"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),
@@ -116,9 +115,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     )
 
 
-def _confidence(
-    series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...], limits: Limits
-) -> Confidence:
+def _confidence(series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...]) -> Confidence:
     """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
     if stall.release is None:
         is_frozen = _froze(series, stall)

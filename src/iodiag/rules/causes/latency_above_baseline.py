@@ -126,7 +126,6 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     severity: Severity = "warning" if run["ratio"] >= limits.warning and sure != "low" else "notice"
     until = "" if middle_of(series.samples).max() < run["end"] else " until {end}"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),

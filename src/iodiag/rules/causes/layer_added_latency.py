@@ -117,7 +117,6 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     sure: Confidence = "high" if is_sure else "medium"
     severity: Severity = "warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(layer.upper.name, *(other.upper.name for other in others)),

@@ -52,7 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         level = _alone(series, limits)
         callers = None if level is not None or series.is_stacked else _callers(series, limits)
         if callers is not None:
-            yield _of_callers(series, callers, limits)
+            yield _of_callers(series, callers)
         elif level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and series.is_untimed:
@@ -123,7 +123,7 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     return level if is_most and is_calm and max_over_min(rows, "ios_per_s") >= limits.ranges else None
 
 
-def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
+def _of_callers(series: DeviceSeries, level: Level) -> Finding:
     rates = level.rows.floats("ios_per_s")
     values: Values = {
         "device": series.name,
@@ -135,7 +135,6 @@ def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
         "latency": level.latency_ms,
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(series.name,),
@@ -185,7 +184,6 @@ def _finding(
     }
     often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and _is_slow_writer(series, level, limits) else "notice",
         confidence=sure,
         devices=(series.name, *below),

@@ -41,7 +41,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             )
             yield Outcome(RULE.id, "clear" if is_spinning(series) else "undetermined", (series.name,), reason)
         else:
-            yield _finding(series, top, limits)
+            yield _finding(series, top)
 
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
@@ -70,7 +70,7 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
 
 
-def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, top: Plateau) -> Finding:
     known = tuple(likeness(top))
     values: Values = {
         "device": series.name,
@@ -86,7 +86,6 @@ def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
         "{variation:.1f} %"
     )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),
         devices=(series.name,),

@@ -114,7 +114,6 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         "calls": weighted.mean(rows, "calls_per_s", "nfs_client"),
     }
     yield RULE.finding(
-        limits,
         severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
         confidence="medium",
         **{name: value for name, value in when(rows).items() if name != "samples"},
@@ -224,7 +223,6 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **when(wait.rows),

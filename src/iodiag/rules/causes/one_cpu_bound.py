@@ -167,7 +167,6 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     is_sure = interrupts >= limits.interrupts and len(rows) >= 2 * limits.samples
     sure: Confidence = "high" if is_sure else "medium"
     return RULE.finding(
-        limits,
         severity="warning",
         confidence=sure,
         devices=(pace.series.name,),

@@ -93,7 +93,6 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
     often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
     return RULE.finding(
-        limits,
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
         devices=tuple(_devices(view, rows, float(values["read"]))),

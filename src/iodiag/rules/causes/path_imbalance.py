@@ -161,7 +161,6 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     }
     often = "in the only sample" if values["of"] == 1 else "in {shown} of {of} samples"
     return RULE.finding(
-        limits,
         severity="warning" if slow_ms - fast_ms >= limits.warning_ms else "notice",
         confidence="high" if requests >= _CERTAIN_REQUESTS and not _is_inferred(found.top) else "medium",
         devices=(found.slow.name,),

@@ -51,13 +51,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif device.active_slots is not None:
             yield Outcome(RULE.id, "clear", (device.name,), "all members are active")
         elif array is not None and (rows := _seeming(array, limits)) is not None:
-            yield _seems(array, rows, limits)
+            yield _seems(array, rows)
         else:
             reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
             yield Outcome(RULE.id, "undetermined", (device.name,), reason)
     left = dropped_member(view) if not redundant else None
     if left is not None:
-        yield _has_left(left, limits)
+        yield _has_left(left)
     elif not redundant:
         reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
@@ -87,7 +87,6 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     if values["activity"]:
         evidence.append(cite(None, "meanwhile: {activity}", values, weighs="context"))
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="high",
         devices=(device.name,),
@@ -143,10 +142,9 @@ def _seeming(array: Array, limits: Limits) -> Table | None:
     return rows if is_near and is_alike else None
 
 
-def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
+def _seems(array: Array, rows: Table) -> Finding:
     values = _numbers(array, array_traffic(rows))
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=grading.confidence(2),
         devices=(array.name,),
@@ -160,7 +158,7 @@ def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
     )
 
 
-def _has_left(left: DroppedMember, limits: Limits) -> Finding:
+def _has_left(left: DroppedMember) -> Finding:
     """A leg that wrote since boot and is silent, beside twins and one disk without a twin."""
     name = left.array.name
     values: Values = {
@@ -175,7 +173,6 @@ def _has_left(left: DroppedMember, limits: Limits) -> Finding:
     }
     rows = stacked(left.rows)
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(name, left.leg.name),

@@ -80,7 +80,6 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
     legs = tuple(leg.name for leg in array.legs)
     return RULE.finding(
-        limits,
         severity="warning" if competes else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
@@ -111,7 +110,6 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     rows = stacked([series.samples for series in disks])
     is_unit = abs(moved.size_kb / limits.resync_size - 1) <= 0.05 or moved.size_kb >= 2 * limits.resync_size
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium" if is_unit else "low",
         devices=tuple(series.name for series in disks),

@@ -48,7 +48,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "the readahead of no device is stated: grep . /sys/block/*/queue/read_ahead_kb would"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.read_ahead_kb",))
     for series, told, below in once_per_stack(view, found, topmost):
-        yield _finding(series, told, below, limits)
+        yield _finding(series, told, below)
 
 
 def _is_one_spindle(series: DeviceSeries) -> bool:
@@ -73,7 +73,7 @@ def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
     )
 
 
-def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, state: State, below: tuple[str, ...]) -> Finding:
     values: Values = {
         "device": series.name,
         "ahead": state.size_kb,
@@ -85,7 +85,6 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits:
         "all": len(series.samples),
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(series.name, *below),

@@ -63,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     arrays = [series for series in view.devices if series.is_stacked and len(series.loaded)]
     streams = full_streams(busy, is_spread=bool(arrays))
     if streams:
-        yield _suspicion(streams, limits)
+        yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
     yield Outcome(RULE.id, "clear", names, "the sum of the disks' throughput is not held at one value")
@@ -84,7 +84,6 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "within": limits.within,
     }
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
         devices=tuple(series.name for series in found.disks),
@@ -130,7 +129,6 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         "plural": "" if len(found.own) == 1 else "s",
     }
     return RULE.finding(
-        limits,
         severity="notice" if is_cpu_full else "warning",
         confidence="low" if is_cpu_full else "medium",
         devices=tuple(series.name for series in found.disks),
@@ -155,7 +153,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     )
 
 
-def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
+def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
     rows = stacked([series.samples for series in streams])
     rates = [weighted.mean(series.samples, "kb_per_s") / 1000 for series in streams]
     values: Values = {
@@ -167,7 +165,6 @@ def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
         "depth": weighted.mean(rows, "depth"),
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="low",
         devices=tuple(series.name for series in streams),

@@ -181,7 +181,6 @@ def _finding(
         "{waits:.1f} times as long"
     )
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
         devices=(series.name, *below),

@@ -63,7 +63,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = "throughput does not fall and come back in equal turns"
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
-        yield _finding(series, told, below, limits)
+        yield _finding(series, told, below)
     if not flash:
         reason = "no device is known to be flash"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.rotational",))
@@ -124,7 +124,7 @@ def _reads(rows: Table) -> float:
     return weighted.or_zero(weighted.ratio(rows, "read_kb_per_s", "kb_per_s"))
 
 
-def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...]) -> Finding:
     sure = "medium" if _reads(stacked([one.fast, one.slow])) >= 0.5 else "low"
     is_timed = bool(np.isfinite(one.fast.floats("interval_s")).all())
     values: Values = {
@@ -137,7 +137,6 @@ def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: L
         "unsteady": 100 * one.unsteady,
     }
     return RULE.finding(
-        limits,
         severity="warning" if sure == "medium" else "notice",
         confidence=sure,
         devices=(series.name, *below),

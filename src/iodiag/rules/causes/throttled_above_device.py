@@ -57,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             yield Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
     for series, told, below in once_per_stack(view, found, topmost):
-        yield _finding(series, *told, below, limits)
+        yield _finding(series, *told, below)
 
 
 _OPEN = (
@@ -160,7 +160,6 @@ def _finding(
     top: Plateau,
     witnesses: tuple[Evidence, ...],
     below: tuple[str, ...],
-    limits: Limits,
 ) -> Finding:
     level = top.level
     points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
@@ -176,7 +175,6 @@ def _finding(
         "samples": len(top.rows),
     }
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" else "notice",
         confidence=sure,
         devices=(series.name, *below),

@@ -96,7 +96,6 @@ def _finding(
     values = template_values(series, lead) | counts | shown
     often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
-        limits,
         severity="notice"
         if _is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),

@@ -244,7 +244,6 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "in flight"
     )
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name, *below),

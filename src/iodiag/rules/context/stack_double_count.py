@@ -112,7 +112,6 @@ def _finding(
     account = host_account(view, limits.least_kb)
     rows = stacked([series.samples for series in shown])
     return RULE.finding(
-        limits,
         severity="info",
         confidence="medium" if is_guess else "high",
         devices=tuple(series.name for series in tops),

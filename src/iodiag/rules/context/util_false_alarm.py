@@ -51,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     while rest:
         alike = [one for one in rest if _are_alike(rest[0], one)]
         rest = [one for one in rest if one not in alike]
-        yield _finding(alike, limits)
+        yield _finding(alike)
 
 
 def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
@@ -73,7 +73,7 @@ _LIKE, ALIKE = ("rate", "latency_ms", "busy_depth"), 1.25
 """Equal members of a set measure within a fifth of each other."""
 
 
-def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
+def _finding(alike: Sequence[Busy]) -> Finding:
     series, alarms, _ = alike[0]
     lead = max(alarms, key=_gain)
     told = _told(alarms, lead)
@@ -86,7 +86,6 @@ def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
     values = template_values(series, lead) | {"others": len(alike) - 1}
     more = " So do {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
-        limits,
         severity="info" if sure == "low" else "notice",
         confidence=sure,
         devices=tuple(name for one in alike for name in (one.series.name, *one.below)),

@@ -68,7 +68,6 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
     often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
     text = "user {user:.0f} %, system {system:.0f} %, idle {idle:.1f} %"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         **{name: value for name, value in when(rows).items() if name != "samples"},

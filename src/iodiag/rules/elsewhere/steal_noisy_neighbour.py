@@ -58,7 +58,6 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     values: Values = {"steal": mean, "count": len(rows), "samples": samples}
     values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         **{name: value for name, value in when(rows).items() if name != "samples"},

@@ -72,7 +72,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
     values: Values = {"count": count, "tables": ", ".join(only)}
     yield RULE.finding(
-        limits,
         severity="notice" if only else "info",
         confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
         summary=say(_ONLY if only else _LEFT_OUT, values),

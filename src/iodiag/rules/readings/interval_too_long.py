@@ -96,7 +96,6 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
         )
     worst = _numbers(told[0], bursts[told[0]])
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
         devices=tuple(told),
@@ -150,7 +149,6 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     is_even = round(lengths.min()) == round(lengths.max())
     length = "{longest:.0f} s" if is_even else "{shortest:.0f} to {longest:.0f} s"
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(series.name for series in found),

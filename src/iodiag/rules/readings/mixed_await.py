@@ -132,7 +132,6 @@ def _bounded(mix: _Mix) -> Outcome:
 def _finding(found: list[_Mix], limits: Limits) -> Finding:
     first = found[0]
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(mix.series.name for mix in found),

@@ -48,7 +48,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             found.append(case)
     if found:
-        yield _finding(sorted(found, key=lambda case: -case.level.busy_depth), limits)
+        yield _finding(sorted(found, key=lambda case: -case.level.busy_depth))
 
 
 _SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"
@@ -82,7 +82,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> _Misread | None:
     return _Misread(series.name, deepest, None)
 
 
-def _finding(found: list[_Misread], limits: Limits) -> Finding:
+def _finding(found: list[_Misread]) -> Finding:
     worst = next((case for case in found if case.lighter is not None), found[0])
     told = [worst, *(case for case in found if case is not worst)]
     evidence = []
@@ -99,7 +99,6 @@ def _finding(found: list[_Misread], limits: Limits) -> Finding:
     }
     more = " (and so on {others} more devices)" if len(found) > 1 else ""
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(case.name for case in told),

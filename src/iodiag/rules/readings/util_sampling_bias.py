@@ -40,7 +40,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             found.append((series, rows))
     if found:
-        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), limits)
+        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()))
 
 
 def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
@@ -65,14 +65,13 @@ def _excess(rows: Table) -> Floats:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, Table]], limits: Limits) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
     text = (
         "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
     )
     first, rows = found[0]
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(series.name for series, _ in found),

@@ -81,7 +81,6 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
     text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=confidence(points, at_most=at_most),
         **{name: value for name, value in when(rows).items() if name != "samples"},
@@ -133,7 +132,6 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
     often = "in the only sample" if len(cpu) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         **{name: value for name, value in found.items() if name != "samples"},

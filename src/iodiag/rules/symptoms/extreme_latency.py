@@ -113,7 +113,6 @@ def _finding(
     often = "in the only sample" if shown[1] == 1 else "in {count} of {samples} samples"
     severity: Severity = "warning"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name, *below),

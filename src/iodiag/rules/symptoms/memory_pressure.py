@@ -51,7 +51,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         severity = "notice"
     often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
     yield RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         **{name: value for name, value in when(rows).items() if name != "samples"},

@@ -72,7 +72,6 @@ def _finding(
     }
     often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         **{name: value for name, value in when(rows).items() if name != "samples"},

@@ -37,7 +37,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         lost = [pair for d in ("read", "write") if (pair := parts(series, d)) and _is_lost(*pair, limits)]
         for before, after in lost:
-            yield _finding(series, before, after, limits)
+            yield _finding(series, before, after)
         if not lost:
             yield _clear(series, limits)
 
@@ -76,7 +76,7 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     return Outcome(RULE.id, "clear", (series.name,), say(reason, values))
 
 
-def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
     values: Values = {
         "device": series.name,
         "direction": before.direction,
@@ -101,7 +101,6 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limi
         settings = (cite(None, "{origin} says that the scheduler is {scheduler}", told, weighs="context"),)
     rows = stacked([before.rows, after.rows])
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and series.rotational else "notice",
         confidence=sure,
         devices=(series.name,),

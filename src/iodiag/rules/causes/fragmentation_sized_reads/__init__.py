@@ -139,7 +139,6 @@ def _finding(
     }
     kind = "single" if pattern.page_kb else "fragments"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),

@@ -50,7 +50,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = "no parity, nothing written, or writes that cost what full stripes cost"
             yield Outcome(RULE.id, "clear", (array.name,), reason)
     bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
-    unseen_ones = [RULE.finding(limits, **fields) for fields in unseen(view, known, bounds)]
+    unseen_ones = [RULE.finding(**fields) for fields in unseen(view, known, bounds)]
     yield from unseen_ones
     if hidden and not unseen_ones:
         reason = "the array itself was not captured: without its line nobody knows what was asked of it"
@@ -90,7 +90,6 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     most: Confidence = "high" if is_known else "medium"
     sure = grading.confidence(points, at_most=most if is_enough and not array.shared else "low")
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and counted["waiting"] >= limits.least_depth else "notice",
         confidence=sure,
         devices=(array.name,),

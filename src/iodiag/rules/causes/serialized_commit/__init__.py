@@ -87,7 +87,6 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
     return RULE.finding(
-        limits,
         severity="notice" if judgement.confidence == "low" else "warning",
         confidence=judgement.confidence,
         devices=tuple(chain.series.name for chain in judgement.chains),

@@ -120,7 +120,6 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     }
     often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
     return RULE.finding(
-        limits,
         severity=severity if sure != "low" else "notice",
         confidence=sure,
         devices=swap_devices(view),

@@ -83,7 +83,6 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     fewer = ", and {starved:.0f} times fewer are served" if found.starved >= limits.clear_harm else ""
     often = "{count} floods" if found.count > 1 else "one flood"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(found.series.name,),
@@ -125,7 +124,6 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
         "count": len(found.rows),
     }
     return RULE.finding(
-        limits,
         severity="warning",
         confidence=confidence(3 + (found.blocked >= 2 * limits.blocked)),
         **{name: value for name, value in when(found.rows).items() if name != "samples"},

@@ -54,7 +54,6 @@ def _finding(side: Side, limits: Limits) -> Finding:
             "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"
         )
     return RULE.finding(
-        limits,
         severity=side.severity,
         confidence=side.confidence,
         devices=side.devices,

@@ -51,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     capped = _capped(view, (low[1], high[1]))
     spans = high[0] >= limits.span * low[0]
     if spans or (capped and (low[0] < limits.fewer or high[0] > limits.more)):
-        yield _finding(found, capped, spans, limits)
+        yield _finding(found, capped, spans)
     else:
         names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
         yield Outcome(RULE.id, "clear", names, "requests keep about their number from layer to layer")
@@ -90,12 +90,11 @@ def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
     ]
 
 
-def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: Limits) -> Finding:
+def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Finding:
     low, *between, high = found
     values: Values = {"low": low[0], "high": high[0], "span": high[0] / low[0]}
     devices = tuple(dict.fromkeys((*low[1].upper, *high[1].upper)))
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
         devices=devices,

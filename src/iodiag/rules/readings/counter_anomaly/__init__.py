@@ -44,18 +44,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             is_odd = stalled(series.samples).any() or contradictions.lacks_latency(series.samples)
             (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100:
-            yield _finding([(series, evidence)], "notice", limits)
+            yield _finding([(series, evidence)], "notice")
         else:
             slight.append((series, evidence))
     if slight:
-        yield _finding(slight, "info", limits)
+        yield _finding(slight, "info")
     for name, rows in left_out.items():
         if view.series(name) is None:
-            yield _unusable(name, rows, limits)
+            yield _unusable(name, rows)
     sums = tuple(contradictions.of_cpu(view, limits))
     if sums:
         yield RULE.finding(
-            limits,
             severity="info",
             confidence="high",
             summary="The CPU's shares of time do not add up to 100 %: some column is missing or misread.",
@@ -79,13 +78,10 @@ def _share(dropped: Table | None, series: DeviceSeries) -> float:
     return count / (count + len(series.samples))
 
 
-def _finding(
-    found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity, limits: Limits
-) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity) -> Finding:
     first, evidence = found[0]
     more = f" (and {len(found) - 1} more devices)" if len(found) > 1 else ""
     return RULE.finding(
-        limits,
         severity=severity,
         confidence="high",
         devices=tuple(series.name for series, _ in found),
@@ -95,10 +91,9 @@ def _finding(
     )
 
 
-def _unusable(name: str, rows: Table, limits: Limits) -> Finding:
+def _unusable(name: str, rows: Table) -> Finding:
     values: Values = {"device": name, "count": len(rows)}
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="high",
         devices=(name,),
