@@ -90,7 +90,7 @@ def _are_alike(one: str, other: str, view: View) -> bool:
 
 
 def _one(group: Sequence[Finding], view: View) -> Finding:
-    first, *others = sorted(group, key=lambda finding: _layer(finding, view))
+    first, *others = sorted(group, key=_layer)
     if not others:
         return first
     names = [finding.devices[0] for finding in others]
@@ -104,7 +104,7 @@ def _one(group: Sequence[Finding], view: View) -> Finding:
     )
 
 
-def _layer(finding: Finding, view: View) -> int:
+def _layer(finding: Finding) -> int:
     """How high a device stands by its name: disks, md, device-mapper, where no input says it."""
     name = finding.devices[0] if finding.devices else ""
     return 0 if is_physical(name) else 1 if is_md(name) else 2

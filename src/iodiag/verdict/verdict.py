@@ -18,7 +18,6 @@ from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
-    ShownHealth,
     healths,
     nobody_waits,
     queued,
@@ -73,7 +72,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
     if held or noted:
         return _open(noted, held, views)
-    is_calm = seen and all(one in ("healthy", "idle") for _, _, one in seen) and _has_traffic(seen)
+    kinds = {one for _, _, one in seen}
+    is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
     if is_calm and not any(somebody_waits(view) for view in views):
         return Verdict("healthy"), _healthy(views)
     return Verdict("unknown"), _unknown(views)
@@ -152,10 +152,6 @@ def _of_waiting(name: str, views: Sequence[View]) -> str:
     if shown_health(series) == "waiting":
         what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
     return f"{name} {what} ({text_of(busiest, len(series.samples))})"
-
-
-def _has_traffic(seen: Sequence[tuple[View, str, ShownHealth]]) -> bool:
-    return any(one == "healthy" for _, _, one in seen)
 
 
 def _healthy(views: Sequence[View]) -> str:

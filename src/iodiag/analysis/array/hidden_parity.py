@@ -21,7 +21,7 @@ from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.view.view import View
-from iodiag.table.table import Floats, Places, Table, numbered, stacked
+from iodiag.table.table import Places, Table, numbered, stacked
 
 PAGE_KB = (3.9, 4.8)
 """Mean size before merging of a member's requests that are pages, and a few of the superblock's."""
@@ -78,13 +78,9 @@ def _in_step(rows: Sequence[Table]) -> bool:
         np.sum([weighted.values(frame, f"{name}_kb_per_s") for frame in rows], axis=0)
         for name in ("read", "write")
     )
-    if len(read) < 5 or any(_is_steady(total) for total in (read, write)):
+    if len(read) < 5 or any(np.nanstd(kb, ddof=1) <= 0.05 * np.nanmean(kb) for kb in (read, write)):
         return True
     return spearman(read, write) >= IN_STEP
-
-
-def _is_steady(total: Floats) -> bool:
-    return bool(np.nanstd(total, ddof=1) <= 0.05 * np.nanmean(total))
 
 
 @dataclass(frozen=True)

@@ -169,14 +169,10 @@ def days_of(devices: Iterable[Table]) -> int:
         if latest is not None and is_known and np.array_equal(latest[1], length, equal_nan=True):
             continue  # samples of the same reports
         latest = times.view(np.int64), length
-        half = np.nan_to_num(np.where(np.isnan(length), _median(length), length)) / 2
+        half = np.nan_to_num(np.where(np.isnan(length), or_zero(median(length)), length)) / 2
         middle = times - np.round(1e9 * half).astype("timedelta64[ns]")
         days.update(np.unique(middle[~np.isnat(middle)].astype("datetime64[D]")))
     return len(days)
-
-
-def _median(values: Floats) -> float:
-    return or_zero(median(values))
 
 
 def _of_direction(samples: Table, window: pd.DataFrame, direction: str) -> pd.DataFrame:

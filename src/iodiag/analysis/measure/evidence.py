@@ -65,6 +65,11 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
     return text if not template.endswith(".") or text.endswith(".") else text + "."
 
 
+def in_samples(samples: int, count: str = "count", of: str = "samples") -> str:
+    """How often something was seen, as a part of a template with the names of both counts."""
+    return "in the only sample" if samples == 1 else f"in {{{count}}} of {{{of}}} samples"
+
+
 class _Clause(NamedTuple):
     """A part of a template in pieces, each with the name behind it and how that is told.
 

@@ -88,7 +88,7 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
         "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
     }
     return RULE.finding(
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(step.after),

@@ -79,7 +79,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     there = np.array([_at(reports, disk, np.ones(len(disk.rows), dtype=np.bool_)) for disk in usual])
     stops = list(_stops(usual, groups, reports, hit, there, limits))
     if stops:
-        yield _finding(usual, reports, hit, stops, limits)
+        yield _finding(usual, reports, stops, limits)
         return
     names = tuple(disk.series.name for disk in usual)
     yield Outcome(RULE.id, "clear", names, "no samples in which unrelated disks stood still together")
@@ -178,9 +178,7 @@ def _rows(disk: Usual, reports: Keys, first: int, end: int) -> Table:
     return disk.rows[np.isin(report_keys(disk.rows), reports[first:end])]
 
 
-def _finding(
-    usual: Sequence[Usual], reports: Keys, hit: Mask, stops: Sequence[Stop], limits: Limits
-) -> Finding:
+def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limits: Limits) -> Finding:
     places = sorted({place for stop in stops for place in stop.disks})
     disks = [usual[place] for place in places]
     worst = max(stops, key=lambda stop: stop.last - stop.first)
@@ -201,7 +199,7 @@ def _finding(
     points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
     sure = confidence(points + (len(worst.disks) > limits.disks))
     return RULE.finding(
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=tuple(disk.series.name for disk in disks),
         **when(_rows(told[0], reports, worst.first, worst.last + 1)),

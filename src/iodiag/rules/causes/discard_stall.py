@@ -48,16 +48,12 @@ class Contrast(NamedTuple):
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose discards hold others up, or are slow themselves."""
     for series in view.devices:
-        discards = _discarding(series.samples)
+        amounts = (weighted.values(series.samples, f"{name}_per_s") for name in ("discards", "discard_kb"))
+        discards = np.asarray(np.fmax(*amounts) > 0)
         if discards.any():
             yield _judge(series, discards, limits)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "nothing was discarded")
-
-
-def _discarding(samples: Table) -> Mask:
-    amount = np.fmax(weighted.values(samples, "discards_per_s"), weighted.values(samples, "discard_kb_per_s"))
-    return np.asarray(amount > 0)
 
 
 def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Outcome:

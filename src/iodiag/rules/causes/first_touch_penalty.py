@@ -178,7 +178,7 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     sure = confidence(points, at_most="medium")
     amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(one.falling),

@@ -30,7 +30,7 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -39,7 +39,6 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
 
 TRANSFER_KB_PER_MS = 50.0
 """What the slowest disk transfers; a write of its size takes that long by itself."""
@@ -182,7 +181,7 @@ def _finding(
         "count": len(level.rows),
         "samples": len(series.samples),
     }
-    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(series.samples))
     return RULE.finding(
         severity="warning" if sure != "low" and _is_slow_writer(series, level, limits) else "notice",
         confidence=sure,
@@ -239,17 +238,13 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
     if waiting is not None and 0.5 <= waiting[1] <= 1.5:
         yield cite(waiting[0], "{blocked:.1f} tasks were blocked on I/O", {"blocked": waiting[1]})
     cpu = view.cpu_at(level.rows)
-    if cpu is None or view.cpus is None or not _is_same_time(cpu, level.rows):
+    if cpu is None or view.cpus is None or cpu["source"][0] != level.rows["source"][0]:
         return
     share = weighted.mean(cpu, "iowait_pct", "cpu")
     waiters = share * view.cpus / 100
     if not np.isnan(waiters) and 0.5 <= waiters <= 1.5:
         values: Values = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
-
-
-def _is_same_time(cpu: Table, rows: Table) -> bool:
-    return bool(cpu["source"][0] == rows["source"][0])
 
 
 _OF_WRITES = (

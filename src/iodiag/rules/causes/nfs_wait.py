@@ -116,7 +116,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield RULE.finding(
         severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
         confidence="medium",
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             "{again:.1f} % of the NFS calls of this host were sent again, in {shown} of {of} samples: the "
             "network loses requests, or the server does.",
@@ -202,6 +202,7 @@ def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
 
 
 def _finding(wait: _Wait, limits: Limits) -> Finding:
+    is_step = wait.round_trip_ms >= 2 * wait.usual_ms
     values: dict[str, Any] = {
         "mount": wait.mount,
         "export": wait.export,
@@ -210,8 +211,8 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         "trip": duration(wait.round_trip_ms),
         "took_ms": wait.took_ms,
         "trip_ms": wait.round_trip_ms,
-        "usual": duration(wait.usual_ms) if wait.usual_ms == wait.usual_ms else "",
         "usual_ms": wait.usual_ms,
+        "against": f" (against {duration(wait.usual_ms)} in its calm samples)" if is_step else "",
         "again": wait.sent_again_pct,
         "rate": weighted.mean(wait.rows, f"{wait.way}s_per_s", "nfs_mounts"),
         "shown": len(wait.rows),
@@ -226,7 +227,7 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **when(wait.rows),
-        summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", _told(wait, values)),
+        summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", values),
         evidence=tuple(_evidence(wait, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
         cannot_know=("whether the server's disks, its threads or the network between take the time",),
@@ -257,11 +258,6 @@ _REMEDY: dict[Place, tuple[str, ...]] = {
         "With UDP mounts, mount with proto=tcp.",
     ),
 }
-
-
-def _told(wait: _Wait, values: dict[str, Any]) -> dict[str, Any]:
-    is_step = wait.usual_ms == wait.usual_ms and wait.round_trip_ms >= 2 * wait.usual_ms
-    return values | {"against": f" (against {values['usual']} in its calm samples)" if is_step else ""}
 
 
 def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:

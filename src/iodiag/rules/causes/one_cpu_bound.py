@@ -31,7 +31,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Mask, Table, numbered
+from iodiag.table.table import Table, numbered
 
 _SAME_RATE = 0.05
 """A rate outside of the full CPU's samples this near to that in them is held by something else."""
@@ -58,7 +58,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("cpu",))
         return
-    rows = shares[_is_alone(shares, limits)]
+    rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "no CPU by itself is full of the kernel's work")
         return
@@ -68,7 +68,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         yield Outcome(RULE.id, "undetermined", (), reason)
         return
-    paces = [pace for series in _tops(view) if (pace := _pace(series, shares, rows, limits))]
+    names = topmost(view, (series.name for series in view.devices))
+    tops = [series for series in view.devices if series.name in names]
+    paces = [pace for series in tops if (pace := _pace(series, shares, rows, limits))]
     if not paces:
         reason = "one CPU is full, but no device is seen to have requests waiting meanwhile"
         yield Outcome(RULE.id, "undetermined", (), reason)
@@ -106,15 +108,6 @@ def _fullest(view: View) -> Table | None:
         number=np.array([float(name) if name.isdigit() else -1 for name in of_cpu["cpu"]]),
         line=of_cpu["line"],
     )
-
-
-def _is_alone(shares: Table, limits: Limits) -> Mask:
-    return np.asarray((shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others))
-
-
-def _tops(view: View) -> list[DeviceSeries]:
-    names = topmost(view, (series.name for series in view.devices))
-    return [series for series in view.devices if series.name in names]
 
 
 def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _Pace | None:

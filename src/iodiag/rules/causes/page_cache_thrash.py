@@ -26,7 +26,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -91,12 +91,12 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     }
     witnesses = list(_witnesses(view, rows, values, limits))
     at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     return RULE.finding(
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
         devices=tuple(_devices(view, rows, float(values["read"]))),
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             "Memory is short: {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
             f"and as much is dropped for them, {often}.",

@@ -181,7 +181,7 @@ def _finding(
         "{waits:.1f} times as long"
     )
     return RULE.finding(
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(stacked([one.slow for one in cliffs])),

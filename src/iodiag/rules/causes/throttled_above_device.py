@@ -175,7 +175,7 @@ def _finding(
         "samples": len(top.rows),
     }
     return RULE.finding(
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(top.rows),

@@ -212,7 +212,7 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
     return RULE.finding(
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(after),

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
@@ -65,12 +65,12 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         "count": len(rows),
         "samples": samples,
     }
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     text = "user {user:.0f} %, system {system:.0f} %, idle {idle:.1f} %"
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}, iowait {{iowait:.1f}} % ({often})", values, worst="system_pct"),

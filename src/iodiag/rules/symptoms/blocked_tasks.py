@@ -26,7 +26,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
@@ -83,7 +83,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
             cite(
@@ -102,7 +102,7 @@ def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[st
     """On how many CPUs and in how many samples, as words; fills in their `values`."""
     samples, always = len(all_rows), int((all_rows.floats("waiting") >= 1).sum())
     values |= {"count": len(rows), "samples": samples, "always": always}
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     if always >= samples / 2 > len(rows):
         often += ", and one or more in {always}"
     if not view.cpus:
@@ -120,7 +120,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     if not len(rows):
         return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
     share = cpu.floats("iowait_pct")
-    found = when(rows)
+    found = when(rows, of_host=True)
     values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
@@ -130,11 +130,11 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         "start": str(found.get("start", ""))[11:19],
     }
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
-    often = "in the only sample" if len(cpu) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(cpu))
     return RULE.finding(
         severity="notice",
         confidence="medium",
-        **{name: value for name, value in found.items() if name != "samples"},
+        **found,
         summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}.", values),
         evidence=(
             cite(rows, "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %", values, worst="iowait_pct"),

@@ -25,7 +25,7 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
@@ -36,7 +36,7 @@ from iodiag.analysis.states.service_times import (
     slowest_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Floats, Mask, Table
 
@@ -54,7 +54,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = "no mean latency is beyond a healthy device of its class"
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
-        yield _finding(view, series, told, below, limits)
+        yield _finding(series, told, below, limits)
 
 
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
@@ -102,18 +102,14 @@ def _in_line(samples: Table) -> Floats:
     return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
 
 
-def _finding(
-    view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
-) -> Finding:
+def _finding(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
-    shown = len(rows), len(series.samples)
-    values = worst | {"count": shown[0], "samples": shown[1]}
-    often = "in the only sample" if shown[1] == 1 else "in {count} of {samples} samples"
-    severity: Severity = "warning"
+    values = worst | {"count": len(rows), "samples": len(series.samples)}
+    often = in_samples(len(series.samples))
     return RULE.finding(
-        severity=severity,
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),

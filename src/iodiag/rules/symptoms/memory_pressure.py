@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
@@ -49,11 +49,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     severity: Severity = "critical" if float(values["full"]) >= limits.stand_still else "warning"
     if len(rows) < len(table) / 4:
         severity = "notice"
-    often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(table))
     yield RULE.finding(
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"Tasks wait for memory {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),

@@ -20,7 +20,7 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -70,11 +70,11 @@ def _finding(
         "count": len(rows),
         "samples": len(table),
     }
-    often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(table))
     return RULE.finding(
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"Tasks wait for I/O {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),

@@ -127,7 +127,7 @@ def _host(account: HostAccount, bounds: Bounds) -> dict[str, Any]:
     return {
         "confidence": "low",
         "severity": "info",
-        **{key: value for key, value in grading.when(account.rows).items() if key != "samples"},
+        **grading.when(account.rows, of_host=True),
         "summary": say(_HOST, values),
         "evidence": (
             _totals(account),

@@ -28,7 +28,7 @@ from dataclasses import replace
 
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
@@ -114,7 +114,7 @@ def _said(judgement: Judgement) -> str:
         return f"Commits {sure} in line for the log"
     first = judgement.chains[0]
     if first.is_signature:
-        often = "in {count} of {samples} samples" if len(first.series.samples) > 1 else "in the only sample"
+        often = in_samples(len(first.series.samples))
         return (
             f"Commits or other synchronous writes {sure} in line: {{device}} takes {{writes}} writes/s of "
             f"{{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"

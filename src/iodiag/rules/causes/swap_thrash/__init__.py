@@ -26,7 +26,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -118,12 +118,12 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
         "count": len(rows),
         "samples": samples,
     }
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     return RULE.finding(
         severity=severity if sure != "low" else "notice",
         confidence=sure,
         devices=swap_devices(view),
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
         ),

@@ -39,7 +39,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _throttled(stalled, limits)
     for series in view.devices:
         found = None if series.is_stacked else floods(series, limits.times_rate, limits.times_depth)
-        if found is not None and _harms(found, limits):
+        if found is not None and (_reads_wait(found, limits) or found.write_harm >= limits.write_harm):
             yield _flooded(view, found, limits)
         elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
             reason = "floods of writes, with too few other requests beside them to tell who waits"
@@ -53,10 +53,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _reads_wait(found: Floods, limits: Limits) -> bool:
     """Whether reads wait for the writes: where reads grow as well, it is a burst of load."""
     return found.read_harm >= limits.read_harm and not found.starved * limits.more_reads <= 1
-
-
-def _harms(found: Floods, limits: Limits) -> bool:
-    return _reads_wait(found, limits) or found.write_harm >= limits.write_harm
 
 
 def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
@@ -126,7 +122,7 @@ def _throttled(found: Throttle, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning",
         confidence=confidence(3 + (found.blocked >= 2 * limits.blocked)),
-        **{name: value for name, value in when(found.rows).items() if name != "samples"},
+        **when(found.rows, of_host=True),
         title="Writers wait because too much memory is dirty",
         summary=say("Writers are throttled: {share:.1f} % of what memory can hold is dirty.", values),
         evidence=(

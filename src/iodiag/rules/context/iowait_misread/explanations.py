@@ -9,7 +9,6 @@ import numpy as np
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
-from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.grading import confidence, when
@@ -53,7 +52,10 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
     """Low or hidden iowait while a device is saturated beyond guessing."""
     judged = _defaults(saturation.THRESHOLDS)
     found = [
-        (s, load) for s in view.devices for load in saturation.classify(view, s, judged) if _is_sure(load)
+        (s, load)
+        for s in view.devices
+        for load in saturation.classify(view, s, judged)
+        if load.verdict == "saturated" and load.basis in ("measured", "spindles")
     ]
     for series, load in sorted(found, key=lambda pair: -pair[1].level.span):
         cpu = cpu_shares(view.cpu_at(load.level.rows))
@@ -76,10 +78,6 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
             "notice" if is_masked else "info",
         )
     return None
-
-
-def _is_sure(load: Load) -> bool:
-    return load.verdict == "saturated" and load.basis in ("measured", "spindles")
 
 
 def _beside_commits(view: View, limits: Limits) -> Side | None:

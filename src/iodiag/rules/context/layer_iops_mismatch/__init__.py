@@ -94,6 +94,7 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Findi
     low, *between, high = found
     values: Values = {"low": low[0], "high": high[0], "span": high[0] / low[0]}
     devices = tuple(dict.fromkeys((*low[1].upper, *high[1].upper)))
+    both = stacked([pair.samples(rows) for _, pair, rows in (low, high)])
     return RULE.finding(
         severity="info",
         confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
@@ -102,7 +103,11 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Findi
         evidence=_once(
             *_evidence(low),
             *_evidence(high),
-            *([cite(_both(low, high), _APART, values)] if spans else []),
+            *(
+                [cite(stacked([pair.samples(rows) for _, pair, rows in (low, high)]), _APART, values)]
+                if spans
+                else []
+            ),
             *(cite_fact(fact) for fact in capped),
             *(item for extreme in between[:MOST_BETWEEN] for item in _evidence(extreme, weighs="context")),
         ),
@@ -116,11 +121,6 @@ def _once(*evidence: Evidence) -> tuple[Evidence, ...]:
     for item in evidence:
         first.setdefault(item.text, item)
     return tuple(first.values())
-
-
-def _both(low: Extreme, high: Extreme) -> Table:
-    """The samples that both extremes rest on."""
-    return stacked([pair.samples(rows) for _, pair, rows in (low, high)])
 
 
 def _evidence(extreme: Extreme, weighs: Weighs = "for") -> Iterator[Evidence]:

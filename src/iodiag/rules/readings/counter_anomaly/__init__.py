@@ -36,7 +36,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     clear: list[str] = []
     silent: list[str] = []
     slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
-    left_out = _left_out(view)
+    left_out = {} if view.left_out is None else dict(by_text(view.left_out, "device"))
     for series in view.devices:
         dropped = left_out.get(series.name)
         evidence = tuple(_of_device(view, series, dropped, limits))
@@ -66,11 +66,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if clear or not (view.devices or left_out or sums):
         reason = "no number of it contradicts another by more than its kernel explains"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
-
-
-def _left_out(view: View) -> dict[str, Table]:
-    """The samples that cannot be true, by device."""
-    return {} if view.left_out is None else dict(by_text(view.left_out, "device"))
 
 
 def _share(dropped: Table | None, series: DeviceSeries) -> float:
