@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.table import Floats
 
 EQUAL = 0.1
@@ -82,6 +82,12 @@ def _split(rates: Floats, column: int, group: Sequence[int], gap: float) -> list
             parts.append([])
         parts[-1].append(place)
     return parts
+
+
+def disks_of(view: View) -> list[DeviceSeries]:
+    """The disks of a host with samples, without partitions and devices on top of others."""
+    found = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
+    return without_parts(found)[:MOST_DEVICES]
 
 
 def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical, without_parts
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates, is_md, is_physical
 from iodiag.analysis.array.members import Array, array_of, arrays
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
@@ -136,8 +136,7 @@ def unasked(view: View) -> Unasked | None:
 
     A rebuild of a mirror reads one disk and writes as much to the other; a check reads two or more alike.
     """
-    disks = [s for s in view.devices if is_physical(s.name) and not s.is_stacked]
-    disks = [s for s in without_parts(disks) if weighted.mean(s.samples, "kb_per_s") >= LEAST_KB]
+    disks = [s for s in disks_of(view) if weighted.mean(s.samples, "kb_per_s") >= LEAST_KB]
     above = [s for s in view.devices if s not in disks and not is_physical(s.name)]
     if not any(is_md(s.name) for s in above) or len(disks) != 2:
         return None

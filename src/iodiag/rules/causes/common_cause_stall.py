@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import equal_rates
-from iodiag.analysis.array.shared_path import disks_of
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates
 from iodiag.analysis.array.side_by_side import Keys, once, report_keys
 from iodiag.analysis.array.topmost_devices import common_top
 from iodiag.analysis.load.stalls import stalled

@@ -26,11 +26,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.shared_path import (
     Ceiling,
     SlowedBySharing,
     ceiling,
-    disks_of,
     full_streams,
     slowed_by_sharing,
 )

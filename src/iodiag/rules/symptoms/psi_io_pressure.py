@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import blocked, by_device, rows_at
+from iodiag.analysis.host.waiting import blocked, by_device, rows_at, under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
@@ -27,18 +27,13 @@ from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severit
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
-_COLUMNS = ("", "_10s", "_60s")
-
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; what makes the tasks wait is for the other rules to say."""
-    table = view.samples("pressure")
-    if table is None:
+    table, pressed = view.samples("pressure"), under_pressure(view, "io", limits.some, limits.full)
+    if table is None or pressed is None:
         return
-    kind = next((kind for kind in _COLUMNS if view.has("pressure", f"io_some{kind}_pct")), "")
-    some = weighted.values(table, f"io_some{kind}_pct")
-    full = weighted.values(table, f"io_full{kind}_pct")
-    rows = table[(some >= limits.some) | (full >= limits.full)]
+    rows, kind = pressed
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "in no sample tasks wait for I/O for long")
         return

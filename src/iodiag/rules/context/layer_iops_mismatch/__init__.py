@@ -103,11 +103,7 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Findi
         evidence=_once(
             *_evidence(low),
             *_evidence(high),
-            *(
-                [cite(stacked([pair.samples(rows) for _, pair, rows in (low, high)]), _APART, values)]
-                if spans
-                else []
-            ),
+            *([cite(both, _APART, values)] if spans else []),
             *(cite_fact(fact) for fact in capped),
             *(item for extreme in between[:MOST_BETWEEN] for item in _evidence(extreme, weighs="context")),
         ),
