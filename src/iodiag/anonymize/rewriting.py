@@ -48,6 +48,7 @@ _OWN_WORDS = frozenset(
         "kind",
         "level",
         "thresholds",
+        "rule_texts",
         "references",
         "supersedes",
         "explained_by",

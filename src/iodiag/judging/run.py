@@ -53,6 +53,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     from iodiag.analysis.states.summary import state_summaries
     from iodiag.analysis.view.phases import phase_summaries
     from iodiag.analysis.view.summary import device_summaries, series_for
+    from iodiag.rules import page
     from iodiag.rules.engine import run
     from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
     from iodiag.verdict.verdict import verdict
@@ -94,6 +95,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         findings=tuple(findings),
         outcomes=tuple(outcomes),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
+        rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=tuple(series),
         timezone=options.tz,

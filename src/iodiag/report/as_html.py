@@ -7,7 +7,7 @@ the only markup that is put in as it is, and `charts/svg.py` has escaped the tex
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from iodiag.model.report import Report
 from iodiag.report import contents, excerpts, templates, wording
 from iodiag.report.charts import report_charts as charts
 from iodiag.report.charts.report_charts import CHARTS_SHOWN
-from iodiag.report.document import Block, Document, Excerpt, Key, cut
+from iodiag.report.document import Block, Document, Excerpt, Key, anchors_of, cut
 
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
@@ -55,16 +55,17 @@ class Drawn:
     remark: str = ""
 
 
-def render(report: Report, with_charts: bool = True, full: bool = False) -> str:
+def render(report: Report, with_charts: bool = True, full: bool = False, rule_pages: str = "") -> str:
     """The whole report as a page of at most PAGE_BYTES; in `full` nothing in it is folded.
 
+    The id of a rule leads to its page below the address `rule_pages`; without one to its text in this page.
     Lists that would exceed that are cut, and charts left out; the page says so.
     """
     template = templates.template("page.html")
     whole = contents.document(report)
     for most in MOST_ENTRIES:
         document = whole if most is None else cut(whole, most)
-        words = _words(document, most, full)
+        words = _words(document, most, full) | {"address": _address_of(document, rule_pages)}
         page = template.render(**words, drawn={})
         if len(page.encode()) <= PAGE_BYTES:
             break
@@ -88,6 +89,18 @@ def _words(document: Document, most: int | None, full: bool) -> dict[str, Any]:
         most=most,
         full=full,
     )
+
+
+def _address_of(document: Document, rule_pages: str) -> Callable[[str], str]:
+    """Where a link leads in this page or outside it; "" where no such place is."""
+    here = {f"#{anchor}" for anchor in anchors_of(document.sections)}
+
+    def address(href: str) -> str:
+        if rule_pages and href.startswith(wording.RULE_PLACE):
+            return f"{rule_pages.rstrip('/')}/{href.removeprefix(wording.RULE_PLACE)}"
+        return href if href in here or not href.startswith("#") else ""
+
+    return address
 
 
 def _kind(block: Block) -> str:

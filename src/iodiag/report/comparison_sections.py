@@ -310,7 +310,7 @@ def fates(report: Report, comparison: Comparison) -> TextTable:
             (
                 (Span(_fate(one)),),
                 wording.prose(one.title),
-                (wording.name(one.rule),),
+                (wording.rule(one.rule),),
                 *host,
                 wording.names(dict.fromkeys(devices), 6) or (Span("whole host"),),
                 (Span(_graded(one.severity_before, one.confidence_before)),),

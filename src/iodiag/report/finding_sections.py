@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
@@ -304,17 +303,19 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     yield "Confidence", (Span(f"{confidence} ({wording.CONFIDENCE_MEANING[confidence]})"),)
     if finding.host and len(report.hosts) > 1:
         yield "Host", (wording.name(finding.host),)
-    yield "Devices", wording.names(finding.devices, 24) or (Span("the whole host"),)
+    host = finding.host if len(report.hosts) > 1 else None
+    devices = [(wording.device(name, host),) for name in finding.devices]
+    yield "Devices", wording.joined(devices, 24) or (Span("the whole host"),)
     totals = {(device.host, device.name): device.samples for device in report.devices}
     total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
     when = window(finding, total, report.timezone)
     if when:
         yield "When", (Span(when),)
-    yield "Rule", (wording.name(finding.rule),)
+    yield "Rule", (wording.rule(finding.rule),)
     if finding.explained_by:
-        yield "Explained by", (wording.name(finding.explained_by),)
+        yield "Explained by", (wording.rule(finding.explained_by),)
     if finding.supersedes:
-        yield "Explains", wording.names(finding.supersedes)
+        yield "Explains", wording.joined([(wording.rule(one),) for one in finding.supersedes])
 
 
 def window(finding: Finding, total: int | None, timezone: str | None) -> str:
@@ -337,8 +338,7 @@ def _anchors(report: Report) -> list[str]:
     """An address in the page for each finding in detail: its rule and its first device, as long as unique."""
     found: list[str] = []
     for _, finding in in_detail(report):
-        name = "-".join(("finding", finding.rule, *finding.devices[:1]))
-        base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80]
+        base = wording.anchor("finding", finding.rule, *finding.devices[:1])
         again = sum(one == base or one.startswith(f"{base}--") for one in found)
         found.append(f"{base}--{again + 1}" if again else base)
     return found

@@ -36,6 +36,7 @@ def render(report: FleetReport) -> str:
         css=templates.css(),
         policy=templates.policy(),
         plain=wording.plain,
+        address=str,
         title=sections.title(report),
         headline=sections.headline(report),
         overview=sections.overview(report),
