@@ -1,7 +1,8 @@
-"""The report as one HTML file that needs nothing else: no script, no font, no network.
+"""The report as one HTML file that needs nothing else: no font, no network, no script but its own.
 
-Everything that comes out of a capture passes jinja2's escaping after `wording.visible`; charts are
-the only markup that is put in as it is, and `charts/svg.py` has escaped the text in them.
+Everything that comes out of a capture passes jinja2's escaping after `wording.visible`; charts and the
+numbers of those over time are the only markup that is put in as it is: `charts/svg.py` has escaped the
+text of the ones, `charts/explorable.py` that of the others. The page is whole without its script.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from iodiag.model.report import Report
 from iodiag.report import contents, excerpts, templates, wording
 from iodiag.report.charts import report_charts as charts
+from iodiag.report.charts.explorable import Explorable
 from iodiag.report.charts.report_charts import CHARTS_SHOWN
 from iodiag.report.document import Block, Document, Excerpt, Key, anchors_of, cut
 
@@ -32,17 +34,21 @@ MARKUP_BYTES = 400
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn chart: an `<svg>` element, or a data address of a PNG where the SVG would be too large."""
+    """A drawn chart: an `<svg>` element, or a data address of a PNG where the SVG would be too large.
+
+    `place` is its number among those that the script can draw, None for one that it cannot.
+    """
 
     kind: str
     caption: str
     description: str
     svg: str = ""
     png: str = ""
+    place: int | None = None
 
     @property
     def size(self) -> int:
-        """How many bytes the chart adds to the page."""
+        """How many bytes the chart adds to the page, without its numbers."""
         texts = (self.svg, self.png, self.caption, self.description)
         return sum(len(text.encode()) for text in texts) + MARKUP_BYTES
 
@@ -66,20 +72,32 @@ def render(report: Report, with_charts: bool = True, full: bool = False, rule_pa
     for most in MOST_ENTRIES:
         document = whole if most is None else cut(whole, most)
         words = _words(document, most, full) | {"address": _address_of(document, rule_pages)}
-        page = template.render(**words, drawn={})
+        page = template.render(**words, drawn={}, **_script(None))
         if len(page.encode()) <= PAGE_BYTES:
             break
     if not with_charts:
         return page
     room = PAGE_BYTES - len(page.encode())
-    return template.render(**words, drawn=_draw(charts.wanted(report, document), room))
+    numbers = Explorable()
+    drawn = _draw(charts.wanted(report, document), room - len(templates.script()), numbers)
+    return template.render(**words, drawn=drawn, **_script(numbers))
+
+
+def _script(numbers: Explorable | None) -> dict[str, str]:
+    """The script and the numbers that it draws, the style and the policy that fit them; "" without any."""
+    script = templates.script() if numbers else ""
+    css = templates.css(bool(script))
+    return {
+        "script": script,
+        "numbers": numbers.text() if numbers else "",
+        "css": css,
+        "policy": templates.policy(css, script),
+    }
 
 
 def _words(document: Document, most: int | None, full: bool) -> dict[str, Any]:
     """All that the page shows but its charts."""
     return dict(
-        css=templates.css(),
-        policy=templates.policy(),
         plain=wording.plain,
         title=document.screen.title,
         screen=document.screen,
@@ -120,7 +138,9 @@ def _quoted(excerpt: Excerpt) -> list[list[tuple[str, bool]]]:
     return shown
 
 
-def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, Drawn]:
+def _draw(
+    wanted: Iterable[tuple[Key, list[Picture]]], room: int, numbers: Explorable
+) -> dict[Key, Drawn]:
     """The charts by their key; the same picture is drawn once."""
     drawn: dict[Key, Drawn] = {}
     first_shown: dict[Picture, Key] = {}
@@ -132,13 +152,14 @@ def _draw(wanted: Iterable[tuple[Key, list[Picture]]], room: int) -> dict[Key, D
             if picture in first_shown:
                 remarks.append(f"A chart is the same as {_where(first_shown[picture])}.")
                 continue
-            chart = _chart(picture) if room > 0 and total < CHARTS_SHOWN else None
+            before = numbers.size
+            chart = _chart(picture, numbers) if room > 0 and total < CHARTS_SHOWN else None
             if chart is None or chart.size > room:
                 remarks.append("A chart was left out to keep this file small.")
                 # drawing takes longer than all the rest: the first that does not fit is the last drawn
                 room = 0
                 continue
-            room -= chart.size
+            room -= chart.size + numbers.size - before
             total += 1
             first_shown[picture] = key
             shown.append(chart)
@@ -150,13 +171,15 @@ def _where(key: Key) -> str:
     return f"that of finding {key[1]}" if key[0] == "finding" else "one above"
 
 
-def _chart(picture: Picture) -> Chart:
+def _chart(picture: Picture, numbers: Explorable) -> Chart:
     from iodiag.report.charts import layout, png, svg
+    from iodiag.report.charts.chart import Timeline
 
     kind = type(picture).__name__.lower()
     drawing = layout.drawing(picture)
+    place = numbers.add(picture) if isinstance(picture, Timeline) else None
     element = svg.render(drawing)
     if len(element.encode()) <= SVG_BYTES:
-        return Chart(kind, picture.caption, picture.description, svg=element)
+        return Chart(kind, picture.caption, picture.description, svg=element, place=place)
     address = "data:image/png;base64," + b64encode(png.render(drawing)).decode("ascii")
-    return Chart(kind, picture.caption, picture.description, png=address)
+    return Chart(kind, picture.caption, picture.description, png=address, place=place)
