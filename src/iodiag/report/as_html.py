@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iodiag.model.report import Report
-from iodiag.report import contents, excerpts, templates, wording
+from iodiag.report import contents, excerpts, finding_sections, templates, wording
+from iodiag.report.charts import overview
 from iodiag.report.charts import report_charts as charts
+from iodiag.report.charts.chart import Timeline
 from iodiag.report.charts.explorable import Explorable
 from iodiag.report.charts.report_charts import CHARTS_SHOWN
 from iodiag.report.document import Block, Document, Excerpt, Key, anchors_of, cut
+from iodiag.report.first_screen import PICTURE
 
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
@@ -28,6 +31,7 @@ MOST_ENTRIES = (None, 200, 60, 20, 5)
 
 QUOTED_WIDTH = 104
 SVG_BYTES = 300_000
+CHOICES_BYTES = 1_000_000
 MARKUP_BYTES = 400
 """More than the tags around one chart take."""
 
@@ -79,7 +83,15 @@ def render(report: Report, with_charts: bool = True, full: bool = False, rule_pa
         return page
     room = PAGE_BYTES - len(page.encode())
     numbers = Explorable()
-    drawn = _draw(charts.wanted(report, document), room - len(templates.script()), numbers)
+    lead = finding_sections.lead(report)
+
+    def place(key: Key, picture: Picture, room: int) -> int | None:
+        if not isinstance(picture, Timeline):
+            return None
+        choices = overview.choices(report, lead, picture) if key == PICTURE else ()
+        return numbers.add(picture, choices, room)
+
+    drawn = _draw(charts.wanted(report, document), room - len(templates.script()), place)
     return template.render(**words, drawn=drawn, **_script(numbers))
 
 
@@ -139,9 +151,15 @@ def _quoted(excerpt: Excerpt) -> list[list[tuple[str, bool]]]:
 
 
 def _draw(
-    wanted: Iterable[tuple[Key, list[Picture]]], room: int, numbers: Explorable
+    wanted: Iterable[tuple[Key, list[Picture]]],
+    room: int,
+    place: Callable[[Key, Picture, int], int | None],
 ) -> dict[Key, Drawn]:
-    """The charts by their key; the same picture is drawn once."""
+    """The charts by their key; the same picture is drawn once. Half of the room is for their numbers.
+
+    `place` keeps the numbers of a picture, and others of that many bytes, and says where.
+    """
+    room //= 2
     drawn: dict[Key, Drawn] = {}
     first_shown: dict[Picture, Key] = {}
     total = 0
@@ -152,17 +170,16 @@ def _draw(
             if picture in first_shown:
                 remarks.append(f"A chart is the same as {_where(first_shown[picture])}.")
                 continue
-            before = numbers.size
-            chart = _chart(picture, numbers) if room > 0 and total < CHARTS_SHOWN else None
+            chart = _chart(picture) if room > 0 and total < CHARTS_SHOWN else None
             if chart is None or chart.size > room:
                 remarks.append("A chart was left out to keep this file small.")
                 # drawing takes longer than all the rest: the first that does not fit is the last drawn
                 room = 0
                 continue
-            room -= chart.size + numbers.size - before
+            room -= chart.size
             total += 1
             first_shown[picture] = key
-            shown.append(chart)
+            shown.append(replace(chart, place=place(key, picture, CHOICES_BYTES)))
         drawn[key] = Drawn(tuple(shown), " ".join(dict.fromkeys(remarks)))
     return drawn
 
@@ -171,15 +188,13 @@ def _where(key: Key) -> str:
     return f"that of finding {key[1]}" if key[0] == "finding" else "one above"
 
 
-def _chart(picture: Picture, numbers: Explorable) -> Chart:
+def _chart(picture: Picture) -> Chart:
     from iodiag.report.charts import layout, png, svg
-    from iodiag.report.charts.chart import Timeline
 
     kind = type(picture).__name__.lower()
     drawing = layout.drawing(picture)
-    place = numbers.add(picture) if isinstance(picture, Timeline) else None
     element = svg.render(drawing)
     if len(element.encode()) <= SVG_BYTES:
-        return Chart(kind, picture.caption, picture.description, svg=element, place=place)
+        return Chart(kind, picture.caption, picture.description, svg=element)
     address = "data:image/png;base64," + b64encode(png.render(drawing)).decode("ascii")
-    return Chart(kind, picture.caption, picture.description, png=address, place=place)
+    return Chart(kind, picture.caption, picture.description, png=address)

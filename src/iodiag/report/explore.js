@@ -4,6 +4,7 @@
   const data = JSON.parse(document.getElementById("chart-data").textContent);
   const dashes = [[], [5, 2], [2, 2], [6, 2, 2, 2], [1, 1], [9, 3]];
   const live = new Set();
+  let count = 0;
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const font = "12px " + colour("sans");
@@ -60,7 +61,7 @@
   }
 
   // the figure's charts, one below the other
-  function draw(figure, holder, chart) {
+  function draw(holder, { time, reset }, chart) {
     const shown = { chart, plots: [], entries: [], hidden: new Set(), low: Infinity, high: -Infinity };
     holder.replaceChildren();
     for (const panel of chart.panels) {
@@ -78,12 +79,9 @@
     shown.low -= margin;
     shown.high += margin;
 
-    const time = element("output", { className: "time" });
-    const reset = element("button", { type: "button", textContent: "Reset zoom", disabled: true });
-    const bar = element("div", { className: "bar" }, time, reset);
     shown.rest = () => {
-      time.textContent = `${label(chart, shown.low).slice(0, 10)}, ${chart.axis}`;
-      if (!chart.offsets.length) time.textContent = chart.axis;
+      const day = chart.offsets.length ? `${label(chart, shown.low).slice(0, 10)}, ` : "";
+      time.textContent = `${day}${chart.axis}; drag to zoom`;
     };
     shown.zoom = (min, max) => {
       const isWhole = min <= shown.low && max >= shown.high;
@@ -100,12 +98,11 @@
       if (idx == null) return shown.rest();
       time.textContent = label(chart, plot.data[0][idx]);
     };
-    reset.addEventListener("click", () => {
+    reset.onclick = () => {
       shown.reset();
       holder.querySelector(".plot").focus();
-    });
-    shown.key = uPlot.sync(`chart-${figure.dataset.chart}-${Math.random()}`).key;
-    holder.append(bar);
+    };
+    shown.key = uPlot.sync(`charts-${(count += 1)}`).key;
     chart.panels.forEach((panel, at) => holder.append(...one(shown, panel, at === chart.panels.length - 1)));
     shown.rest();
     shown.reset();
@@ -120,10 +117,11 @@
     const sums = panel.stacked ? stacked(raw) : raw;
     const order = panel.lines.map((_, at) => at);
     if (panel.stacked) order.reverse(); // the highest first, the others over it
-    const buttons = panel.lines.map(([name, at]) => {
+    const rest = panel.lines.map(([, , , , typical]) => (typical == null ? "" : number(typical)));
+    const buttons = panel.lines.map(([name, at], line) => {
       const key = element("i", { className: "key" });
       key.style.borderTop = `3px ${at ? "dashed" : "solid"} var(--line-${at % 6})`;
-      const value = element("b", { textContent: "" });
+      const value = element("b", { textContent: rest[line] });
       const button = element("button", { type: "button", className: "entry" }, key, name || panel.title, value);
       button.setAttribute("aria-pressed", "true");
       button.addEventListener("click", () => toggle(shown, name));
@@ -185,7 +183,9 @@
         setCursor: [
           (plot) => {
             const { idx } = plot.cursor;
-            buttons.forEach(({ value }, at) => (value.textContent = idx == null ? "" : number(near(raw[at], idx))));
+            buttons.forEach(({ value }, at) => {
+              value.textContent = idx == null ? rest[at] : number(near(raw[at], idx));
+            });
             shown.point(plot);
           },
         ],
@@ -248,9 +248,9 @@
 
   function choice(chart, change) {
     const select = element("select");
-    for (const [text, at] of chart.choices) select.append(element("option", { value: at, textContent: text }));
+    for (const [text, at] of [["Overview", data.charts.indexOf(chart)], ...chart.choices]) select.append(element("option", { value: at, textContent: text }));
     select.addEventListener("change", () => change(data.charts[select.value]));
-    return element("label", { className: "choice" }, "Show ", select);
+    return element("label", {}, "Show ", select);
   }
 
   function mount(figure) {
@@ -263,18 +263,21 @@
     box.setAttribute("aria-label", image.getAttribute("aria-label") || image.alt);
     still.before(box);
     figure.classList.add("is-live");
+    const time = element("output", { className: "time" });
+    const reset = element("button", { type: "button", textContent: "Reset zoom", disabled: true });
+    const bar = element("div", { className: "bar" }, time, reset);
     let shown;
     const show = (wanted) => {
       if (shown) shown.plots.forEach((plot) => plot.destroy());
-      shown = draw(figure, holder, wanted);
+      shown = draw(holder, { time, reset }, wanted);
       resize();
     };
     const resize = () => {
       const width = Math.max(200, holder.clientWidth);
       for (const plot of shown.plots) if (plot.width !== width) plot.setSize({ width, height: plot.height });
     };
-    if (chart.choices.length) box.append(choice(chart, show));
-    box.append(holder);
+    if (chart.choices.length) bar.prepend(choice(chart, show));
+    box.append(bar, holder);
     show(chart);
     new ResizeObserver(resize).observe(holder);
     live.add(() => shown.plots);

@@ -1,4 +1,4 @@
-"""The pages' templates, their style and their script, read from this package; escaping is on in all of them."""
+"""The templates, the style and the script of pages, read from this package; escaping is always on."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import Any
@@ -27,14 +27,21 @@ class Explorable:
     def __len__(self) -> int:
         return len(self._charts)
 
-    def add(self, picture: Timeline, choices: Sequence[tuple[str, int]] = ()) -> int:
-        """The number of a chart here; `choices` are others by their numbers that may take its place."""
+    def add(self, picture: Timeline, choices: Iterable[tuple[str, Timeline]] = (), room: int = 0) -> int:
+        """The number of a chart here; `choices` are others, by what they show, that may take its place.
+
+        None is added once these hold `room` bytes.
+        """
+        numbered = [(name, self.add(other)) for name, other in choices if self.size < room]
         panels = [
             {
                 "title": panel.title,
                 "top": panel.top,
                 "stacked": panel.is_stacked,
-                "lines": [[line.label, line.colour, *self._series(line)] for line in panel.lines],
+                "lines": [
+                    [line.label, line.colour, *self._series(line), _digits(line.typical)]
+                    for line in panel.lines
+                ],
             }
             for panel in picture.panels
         ]
@@ -45,7 +52,7 @@ class Explorable:
             "about": picture.window_words if picture.window else "",
             "offsets": _offsets(every, picture.zone) if picture.zone else [],
             "axis": picture.x_label,
-            "choices": choices,
+            "choices": numbered,
         }
         text = _json(chart)
         self.size += len(text)

@@ -127,9 +127,9 @@ def _x_axis(picture: Timeline, left: float) -> tuple[Scale, Ticks, str]:
 
 def _entries(panel: Panel) -> list[Entry]:
     return [
-        Entry(line.label, "block", area_colour(line.colour))
+        Entry(line.legend, "block", area_colour(line.colour))
         if panel.is_stacked
-        else Entry(line.label, "line", line_colour(line.colour), _width(line), _dash(line), _is_sparse(line))
+        else Entry(line.legend, "line", line_colour(line.colour), _width(line), _dash(line), _is_sparse(line))
         for line in panel.lines
         if line.label
     ]

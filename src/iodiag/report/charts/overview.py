@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from iodiag.model.finding import Finding
 from iodiag.model.report import Report, Series
 from iodiag.report import wording
 from iodiag.report.charts import timeline_chart
-from iodiag.report.charts.chart import LINES_IN_PANEL, Line, Timeline, is_drawable
+from iodiag.report.charts.chart import LINES_IN_PANEL, Line, Timeline, is_drawable, label_of
 
 CELLS = 48
+DEVICES_TO_CHOOSE = 24
 _BARS = "▁▂▃▄▅▆▇█"
 _SPOKEN = (
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
@@ -50,6 +52,21 @@ def _beside(report: Report, lead: Finding | None) -> list[Series]:
     return [known[name] for name in names if name in known][:LINES_IN_PANEL]
 
 
+def choices(report: Report, lead: Finding | None, first: Timeline) -> list[tuple[str, Timeline]]:
+    """What may take the place of the first picture: each device with all that is known of it over time."""
+    finding = lead or Finding("", "info", "low", "")
+    has_hosts = len(report.hosts) > 1
+    found = []
+    for one in filter(is_device, timeline_chart.on_host(report, lead)):
+        chart = timeline_chart.timeline(report, finding, [one])
+        if chart is not None and len(found) < DEVICES_TO_CHOOSE:
+            # its samples may be counted otherwise than those of the finding's device
+            window = first.window if (chart.zone is None) == (first.zone is None) else None
+            whose = f"{one.name} on {one.host}" if has_hosts and one.host else one.name
+            found.append((label_of(whose), replace(chart, window=window)))
+    return found
+
+
 def is_device(series: Series) -> bool:
     """Whether a series is of a device, and not of the host's CPUs, tasks or swap."""
     return not {
@@ -68,11 +85,11 @@ def strip(chart: Timeline | None) -> tuple[str, ...]:
         return ()
     panel = chart.panels[0]
     top = max((y for line in panel.lines for y in line.y if is_drawable(y)), default=0.0)
-    wide = max(len(line.label) for line in panel.lines)
+    wide = max(len(line.legend) for line in panel.lines)
     low = min(x for line in panel.lines for x in line.x)
     high = max(x for line in panel.lines for x in line.x)
     count = max(2, min(CELLS, max(len(line.x) for line in panel.lines)))
-    rows = [f"{line.label:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
+    rows = [f"{line.legend:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
     ruler = _ruler(chart.window, low, high, count)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []
     return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded)

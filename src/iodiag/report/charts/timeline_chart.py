@@ -110,8 +110,8 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
         values = total_of(one, column, directions)
         pairs = zip(values, is_inside(one, finding), strict=False)
         typical = _median(value for value, is_in in pairs if is_in and value > 0)
-        number = f" {wording.number(typical)}" if is_drawable(typical) else ""
-        lines.append(line(f"{label_of(one.name)}{number}", _axis(one, has_clock), values, at, room))
+        drawn = line(label_of(one.name), _axis(one, has_clock), values, at, room)
+        lines.append(replace(drawn, typical=typical))
     window = _window(finding, shown[0], _axis(shown[0], has_clock))
     names = ", ".join(label_of(one.name) for one in shown)
     chart = _over_time(report, finding, names, shown, [panel(title, lines)], window)
