@@ -43,16 +43,14 @@ class _HostPanel:
     is_stacked: bool = False
 
 
-_CPU = _HostPanel(
-    "CPU, %",
-    {
-        "user_pct": "user",
-        "system_pct": "system",
-        "iowait_pct": "iowait",
-        "steal_pct": "steal",
-        "idle_pct": "idle",
-    },
-)
+CPU_SHARES = {
+    "user_pct": "user",
+    "system_pct": "system",
+    "iowait_pct": "iowait",
+    "steal_pct": "steal",
+    "idle_pct": "idle",
+}
+_CPU = _HostPanel("CPU, %", CPU_SHARES)
 _AVAILABLE = _HostPanel(
     "CPU available (idle + iowait), %", {"idle_pct": "idle", "iowait_pct": "iowait"}, is_stacked=True
 )
