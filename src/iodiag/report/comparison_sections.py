@@ -128,11 +128,19 @@ def _section(at: int, subject: Subject, report: Report, comparison: Comparison) 
     about.append(Facts(tuple(facts)))
     if subject.remarks:
         about.append(Bullets(tuple(Item(wording.prose(text)) for text in subject.remarks)))
-    about += [Charts(("moved", at)), changes(subject)]
+    if at > 1:  # the first stands on the first screen
+        about.append(Charts(("moved", at)))
+    table = changes(subject)
+    inside: list[Block] = [table]
     if matched.rows:
-        about.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
+        inside.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
     quoted = excerpts.excerpts(subject.evidence, set())
-    about.append(Section((Span("What this rests on"),), (Bullets(points), *quoted)))
+    inside += [
+        Charts(("more", at)),
+        Section((Span("What this rests on"),), (Bullets(points), *quoted)),
+    ]
+    counted = wording.plural(len(table.rows), "quantity", "quantities")
+    about.append(Section((Span("All numbers, charts and evidence"),), tuple(inside), "", "folded", counted))
     return Section(_heading(subject, comparison), tuple(about), f"moved-{at}")
 
 

@@ -74,11 +74,11 @@ def sections(report: Report, is_full: bool) -> tuple[list[Section], list[Section
     first = lead(report)
     anchors = _anchors(report)
     # the lines of the verdict's finding are quoted with it, whatever section stands before
-    evidence = evidence_blocks(report, first, seen, is_full) if first else ()
+    evidence = evidence_blocks(report, first, seen, is_full) if first and not report.comparison else ()
     details: list[Section] = []
     notes: list[Section] = []
     for number, finding in in_detail(report):
-        is_lead = number == 1 and first is not None
+        is_lead = number == 1 and first is not None and report.comparison is None
         into = notes if finding.severity == "info" and not is_lead else details
         into.append(_detail(report, number, finding, anchors[number - 1], seen, is_lead))
     heading = (Span("Findings after" if report.comparison else "Findings"),)
@@ -216,10 +216,10 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
 
 def gone_section(report: Report, number: int, finding: Finding) -> Section:
     """A finding that is no longer there, with its evidence and without advice."""
+    inside = (Facts(tuple(_facts(finding, report))), *evidence_blocks(report, finding, set()))
     blocks = (
         Paragraph(wording.prose(finding.summary)),
-        Facts(tuple(_facts(finding, report))),
-        *evidence_blocks(report, finding, set()),
+        Section((Span("Evidence"),), inside, place="folded"),
     )
     return Section(
         wording.prose(finding.title), blocks, f"gone-{number}", tone=finding.severity, label="gone"

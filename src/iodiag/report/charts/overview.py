@@ -109,9 +109,17 @@ def _typical(device: DeviceSummary, total: str, *parts: str) -> float:
     """The median of a column; else of its parts the slower one, or the sum. NaN where unknown."""
     known = {name: device.summary[name]["median"] for name in (total, *parts) if name in device.summary}
     known = {name: value for name, value in known.items() if is_drawable(value) and value >= 0}
-    if total in known or not known:
+    if not known or (total in known and not _is_unaccounted(device, total)):
         return known.get(total, math.nan)
+    if total in known:
+        return math.nan
     return max(known.values()) if total == "await_ms" else sum(known.values())
+
+
+def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
+    """Whether a zero only says that the kernel does not count it: no time at all, with data moved."""
+    timed = [device.summary[name]["median"] for name in ("util_pct", "await_ms") if name in device.summary]
+    return column != "kb_per_s" and not any(timed) and _typical(device, "kb_per_s", *_PARTS["kb_per_s"]) > 0
 
 
 def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:

@@ -42,7 +42,8 @@ def wanted(report: Report, document: Document) -> Iterator[tuple[Key, list[Pictu
         elif place == "finding":
             yield key, finding_charts.pictures(report, findings[number])
         elif report.comparison is not None:
-            yield key, comparison_charts.pictures(report, report.comparison, moved[number - 1])
+            pictures = comparison_charts.pictures(report, report.comparison, moved[number - 1])
+            yield key, pictures[:1] if place == "moved" else pictures[1:]
 
 
 def chart_files(report: Report, stem: str, full: bool = False) -> dict[Key, list[ChartFile]]:
