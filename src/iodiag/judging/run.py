@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from iodiag import __version__
 from iodiag.hosts.counters import add_paired
@@ -12,16 +12,7 @@ from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
-from iodiag.model.report import (
-    DeviceSummary,
-    HostTable,
-    PhaseSummary,
-    Report,
-    Series,
-    SourceSummary,
-    StateSummary,
-    UnparsedLine,
-)
+from iodiag.model.report import Report, SourceSummary, StateSummary, UnparsedLine
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
@@ -49,10 +40,7 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
     from iodiag.analysis.array.stack_traffic import with_traffic
-    from iodiag.analysis.host.tables import host_tables
-    from iodiag.analysis.states.summary import state_summaries
-    from iodiag.analysis.view.phases import phase_summaries
-    from iodiag.analysis.view.summary import device_summaries, series_for
+    from iodiag.analysis.view.summary import device_summaries
     from iodiag.rules import page
     from iodiag.rules.engine import run
     from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
@@ -62,45 +50,56 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     changed = changed_limits(options.limits)
     findings: list[Finding] = []
     outcomes: list[Outcome] = []
-    summaries: list[DeviceSummary] = []
-    series: list[Series] = []
     ignored: list[Ignored] = []
-    states: list[StateSummary] = []
-    host: list[HostTable] = []
-    phases: list[PhaseSummary] = []
+    described: list[dict[str, Any]] = []
     for view in hosts:
         found, others = run(chosen.values(), view, changed, capture.sources)
-        described = device_summaries(view)
-        found, passed = without_ignored(found, options.ignore, {d.name: d.aliases for d in described})
+        devices = device_summaries(view)
+        found, passed = without_ignored(found, options.ignore, {d.name: d.aliases for d in devices})
         findings += with_traffic(view, found)
         ignored += passed
         outcomes += others
-        summaries += described
-        shown = state_summaries(view)
-        series += series_for(view, _drawn(view, found, shown))
-        states += shown
-        host += host_tables(view)
-        phases += phase_summaries(view)
+        described.append({"devices": devices} | _described(view, found))
+
+    def of_all(field: str) -> tuple[Any, ...]:
+        return tuple(one for host in described for one in host[field])
+
     said, headline = verdict(findings, outcomes, hosts, len(ignored))
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         headline=headline,
         verdict=said,
-        states=tuple(states),
-        host_tables=tuple(host),
-        phases=tuple(phases),
         sources=_source_summaries(capture),
-        devices=tuple(summaries),
         findings=tuple(findings),
         outcomes=tuple(outcomes),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
-        series=tuple(series),
         timezone=options.tz,
         ignored=tuple(ignored),
+        devices=of_all("devices"),
+        series=of_all("series"),
+        states=of_all("states"),
+        host_tables=of_all("host_tables"),
+        phases=of_all("phases"),
     )
+
+
+def _described(view: View, findings: Sequence[Finding]) -> dict[str, Any]:
+    """What a host was doing, by the field of the report that holds it."""
+    from iodiag.analysis.host.tables import host_tables
+    from iodiag.analysis.states.summary import state_summaries
+    from iodiag.analysis.view.phases import phase_summaries
+    from iodiag.analysis.view.summary import series_for
+
+    states = state_summaries(view)
+    return {
+        "series": series_for(view, _drawn(view, findings, states)),
+        "states": states,
+        "host_tables": host_tables(view),
+        "phases": phase_summaries(view),
+    }
 
 
 def _drawn(view: View, findings: Sequence[Finding], states: Sequence[StateSummary]) -> list[str]:
