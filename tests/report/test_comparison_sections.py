@@ -19,7 +19,7 @@ from iodiag.model.finding import Evidence, Quote
 from iodiag.model.report import Report, Series
 from iodiag.report import as_json, as_terminal, comparison_sections
 from iodiag.report.charts import comparison_charts
-from iodiag.report.charts.chart import Bars, Intervals, Ladder, Timeline
+from iodiag.report.charts.chart import Bars, Intervals, RateByDepth, Timeline
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from report.test_html import Page
 
@@ -181,7 +181,7 @@ def test_each_verdict_has_words(verdict, overall):
     ],
 )  # fmt: skip
 def test_a_ratio_is_said_as_people_say_it(ratio, words):
-    assert comparison_sections.by(ratio) == words
+    assert comparison_sections.ratio_text(ratio) == words
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_totals_give_way_to_their_parts():
 
 def test_parts_of_others_have_a_row_and_no_section():
     report = compared("sda", raid5_report())
-    kinds = [subject.kind for subject in comparison_sections.shown(report.comparison)]
+    kinds = [subject.kind for subject in comparison_sections.shown_subjects(report.comparison)]
     assert kinds == ["application", "device", "cpu"]
     assert len(comparison_sections.others(report.comparison).rows) == 1
 
@@ -228,8 +228,8 @@ def test_the_charts_of_a_comparison():
     charts = [comparison_charts.pictures(report, found, one) for one in found.subjects]
     assert [[type(chart) for chart in each] for each in charts] == [
         [],
-        [Intervals, Ladder, Timeline],
-        [Intervals, Ladder, Timeline],
+        [Intervals, RateByDepth, Timeline],
+        [Intervals, RateByDepth, Timeline],
         [Bars],
     ]
     intervals = charts[1][0]

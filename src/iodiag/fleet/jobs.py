@@ -14,7 +14,7 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet import frames, store
+from iodiag.fleet import dataset_rows, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.judging.run import judged, prepared
@@ -82,12 +82,12 @@ def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> 
         day=job.day,
         key=job.key,
         inputs=rows,
-        findings=frames.finding_rows(report, job.host, job.day, job.key),
-        devices=[row for view in hosts for row in frames.device_rows(view, job.host, job.day)],
-        outcomes=frames.outcome_rows(report, job.host, job.day),
-        hours=frames.hour_rows(hosts, job.host),
+        findings=dataset_rows.finding_rows(report, job.host, job.day, job.key),
+        devices=[row for view in hosts for row in dataset_rows.device_rows(view, job.host, job.day)],
+        outcomes=dataset_rows.outcome_rows(report, job.host, job.day),
+        hours=dataset_rows.hour_rows(hosts, job.host),
         tables={
-            family: frames.stored_table(frame)
+            family: dataset_rows.stored_table(frame)
             for family, frame in sorted(whole.tables.items())
             if tables is None or family in tables
         },

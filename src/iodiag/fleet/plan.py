@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from iodiag import __version__
 from iodiag.fleet.discover import Input, Part, Scan
-from iodiag.hosts.folders import HostFolders, parts_of
+from iodiag.hosts.host_folders import HostFolders, parts_of
 from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
 

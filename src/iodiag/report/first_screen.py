@@ -33,7 +33,7 @@ def screen(report: Report) -> Screen:
     state = report.verdict.state if report.verdict and compared is None else ""
     picture = overview.picture(report, lead) if compared is None else None
     place = Charts(PICTURE, overview.strip(picture)) if picture else None
-    if compared is not None and comparison_sections.shown(compared):
+    if compared is not None and comparison_sections.shown_subjects(compared):
         place = Charts(("moved", 1))
     return Screen(
         title=title(report),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.text.clean.lines import Piece, Text, clean, undress, without_nuls
-from iodiag.model.text_stretches import STRETCH_BYTES
+from iodiag.model.byte_positions import STRETCH_BYTES
 from text_reading import reading
 
 X3 = """Linux 3.10.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)

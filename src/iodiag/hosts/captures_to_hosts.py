@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.hosts.folders import HostFolders, Parts, parts_of
+from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
 from iodiag.model.capture import Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.table.table import Table

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iodiag.analysis.measure.before_after import LEAST_CHANGE_PCT, Sums, change, judged, with_idle_samples
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, estimate, log_estimate, student
-from iodiag.analysis.measure.changes import LEAST_CHANGE_PCT, Sums, bunched, change, judged
 from iodiag.table.table import Table
 
 
@@ -161,11 +161,11 @@ def test_a_quantity_that_one_side_lacks_is_not_compared():
 
 def test_the_same_work_in_larger_portions_is_no_more_work():
     found = change("reads_per_s", series([100.0] * 30), series([500.0] * 30))
-    assert bunched(found, 100.0, 100.0).verdict == "bunched"
-    assert bunched(found, 100.0, 80.0).verdict == "bunched"
-    kept = bunched(found, 100.0, 400.0)
+    assert with_idle_samples(found, 100.0, 100.0).verdict == "bunched"
+    assert with_idle_samples(found, 100.0, 80.0).verdict == "bunched"
+    kept = with_idle_samples(found, 100.0, 400.0)
     assert (kept.verdict, kept.overall) == ("changed", (100.0, 400.0))
-    assert bunched(found, 100.0, 500.0) == found
+    assert with_idle_samples(found, 100.0, 500.0) == found
 
 
 def test_a_geometric_mean_is_one():
