@@ -115,8 +115,8 @@ def test_devices_of_a_single_sample_stand_side_by_side():
     assert "the only sample" in found.caption
     assert overview.strip(found) == (
         "                              Busy, %  Latency (await), ms  Rate, kB/s",
-        "sda ██                            10                    8          10",
-        "sdb ████████████████████████      99                    5         100",
+        "sda ██                             10                    8          10",
+        "sdb ████████████████████████       99                    5         100",
     )
 
 
