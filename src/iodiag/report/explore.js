@@ -109,6 +109,8 @@
     return shown;
   }
 
+  const isNarrow = matchMedia("(max-width: 40rem)").matches;
+
   // a panel: its title, a button for each line, and the plot
   function one(shown, panel, isLast) {
     const { chart } = shown;
@@ -167,7 +169,7 @@
           values: (plot, splits, _, __, step) => splits.map((at) => (isLast ? tick(chart, at, step) : "")),
           space: 80,
         },
-        { ...axis, size: 62, space: 28, ticks: { show: false }, values: (_, splits) => splits.map(number) },
+        { ...axis, size: isNarrow ? 46 : 62, space: 28, ticks: { show: false }, values: (_, splits) => splits.map(number) },
       ],
       series: [{}, ...series],
       cursor: {

@@ -22,7 +22,7 @@ from iodiag.report.document import (
 from iodiag.report.wording import Span, Spans
 
 FULL_FINDINGS = 100
-BRIEF_FINDINGS, BRIEF_EVIDENCE = 6, 4
+BRIEF_FINDINGS, BRIEF_EVIDENCE, FEWEST_LISTED = 6, 4, 5
 DEVICES_IN_LINE, RANGES_SHOWN = 6, 3
 _WEIGHTS = (("", "for"), ("Against it", "against"), ("Context", "context"))
 
@@ -119,10 +119,10 @@ def _notes(notes: list[Section]) -> Section:
 
 
 def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
-    """One row per finding that is more than a note, where there are several."""
+    """One row per finding that is more than a note, where these are too many to be seen at a glance."""
     first = lead(report)
     shown = [*([(1, first)] if first else []), *beside(report)]
-    if len(shown) < 2:
+    if len(shown) < FEWEST_LISTED:
         return
     has_hosts = len(report.hosts) > 1
     rows = []
