@@ -80,8 +80,9 @@
     shown.high += margin;
 
     shown.rest = () => {
-      const day = chart.offsets.length ? `${label(chart, shown.low).slice(0, 10)}, ` : "";
-      time.textContent = `${day}${chart.axis}; drag to zoom`;
+      const day = chart.offsets.length ? [label(chart, shown.low).slice(0, 10)] : [];
+      const parts = isNarrow && day.length ? day : [...day, chart.axis];
+      time.textContent = parts.join(", ") + (isNarrow ? "" : "; drag to zoom");
     };
     shown.zoom = (min, max) => {
       const isWhole = min <= shown.low && max >= shown.high;

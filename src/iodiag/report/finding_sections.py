@@ -122,9 +122,9 @@ def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
     """One row per finding that is more than a note, where these are too many to be seen at a glance."""
     first = lead(report)
     shown = [*([(1, first)] if first else []), *beside(report)]
-    if len(shown) < FEWEST_LISTED:
-        return
     has_hosts = len(report.hosts) > 1
+    if len(shown) < (2 if has_hosts else FEWEST_LISTED):
+        return
     rows = []
     for number, finding in shown:
         host = ((wording.name(finding.host),) if finding.host else (),) if has_hosts else ()
