@@ -97,6 +97,7 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
+    ("DeviceActivity", "device"),
 }
 _LINES = {("Quote", "text"), ("Quote", "header")}
 _HIDDEN = {

@@ -170,6 +170,23 @@ class Series:
 
 
 @dataclass(frozen=True)
+class DeviceActivity:
+    """The largest value of a column in stretches of equal length, the same ones for all devices of a host.
+
+    `start` and `end` bound them: epoch seconds, or numbers of samples from 0 where `has_clock` is false.
+    NaN: no sample in that stretch. Only hosts with many devices have it.
+    """
+
+    device: str
+    host: str | None
+    column: str
+    has_clock: bool
+    start: float
+    end: float
+    peaks: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything a report shows. `headline` is one sentence: what holds this host back.
 
@@ -188,6 +205,7 @@ class Report:
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
+    activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()

@@ -13,7 +13,7 @@ from dataclasses import replace
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSummary, UnparsedLine
 from iodiag.report import wording
-from iodiag.report.document import Block, Bullets, Item, Paragraph, Place, Section, TextTable
+from iodiag.report.document import Block, Bullets, Charts, Item, Paragraph, Place, Section, TextTable
 from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
@@ -60,7 +60,8 @@ def states_section(report: Report, is_full: bool = True) -> list[Section]:
     counted = wording.plural(len({(state.host, state.device) for state in report.states}), "device")
     heading = (Span(f"What each device was doing{side}"),)
     place: Place = "folded" if report.comparison else "page"
-    return [Section(heading, (table,), "states", place, counted)] if table.rows else []
+    drawn: tuple[Block, ...] = (Charts(("activity", 0)),) if report.activity and is_full else ()
+    return [Section(heading, (*drawn, table), "states", place, counted)] if table.rows else []
 
 
 def ignored_section(report: Report) -> list[Section]:

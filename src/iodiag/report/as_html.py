@@ -16,7 +16,7 @@ from iodiag.model.report import Report
 from iodiag.report import contents, excerpts, finding_sections, templates, wording
 from iodiag.report.charts import overview
 from iodiag.report.charts import report_charts as charts
-from iodiag.report.charts.chart import Timeline
+from iodiag.report.charts.chart import Heatmap, Timeline
 from iodiag.report.charts.explorable import Explorable
 from iodiag.report.charts.report_charts import CHARTS_SHOWN
 from iodiag.report.document import Block, Document, Excerpt, Key, anchors_of, cut
@@ -86,6 +86,8 @@ def render(report: Report, with_charts: bool = True, full: bool = False, rule_pa
     lead = finding_sections.lead(report)
 
     def place(key: Key, picture: Picture, room: int) -> int | None:
+        if isinstance(picture, Heatmap):
+            return numbers.add_cells(picture)
         if not isinstance(picture, Timeline):
             return None
         choices = overview.choices(report, lead, picture) if key == PICTURE else ()

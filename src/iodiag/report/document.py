@@ -13,7 +13,7 @@ from iodiag.report import wording
 from iodiag.report.wording import Span, Spans
 
 Key = tuple[str, int]
-"""The place that charts stand in: `screen`, `moved`, `more` (of what moved) or `finding`, and its number."""
+"""The place of charts: `screen`, `moved`, `more` (of what moved), `activity` or `finding`, and a number."""
 
 Place = Literal["brief", "page", "folded"]
 """Where a section is shown: in the shortest rendering too; on the page; folded, or behind a pointer."""

@@ -256,8 +256,35 @@
     return element("label", {}, "Show ", select);
   }
 
+  // a heatmap stays as it is drawn; a line above it says what is pointed at
+  function read(figure, chart) {
+    const still = figure.querySelector(".still");
+    const rest = `Point at a cell to read it, in ${chart.unit}`;
+    const line = element("output", { className: "time", textContent: rest });
+    const box = element("div", { className: "live" }, element("div", { className: "bar" }, line));
+    still.before(box);
+    const drawing = still.querySelector("svg, img");
+    const [left, right, top, bottom] = chart.frame;
+    const count = chart.cells[0].length;
+    const [start, end] = chart.ends;
+    drawing.addEventListener("pointermove", (event) => {
+      const place = drawing.getBoundingClientRect();
+      const across = (event.clientX - place.left) / place.width;
+      const down = (event.clientY - place.top) / place.width;
+      const column = Math.floor(((across - left) / (right - left)) * count);
+      const row = Math.floor(((down - top) / (bottom - top)) * chart.cells.length);
+      const isInside = column >= 0 && column < count && row >= 0 && row < chart.cells.length;
+      const at = start + ((column + 0.5) * (end - start)) / count;
+      line.textContent = isInside
+        ? `${chart.labels[row]}, ${label(chart, at)}: at most ${number(chart.cells[row][column])} ${chart.unit}`
+        : rest;
+    });
+    drawing.addEventListener("pointerleave", () => (line.textContent = rest));
+  }
+
   function mount(figure) {
     const chart = data.charts[figure.dataset.chart];
+    if (chart.cells) return read(figure, chart);
     const still = figure.querySelector(".still");
     const holder = element("div");
     const box = element("div", { className: "live" });

@@ -88,6 +88,27 @@ class BarPanel:
 
 
 @dataclass(frozen=True)
+class Heatmap:
+    """A row of cells for each label over one x axis from `start` to `end`, as Timeline's; NaN is no cell.
+
+    `levels` are the least values of the colours, the palest first; what is below the first has none.
+    """
+
+    caption: str
+    description: str
+    title: str
+    unit: str
+    labels: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...]
+    levels: tuple[float, ...]
+    start: float
+    end: float
+    zone: tzinfo | None
+    x_label: str
+    marked: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class RateByDepth:
     """Requests per second against requests in flight; points inside the window are filled.
 
@@ -152,7 +173,7 @@ class Stack:
     gaps: tuple[tuple[str, ...], ...]
 
 
-Picture = Timeline | Bars | RateByDepth | Intervals | Stack
+Picture = Timeline | Bars | Heatmap | RateByDepth | Intervals | Stack
 
 
 def is_drawable(value: float) -> bool:

@@ -9,7 +9,9 @@ from datetime import datetime, tzinfo
 from itertools import pairwise
 from typing import Any
 
-from iodiag.report.charts.chart import Line, Timeline, is_drawable
+from iodiag.report.charts.chart import Heatmap, Line, Timeline, is_drawable
+from iodiag.report.charts.layout import heatmap_frame
+from iodiag.report.charts.shapes import WIDTH
 
 
 class Explorable:
@@ -59,6 +61,22 @@ class Explorable:
         self._charts.append(text)
         return len(self._charts) - 1
 
+    def add_cells(self, picture: Heatmap) -> int:
+        """The number of a heatmap here: its values, and where in its drawing they are."""
+        frame = heatmap_frame(picture)
+        chart = {
+            "cells": [[_digits(value) for value in row] for row in picture.rows],
+            "labels": picture.labels,
+            "unit": picture.unit,
+            "frame": [round(edge / WIDTH, 4) for edge in (frame.left, frame.right, frame.top, frame.bottom)],
+            "ends": [_rounded(picture.start), _rounded(picture.end)],
+            "offsets": _offsets(_edges(picture), picture.zone) if picture.zone else [],
+        }
+        text = _json(chart)
+        self.size += len(text)
+        self._charts.append(text)
+        return len(self._charts) - 1
+
     def text(self) -> str:
         """The collection; nothing in it can end the element that it stands in."""
         return f'{{"charts":[{",".join(self._charts)}],"series":[{",".join(self._pool)}]}}'
@@ -72,6 +90,12 @@ class Explorable:
         if text not in self._pool:
             self.size += len(text) + 1
         return self._pool.setdefault(text, len(self._pool))
+
+
+def _edges(picture: Heatmap) -> list[float]:
+    """The times between the cells of a heatmap."""
+    count = len(picture.rows[0])
+    return [picture.start + (picture.end - picture.start) * at / count for at in range(count + 1)]
 
 
 def _apart(line: Line) -> list[float]:
