@@ -75,12 +75,13 @@
       shown.low = Math.min(shown.low, at);
       shown.high = Math.max(shown.high, at);
     }
+    shown.first = shown.low;
     const margin = 0.01 * (shown.high - shown.low) || 0.5;
     shown.low -= margin;
     shown.high += margin;
 
     shown.rest = () => {
-      const day = chart.offsets.length ? [label(chart, shown.low).slice(0, 10)] : [];
+      const day = chart.offsets.length ? [label(chart, shown.first).slice(0, 10)] : [];
       const parts = isNarrow && day.length ? day : [...day, chart.axis];
       time.textContent = parts.join(", ") + (isNarrow ? "" : "; drag to zoom");
     };

@@ -35,7 +35,8 @@ def _heatmap(report: Report, host: str | None, rows: list[DeviceActivity]) -> He
     top = max(value for one in shown for value in one.peaks if is_drawable(value))
     shares = tuple(float(f"{share * max(top, 1.0):.2g}") for share in _SHARES)
     what, unit, levels = _KINDS.get(first.column, ("Throughput", "kB/s", shares))
-    named = {name for finding in report.findings if finding.host in (None, host) for name in finding.devices}
+    about = [one for one in report.findings if one.severity != "info" and one.host in (None, host)]
+    named = {name for finding in about for name in finding.devices}
     rest = len(rows) - len(shown)
     more = f" {wording.plural(rest, 'more device')} not drawn." if rest else ""
     zone, stated = zone_of(report, host)
