@@ -168,6 +168,7 @@
           size: isLast ? 34 : 12,
           grid: { show: false },
           ticks: { stroke: () => colour("muted"), width: 1, size: 4 },
+          ...(chart.offsets.length ? {} : { incrs: [1, 2, 5].flatMap((n) => [n, 10 * n, 100 * n, 1000 * n]).sort((a, b) => a - b) }),
           values: (plot, splits, _, __, step) => splits.map((at) => (isLast ? tick(chart, at, step) : "")),
           space: 80,
         },

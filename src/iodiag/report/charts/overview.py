@@ -124,6 +124,8 @@ def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
 
 def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
     values = [_typical(one, column, *_PARTS[column]) for one in shown]
+    if column == "util_pct":  # more is an error of the kernel, and counted as that
+        values = [min(value, 100.0) for value in values]
     known = [value for value in values if value > 0]
     if column == "kb_per_s" and max(known, default=0) >= 10 * 1024:
         title, values = title.replace("kB", "MB"), [value / 1024 for value in values]
