@@ -168,12 +168,12 @@ def _unused_clock(state: State) -> Clock | None:
 
 
 def _heads_report(found: Walk, state: State, index: int) -> bool:
-    """Whether a report's header, or a row of an open table without clocks, follows a line."""
+    """Whether a report's header, its banner, or a row of an open table without clocks follows a line."""
     following = next_line(found.text, index)
     if following < 0:
         return False
     words = found.text.words(following)
-    if find_header(words) is not None:
+    if find_header(words) is not None or _grammar.banner(found.text.line(following)) is not None:
         return True
     has_no_clock = state.is_open and state.table is not None and state.table.layout.clock in ("line", "none")
     return has_no_clock and len(words) > 2 and numeric_share(words) >= 0.5
