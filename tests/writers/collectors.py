@@ -223,9 +223,13 @@ def pt_stalk(host: Host, seconds: int = 30) -> dict[str, str]:
     host.clock = begun
     files["iostat-overall"] = f"{host.banner}\n" + "".join(host.iostat(float(seconds), 2))
     files["vmstat"], files["vmstat-overall"] = host.vmstat(1.0, seconds), host.vmstat(float(seconds), 2)
-    row = "   8       0 sda {0} 10 {1} 5000 200 20 4000 900 0 {2} 5900\n"
+    row = "   8  {0} {1} {2} 10 {3} {4} 200 20 4000 900 0 {5} {4}\n"
     files["diskstats"] = "".join(
-        mark + "\n" + row.format(1000 + 50 * n, 80_000 + 800 * n, 6000 + 100 * n)
+        f"{mark}\n"
+        + "".join(
+            row.format(minor, device, 1000 + 50 * n, 80_000 + 800 * n, 5000 + 250 * n, 6000 + 240 * n)
+            for minor, device in enumerate(host.devices)
+        )
         for n, mark in enumerate(marks)
     )
     files["df"] = "".join(

@@ -64,6 +64,7 @@ class Run(NamedTuple):
 
     @classmethod
     def like(cls, origin: Origin, is_below_clock: bool) -> Run:
+        """The kind of a run with this origin."""
         banner, command = origin.banner, origin.command
         host = banner._replace(date="") if banner else None
         return cls((host, (command.tool, command.words) if command else None), is_below_clock)
@@ -102,6 +103,19 @@ def usual_interval(groups: Sequence[RowGroup], runs: Sequence[Ints]) -> float:
         if not np.isnan(length):
             return length
     return float("nan")
+
+
+def without_pauses(lengths: Floats, groups: Sequence[RowGroup], usual: float | None) -> Floats:
+    """The lengths of reports, mended by what their rates betray, or what is `usual` for a collector.
+
+    Where samples are at most half as long as it is from clock to clock, the rest is the collector's pause.
+    """
+    length = usual_interval(groups, [rows.report for rows in groups])
+    length = (usual or np.nan) if np.isnan(length) else length
+    known = lengths[~np.isnan(lengths)]
+    if not np.isnan(length) and len(known) > 1 and length <= np.median(known) / 2:
+        return np.full(len(lengths), length)
+    return np.where(np.isnan(lengths), length, lengths)
 
 
 def _rates(groups: Sequence[RowGroup], runs: Sequence[Ints], is_first: bool | None) -> tuple[Floats, Ints]:

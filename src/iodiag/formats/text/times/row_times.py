@@ -448,7 +448,8 @@ def _finish_runs(found: Walk, origins: Mapping[int, Origin], parts: Sequence[_Pa
     stated = _stated(origins[numbers[0]], parts)
     length = stated or restarts.usual_interval(groups, run_of)
     if np.isnan(length):
-        length = float(_report_times.lengths_of(np.array([np.nan]), stated, groups)[0])
+        usual = _usual(origins[numbers[0]], parts)
+        length = float(_report_times.lengths_of(np.array([np.nan]), usual, groups)[0])
     is_boot = _runs_begin_at_boot(found, origins, some, groups, length)
     if any(part.has_own_clocks() for part in parts):
         for number, origin in origins.items():
@@ -519,6 +520,11 @@ def _stated(origin: Origin, parts: Sequence[_Part]) -> float | None:
     return origin.command.interval_s if origin.command and _is_of(origin, parts) else None
 
 
+def _usual(origin: Origin, parts: Sequence[_Part]) -> float | None:
+    """How long the collector has this tool's samples last, as far as that is known."""
+    return origin.collector.intervals.get(parts[0].rows.layout.format) if origin.collector else None
+
+
 def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> None:
     """One length per report, and one time where a log collector stamped its lines seconds apart."""
     size = 1 + max(int(group.report.max()) for group in groups)
@@ -538,6 +544,8 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
     lengths[used] = _report_times.lengths_of(
         times[used], stated, groups, _report_times.Stretches(used, phase)
     )
+    if stated is None:
+        lengths = restarts.without_pauses(lengths, groups, _usual(origin, parts))
     for group in groups:
         for rate, total in group.totals_at:
             # a gap between two captures is no part of the sample behind it
@@ -592,7 +600,9 @@ def _begins_at_boot(
     stated = _stated(origin, parts)
     if stated and _report_times.is_alone(groups) and _is_of_now(parts[0]):
         return False  # any of the rows that the command printed
-    if origin.banner is not None or is_own_command:
+    # a collector's file of a known second begins where the tool began
+    is_begun = origin.started is not None and origin.command is None
+    if origin.banner is not None or is_own_command or is_begun:
         return _report_times.may_be_since_boot(groups, stated, is_announced=origin.banner is not None)
     if first_report == "since boot":
         is_alone = _report_times.is_alone(groups)
