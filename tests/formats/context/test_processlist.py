@@ -149,7 +149,8 @@ def test_other_tables_are_left_alone(text):
 
 def test_lists_of_several_moments_are_several_facts():
     stars = "*************************** {}. row ***************************\n"
-    row = "     Id: {}\n   User: app\n   Host: localhost\n     db: shop\nCommand: Query\n   Time: 2\n  State: {}\n   Info: {}\n"
+    row = "     Id: {}\n   User: app\n   Host: localhost\n     db: shop\n"
+    row += "Command: Query\n   Time: 2\n  State: {}\n   Info: {}\n"
     moments = [
         "TS 1795435200.000 2026-11-23 12:00:00\n"
         + stars.format(1)

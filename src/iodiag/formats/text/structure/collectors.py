@@ -17,6 +17,7 @@ _OSWATCHER = re.compile(
     r"[A-Z]\w{1,9}\s+OSW(?P<is_black_box>bb)?\s+v\d[\w.]{0,20}(?:\s+(?P<host>[\w.-]{1,253}))?\s*"
 )
 _EXAWATCHER = re.compile(r"#\s*Collection Module:\s*\w{2,30}ExaWatcher\s*")
+_PT_SUMMARY = re.compile(r"\s{4}Hostname \| (?P<host>[\w.-]{1,253})\s*")
 _NAME = re.compile(
     r"(?:.*[/:])?(?:(?P<osw>[\w.-]{1,253}?)_[a-z]{2,20}_(?:\d\d\.){3}\d{4}"
     r"|(?:\d{4}(?:_\d\d){5})_\w{2,30}ExaWatcher_(?P<exa>[\w.-]{1,253}?))\.dat(?:\..{1,5})?"
@@ -39,6 +40,8 @@ def collector_of(line: str, name: str) -> Collector | None:
         return None
     named = _NAME.fullmatch(name)
     host = (named["osw"] or named["exa"]) if named else ""
+    if match := _PT_SUMMARY.fullmatch(line):
+        return Collector(match["host"], {})
     if _EXAWATCHER.fullmatch(line):
         return Collector(host, {})
     if match := _OSWATCHER.fullmatch(line):

@@ -177,7 +177,7 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
         # listings of several moments show the same sessions again: they are averaged, never added up
         text = "{waiting:.0f} of {active:.0f} active sessions were in COMMIT (listings: {listings})"
         if len(witnesses.sessions) > 1:
-            text = "{waiting:.1f} of {active:.1f} active sessions were in COMMIT (mean of {listings} listings)"
+            text = "{waiting:.1f} of {active:.1f} active sessions were in COMMIT (mean of {listings} lists)"
         weighs: Weighs = "for" if witnesses.in_commit >= limits.commit_share else "against"
         yield _cited(witnesses.sessions[0], text, values, weighs)
     for fact in witnesses.settings[:2]:
