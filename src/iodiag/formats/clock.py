@@ -28,6 +28,9 @@ _DATE = re.compile(DATE)
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2}):(\d{2}(?:[.,]\d{1,9})?)(?:\s?(Z|[+-]\d{2}(?::?\d{2})?))?"
 )
+EPOCH_STAMP = re.compile(r"(?<![\w.:-])(1\d{9}(?:\.\d{1,9})?)(?![\w.-])")
+"""Seconds since 1970 in front of a line: 2001 to 2033."""
+
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d{1,9})?")
 _RECENT = re.compile(r"1\d{9}(?:\.|$)")  # 2001 to 2033
 _OFFSET = re.compile(r"\(?(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\)?")
@@ -151,8 +154,10 @@ def find_stamp(text: str) -> Clock | None:
         for last in range(min(len(words), first + 7), first, -1):
             if found := _of_words([word.strip("[]()") for word in words[first:last]], is_partial=True):
                 return found
-    match = re.search(r"(?<![\d:])\d{1,2}:\d{2}:\d{2}(?:\.\d{1,9})?(?![\d:])", text)
-    return Clock(seconds=parse_time(match[0])) if match else None
+    if match := re.search(r"(?<![\d:])\d{1,2}:\d{2}:\d{2}(?:\.\d{1,9})?(?![\d:])", text):
+        return Clock(seconds=parse_time(match[0]))
+    match = EPOCH_STAMP.search(text)
+    return Clock(epoch=float(match[1])) if match else None
 
 
 def _iso(match: re.Match[str]) -> Clock:
