@@ -103,8 +103,8 @@ COLLECTIONS = (
         "OSWatcher (OSW, OSWbb), folder or archive, hours compressed or not",
         "oswiostat, oswvmstat, oswmpstat, oswmeminfo",
         "host: a file's heading or name; clock: the zzz line above a sample; interval: the grid of the "
-        "rates, else the commands it is known to run (1 s; iostat of OSW 3 s); vmstat's first row of each sample "
-        "is since boot",
+        "rates, else the commands it is known to run (1 s; iostat of OSW 3 s); vmstat's first row of each "
+        "sample is since boot",
         "oswps, oswtop, oswnetstat, oswslabinfo, oswifconfig",
         "generated archives of one host and of two (iostat, vmstat, mpstat, ps); headings, names and "
         "commands are those of its published scripts",
