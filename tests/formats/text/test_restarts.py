@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from text_reading import Reading, reading
-from writers.collectors import Host, loop, oswatcher
+from writers import collectors
+from writers.collectors import CPU, HEADER, Host, loop, oswatcher
 
 
 def shown(read: Reading, device: str = "sda") -> list[tuple[str, float, bool]]:
@@ -68,3 +69,31 @@ def test_clocks_that_stand_above_every_report_begin_no_run():
     read = reading(text)
     assert read.disk["segment"].nunique() == 1
     assert not read.disk["since_boot"].any()
+
+
+def test_a_tool_without_an_interval_started_again_and_again():
+    for has_banner in (True, False):
+        read = reading(loop(Host(), runs=20, count=1, has_banner=has_banner))
+        assert read.disk["since_boot"].all()
+        assert read.disk["interval_s"].isna().all()
+
+
+def test_a_steady_load_is_no_average_since_boot():
+    host = Host()
+    text = ""
+    for n in range(20):
+        text += (
+            f"{host.date}\n{CPU}\n 4{n % 7}.00 0.00 {n % 5}.50 1{n % 3}.00 0.00 {30 - n % 9}.00\n\n{HEADER}\n"
+        )
+        text += "sda 0.00 0.00 3000.00 0.00 12000.00 0.00 8.00 32.00 10.67 0.33 100.00\n\n"
+        host.wait(5.0)
+    assert not reading(text).disk["since_boot"].any()
+
+
+@pytest.mark.parametrize("busy", [0.2, 2.0, 2000.0])
+@pytest.mark.parametrize("skips_first", [False, True])
+def test_idle_and_busy_hosts(busy: float, skips_first: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(collectors, "BUSY", busy)
+    for seed in range(1, 4):
+        read = reading(loop(Host(seed=seed, devices=("sda",)), runs=20, skips_first=skips_first))
+        assert read.disk["since_boot"].tolist() == [not skips_first, False] * 20

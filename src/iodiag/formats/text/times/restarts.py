@@ -25,6 +25,14 @@ _STILL = 0.02
 _SHARE_STILL = 0.9
 _FEWEST_STEPS = 6
 _UNLIKE = 0.25
+_CALM = 0.25
+_SHARE_CALM = 0.8
+_FEW_RUNS = 5
+_LEAST_RATE = 0.5
+_FALLEN = 0.4
+_ALL_STILL = 0.01
+_SHARE_ALL_STILL = 0.95
+_MOSTLY_IDLE = 90.0  # above it a share of idle time changes little, whoever measures it
 _TELLING_STEPS = 50  # the least printed number of which two per cent is a printed step
 
 
@@ -81,19 +89,78 @@ def are_averages(groups: Sequence[RowGroup], runs: Sequence[Ints], length: float
             return False
         if _clock.is_off_grid(rates, of, length):
             return True
-    steps = still = cells = unlike = 0
-    for rows, run in zip(groups, runs, strict=True):
-        for first, later in _of_items(rows, run):
-            is_telling = (first > _TELLING_STEPS * _unit(rows)).all(axis=0)
-            moves = np.abs(np.diff(first, axis=0))[:, is_telling]
+    items = [item for rows in groups for item in _items(rows)]
+    falls = {at for item in items for at in item.falls()}
+    if len(falls) > 1 or (falls and len(np.unique(of)) <= _FEW_RUNS):
+        return False
+    steps, still, calm, cells, unlike = map(sum, zip((0,) * 5, *(item.told() for item in items), strict=True))
+    is_still = steps >= _FEWEST_STEPS and still >= _SHARE_STILL * steps and 2 * unlike >= cells
+    is_calm = steps >= 2 * _FEWEST_STEPS and calm >= _SHARE_CALM * steps
+    return True if is_still or is_calm else None
+
+
+def are_all_averages(groups: Sequence[RowGroup]) -> bool:
+    """Whether every report averages since boot: a tool without an interval was started for each of them.
+
+    All shares of CPU time and all numbers of disks barely change then; a load that is so steady has other CPU
+    shares in each sample all the same.
+    """
+    steps = still = of_cpu = 0
+    for rows in groups:
+        for item in _items(rows._replace(report=np.zeros_like(rows.report))):
+            is_telling = item.is_telling & (item.first[0] < _MOSTLY_IDLE)
+            moves = np.abs(np.diff(item.first, axis=0))[:, is_telling]
             steps += moves.size
-            still += int((moves <= _STILL * first[1:, is_telling]).sum())
-            usual, own = np.median(later, axis=0), np.median(first, axis=0)
-            cells += int(is_telling.sum())
-            unlike += int((np.abs(usual - own) > _UNLIKE * own)[is_telling].sum())
-    if steps >= _FEWEST_STEPS and still >= _SHARE_STILL * steps and 2 * unlike >= cells:
-        return True
-    return None
+            still += int((moves <= _ALL_STILL * item.first[1:, is_telling]).sum())
+            of_cpu += moves.size if not rows.rates_at else 0
+    return steps >= 4 * _FEWEST_STEPS and of_cpu >= _FEWEST_STEPS and still >= _SHARE_ALL_STILL * steps
+
+
+class _Item(NamedTuple):
+    """Numbers of one device or CPU that average: in the first reports of runs, and in all others.
+
+    `is_telling` are the columns whose first reports hold numbers large enough to tell steps, `is_rate` those
+    that count per second.
+    """
+
+    first: Floats
+    later: Floats
+    is_telling: Bools
+    is_rate: Bools
+
+    def falls(self) -> list[int]:
+        """The runs after which a rate fell by more than half: no average since boot does, from run to run."""
+        before, after = self.first[:-1, self.is_rate], self.first[1:, self.is_rate]
+        has_fallen = (before >= _LEAST_RATE) & (after < _FALLEN * before)
+        return np.flatnonzero(has_fallen.any(axis=1)).tolist()
+
+    def told(self) -> tuple[int, int, int, int, int]:
+        """Steps from run to run, how many are small, small beside later ones; columns, and unlike ones."""
+        if not len(self.later) or len(self.first) < 2:
+            return 0, 0, 0, 0, 0
+        first, later = self.first[:, self.is_telling], self.later[:, self.is_telling]
+        moves = np.abs(np.diff(first, axis=0))
+        usual = (
+            np.median(np.abs(np.diff(later, axis=0)), axis=0) if len(later) > 1 else np.zeros(first.shape[1])
+        )
+        own = np.median(first, axis=0)
+        still = (moves <= _STILL * first[1:]).sum()
+        unlike = (np.abs(np.median(later, axis=0) - own) > _UNLIKE * own).sum()
+        return moves.size, int(still), int((moves < _CALM * usual).sum()), len(own), int(unlike)
+
+
+def _items(rows: RowGroup) -> list[_Item]:
+    averages = np.setdiff1d(np.arange(rows.numbers.shape[1]), rows.now_at)
+    is_rate = np.isin(averages, rows.rates_at)
+    least = _TELLING_STEPS * rows.step
+    found = []
+    for item in np.unique(rows.items).tolist():
+        is_own: Bools = rows.items == item
+        first = rows.numbers[is_own & (rows.report == 0)][:, averages]
+        if len(first):
+            later = rows.numbers[is_own & (rows.report > 0)][:, averages]
+            found.append(_Item(first, later, (first > least).all(axis=0), is_rate))
+    return found
 
 
 def usual_interval(groups: Sequence[RowGroup], runs: Sequence[Ints]) -> float:
@@ -128,21 +195,3 @@ def _rates(groups: Sequence[RowGroup], runs: Sequence[Ints], is_first: bool | No
         number = run[wanted] * (1 + rows.report.max(initial=0)) + rows.report[wanted]
         of.append(np.repeat(number, rates.shape[1]))
     return np.concatenate(values), np.concatenate(of)
-
-
-def _of_items(rows: RowGroup, run: Ints) -> list[tuple[Floats, Floats]]:
-    """For each item its numbers that average, in first reports (run by run) and in all others."""
-    averages = np.setdiff1d(np.arange(rows.numbers.shape[1]), rows.now_at)
-    found = []
-    for item in np.unique(rows.items).tolist():
-        is_own: Bools = rows.items == item
-        first, later = is_own & (rows.report == 0), is_own & (rows.report > 0)
-        if first.sum() > 1 and later.any():
-            found.append((rows.numbers[first][:, averages], rows.numbers[later][:, averages]))
-    return found
-
-
-def _unit(rows: RowGroup) -> float:
-    """The last printed place of numbers: whole ones as vmstat prints them, else hundredths."""
-    known = rows.numbers[np.isfinite(rows.numbers)]
-    return 1.0 if (known == np.round(known)).all() else 0.01

@@ -415,6 +415,7 @@ class _Part(NamedTuple):
             sectors_at=sectors if is_fine else (),
             util_at=tuple(n for n, column in enumerate(columns) if column.column == "util_pct"),
             means_at=tuple(n for n, column in enumerate(columns) if column.column in _OF_REQUESTS),
+            step=0.01 if is_fine else 1.0,
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
             totals_at=tuple(
                 (named[rate], n) for n, total in enumerate(raw) if (rate := _TOTALS.get(total)) in named
@@ -431,9 +432,10 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
-    if _begins_at_boot(found, origin, parts, groups):
+    is_all = first_report != "since boot under its clock" and restarts.are_all_averages(groups)
+    if is_all or _begins_at_boot(found, origin, parts, groups):
         for part in parts:
-            first = part.timing.report[part.where] == 0
+            first = (part.timing.report[part.where] == 0) | is_all
             part.timing.since_boot[part.where] |= first
             part.timing.interval[part.where][first] = np.nan
 
