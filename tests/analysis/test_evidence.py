@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from iodiag.analysis.measure.evidence import cite, say, telling
+from iodiag.analysis.measure.evidence import best_matching_lines, cite, say
 from iodiag.table.table import Table
 from iodiag.table.texts import Texts
 
@@ -27,7 +27,7 @@ from iodiag.table.texts import Texts
     ],
 )
 def test_the_lines_that_share_most_with_a_sentence_are_quoted(text, lines, quoted):
-    assert telling(text, lines) == quoted
+    assert best_matching_lines(text, lines) == quoted
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

@@ -15,7 +15,7 @@ from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usu
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
-Shown = Literal["healthy", "waiting", "not shown", "idle"]
+ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
 
 FULL = 0.9
 """Busy share from which a device has hardly any idle time left."""
@@ -34,7 +34,7 @@ LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
 
-def shown(series: DeviceSeries) -> Shown:
+def shown_health(series: DeviceSeries) -> ShownHealth:
     """Whether a device was shown to be healthy: in each lasting state with I/O it answered as its class does.
 
     `waiting` are devices that are full with a queue, or that hold requests back; `not shown` those whose
@@ -62,7 +62,7 @@ def waited(state: State) -> float:
     return 0.0 if math.isnan(state.depth) else state.depth * state.share
 
 
-def _judged(series: DeviceSeries, state: State) -> Shown:
+def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
@@ -101,10 +101,10 @@ BRIEF = 0.25
 """Busy share below which a deep queue is a burst that comes and goes."""
 
 
-def healths(view: View) -> Iterator[tuple[DeviceSeries, Shown]]:
+def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     """What was shown of each device of a host."""
     for series in view.devices:
-        yield series, shown(series)
+        yield series, shown_health(series)
 
 
 def queued(view: View) -> Iterator[str]:

@@ -20,7 +20,7 @@ from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.parity import Geometry, Share, small_share
 from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.correlation import together
+from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.view.view import View
 from iodiag.table.table import Table, numbered, stacked
 
@@ -81,7 +81,7 @@ def _in_step(rows: Sequence[Table]) -> bool:
     )
     if len(read) < 5 or any(_is_steady(total) for total in (read, write)):
         return True
-    return together(read, write) >= IN_STEP
+    return spearman(read, write) >= IN_STEP
 
 
 def _is_steady(total: npt.NDArray[np.float64]) -> bool:

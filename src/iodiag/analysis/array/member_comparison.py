@@ -17,7 +17,7 @@ from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import longest_stretch, seconds
+from iodiag.analysis.measure.windows import longest_stretch, seconds
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Table

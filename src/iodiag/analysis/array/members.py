@@ -132,7 +132,7 @@ def members_gone(device: Device) -> int:
     return max(0, device.slots - device.active_slots)
 
 
-class Account(NamedTuple):
+class ArrayTraffic(NamedTuple):
     """What an array moved and what its legs moved, in kB/s and requests/s over the same samples."""
 
     samples: int
@@ -212,12 +212,12 @@ def _with_rows(array: Array, series: DeviceSeries | None) -> Array:
 _PLACE = ("source", "line", "host", "time", "interval_s", "segment", "report", "stream", "sample")
 
 
-def account(rows: Table) -> Account:
-    """The account over some of an Array's `rows`."""
+def array_traffic(rows: Table) -> ArrayTraffic:
+    """The traffic over some of an Array's `rows`."""
     mean = {column: weighted.mean(rows, column) for column in _ACCOUNTED}
     seconds = weighted.seconds_or_one(rows)
     counted = weighted.values(rows, "ios_per_s") + weighted.values(rows, "legs_ios_per_s")
-    return Account(
+    return ArrayTraffic(
         samples=len(rows),
         read_kb=mean["read_kb_per_s"],
         write_kb=mean["write_kb_per_s"],

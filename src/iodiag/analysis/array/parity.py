@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.array.members import Account, Array, account, least_writes
+from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, least_writes
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import episodes
+from iodiag.analysis.measure.windows import windows
 from iodiag.table.table import Table
 
 
@@ -97,7 +97,7 @@ class SmallWrites:
 
     rows: Table = field(repr=False)
     geometry: Geometry
-    paid: Account
+    paid: ArrayTraffic
     share: Share
     is_repeated: bool
 
@@ -125,9 +125,9 @@ def small_writes(rows: Table, geometry: Geometry, traffic: Traffic) -> SmallWrit
 
 def _windows(
     rows: Table, mask: npt.NDArray[np.bool_], geometry: Geometry, traffic: Traffic
-) -> Iterator[tuple[Table, Account, Share]]:
-    for window in episodes(rows, mask):
-        paid = account(window)
+) -> Iterator[tuple[Table, ArrayTraffic, Share]]:
+    for window in windows(rows, mask):
+        paid = array_traffic(window)
         share = small_share(paid.amplification, paid.extra_reads, geometry)
         is_excess = paid.excess_read_kb >= traffic.least_excess * paid.read_kb
         if share.smaller >= traffic.least_share and is_excess:

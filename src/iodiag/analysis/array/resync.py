@@ -15,7 +15,7 @@ from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical, w
 from iodiag.analysis.array.members import Array, array_of, arrays
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import episodes
+from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.table.table import Table
@@ -54,7 +54,7 @@ def resyncing(array: Array) -> npt.NDArray[np.bool_]:
     """The samples (of an array's `rows`) in which its members read alike what nobody asked for."""
     if not array.leg_rows:
         return np.zeros(len(array.rows), dtype=np.bool_)
-    is_alike = spread(array) <= ALIKE
+    is_alike = read_spread(array) <= ALIKE
     return np.asarray((unasked_reads(array, array.rows) >= LEAST_KB) & (is_alike | is_rebuild(array)))
 
 
@@ -64,7 +64,7 @@ def window(array: Array) -> Table | None:
     Small writes read before they are counted as written: at the start of a burst of them a sample
     looks the same. So what was not asked for must not be asked for in the samples beside it either.
     """
-    for rows in episodes(array.rows, resyncing(array)):
+    for rows in windows(array.rows, resyncing(array)):
         first, last = int(rows["place"][0]), int(rows["place"][-1])
         wider = array.rows[max(0, first - 1) : last + 2]
         wider = wider[wider["stream"] == rows["stream"][0]]
@@ -76,7 +76,7 @@ def window(array: Array) -> Table | None:
     return None
 
 
-def spread(array: Array) -> Floats:
+def read_spread(array: Array) -> Floats:
     """How far the reads of the legs are apart, sample by sample, as a share of their mean."""
     reads = _per_leg(array, "read_kb_per_s")
     return np.asarray((reads.max(axis=0) - reads.min(axis=0)) / np.maximum(reads.mean(axis=0), 1e-9))
@@ -118,7 +118,7 @@ def suspected(view: View) -> Array | None:
     if array is None or not len(array.rows):
         return None
     rows = array.rows[resyncing(array)]
-    is_exact = len(rows) and float(np.median(spread(array)[rows["place"]])) <= EXACTLY
+    is_exact = len(rows) and float(np.median(read_spread(array)[rows["place"]])) <= EXACTLY
     return array if is_exact else None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import class_of, counted, slowest_ms
+from iodiag.analysis.states.service_times import class_of, events_per_sample, slowest_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
@@ -86,7 +86,7 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
     sizes = part.floats("kb_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), np.nan)
     one = slowest_ms(series, sizes)
     own = part.with_columns(
-        in_hand=counted(part) + np.nan_to_num(part.floats("depth")),
+        in_hand=events_per_sample(part) + np.nan_to_num(part.floats("depth")),
         # of flash it is known how long it takes at most; what may spin is given some time
         in_line=line * one if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, line * one),
         mean_size=sizes,
@@ -150,7 +150,7 @@ def _found(disk: _Disk, fast: Sequence[tuple[_Disk, Mask]], reports: Keys, is_sl
     own = _mean(rows)
     others = sorted(_mean(part) for part in fast_rows)
     middle = others[len(others) // 2]
-    counts = [max(float(np.nansum(counted(part))), 1.0) for part in (rows, *fast_rows)]
+    counts = [max(float(np.nansum(events_per_sample(part))), 1.0) for part in (rows, *fast_rows)]
     # means of few requests of one kind: the logarithm of their ratio errs by √(1/n + 1/m)
     error = _SIGMAS * math.sqrt(1 / counts[0] + 1 / sum(counts[1:]))
     return SlowSibling(

@@ -40,7 +40,7 @@ class CpuShares:
         """The growth that taking iowait at its word would promise."""
         return (self.busy + self.iowait) / self.busy if self.busy > 0 else float("inf")
 
-    def numbers(self) -> dict[str, float | str]:
+    def template_values(self) -> dict[str, float | str]:
         """What sentences about it name."""
         return {
             "idle": self.idle,
@@ -66,7 +66,7 @@ def cpu_shares(rows: Table | None) -> CpuShares | None:
 
 
 @dataclass(frozen=True)
-class Convoy:
+class RunQueueBursts:
     """How runnable tasks come and go: shares of samples (in per cent) without any and with a crowd.
 
     A task counts as none: newer vmstat counts itself. `crowd` is from how many on it is a crowd;
@@ -79,7 +79,7 @@ class Convoy:
     crowd: float
     dispersion: float
 
-    def numbers(self) -> dict[str, float | str]:
+    def template_values(self) -> dict[str, float | str]:
         """What sentences about it name; `runs` are the first counts as the samples show them."""
         runs = weighted.values(self.rows, "run_queue")[:12]
         return {
@@ -96,7 +96,7 @@ CROWD_WITHOUT_CPU_COUNT = 8.0
 """Runnable tasks that make a crowd where the number of processors is not known: twice a host of four."""
 
 
-def convoy(view: View) -> Convoy | None:
+def run_queue_bursts(view: View) -> RunQueueBursts | None:
     """The pattern of runnable tasks over the whole capture; None with fewer than eight samples."""
     queue = view.samples("queue")
     if queue is None or "run_queue" not in queue:
@@ -106,7 +106,7 @@ def convoy(view: View) -> Convoy | None:
     if len(counts) < LEAST_CONVOY_SAMPLES or counts.mean() == 0:
         return None
     crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
-    return Convoy(
+    return RunQueueBursts(
         rows=rows,
         empty=100 * float((counts <= 1).mean()),
         crowded=100 * float((counts >= max(crowd, 2)).mean()),

@@ -2,7 +2,7 @@
 
 Three steps, each a pure function of frames, so that they run on one capture as on months of stored
 tables. `hourly` sums the samples up: one row per device, hour, direction, size of request and load.
-`baseline` learns from these rows what a request costs. `departures` finds the hours in which it cost
+`learned_baselines` learns from these rows what a request costs. `departures` finds the hours in which it cost
 more under a load that the archive knows.
 
 A latency means nothing without the load it was met under. Load is the number of requests in flight
@@ -207,7 +207,7 @@ def _of_direction(samples: Table, window: pd.DataFrame, direction: str) -> pd.Da
     )
 
 
-def baseline(hours: pd.DataFrame, departed: pd.DataFrame | None = None) -> pd.DataFrame:
+def learned_baselines(hours: pd.DataFrame, departed: pd.DataFrame | None = None) -> pd.DataFrame:
     """What a request costs, per host, device, direction, size class and load bin.
 
     `median_ln_latency` and `mad_ln_latency` are over hours (of `hourly`), `windows` how many they
@@ -293,7 +293,7 @@ def departures(
     `ios_per_s` and `load` (requests in flight while busy), `grouping` of the baseline,
     `is_same_load` (False where the load is new, and the baseline what it would cost at most if
     throughput no longer grew), and `is_recurring`: the same hours of three days or more, which
-    `baseline` learns.
+    `learned_baselines` learns.
     """
     known = hours[_lasts(hours)]
     cells = _expected(known.reset_index(drop=True), normal)
@@ -449,9 +449,9 @@ def unusual(
     What departs is taken out of the baseline before it is held against it once more; what recurs
     at the same hours stays in.
     """
-    normal = baseline(hours)
+    normal = learned_baselines(hours)
     found = departures(hours, normal, z=z, ratio=ratio, least_hours=least_hours)
     if len(found):
-        normal = baseline(hours, found)
+        normal = learned_baselines(hours, found)
         found = departures(hours, normal, z=z, ratio=ratio, least_hours=least_hours)
     return found, normal

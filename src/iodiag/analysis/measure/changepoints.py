@@ -21,12 +21,12 @@ import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.littles_law import LEADS, LIKE_MIX, shift
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.shifts import LEADS, LIKE_MIX, shift
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ class Changepoint:
     kind: Shift
 
 
-@remembered
+@cached
 def changepoints(series: DeviceSeries) -> tuple[Changepoint, ...]:
     """The moments at which a device's load or speed changed, in order; of its loaded samples."""
     return _changepoints(series.loaded)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def together(first: Floats, second: Floats) -> float:
+def spearman(first: Floats, second: Floats) -> float:
     """Spearman's coefficient: Pearson's of the ranks, over what both know; NaN without a spread."""
     known = ~np.isnan(first) & ~np.isnan(second)
     one, other = _ranks(first)[known], _ranks(second)[known]

@@ -131,7 +131,7 @@ def _stated_at(values: Mapping[str, float | str]) -> tuple[str, tuple[int, ...]]
 def cite_fact(fact: Fact, template: str | None = None, *, weighs: Weighs = "for") -> Evidence:
     """Evidence from an application's log, a setting or a process list.
 
-    Which of its lines are quoted is settled where their text is at hand (`telling`).
+    Which of its lines are quoted is settled where their text is at hand (`best_matching_lines`).
     """
     text = say(template, fact.values) if template else fact.text
     lines = tuple(range(fact.ref.first, min(fact.ref.last, fact.ref.first + MOST_LINES) + 1))
@@ -141,7 +141,7 @@ def cite_fact(fact: Fact, template: str | None = None, *, weighs: Weighs = "for"
 _TELLING = re.compile(r"[^\W\d]\w{3,}|\d[\d.]{2,}")
 
 
-def telling(text: str, lines: Sequence[str], count: int = 3) -> list[int]:
+def best_matching_lines(text: str, lines: Sequence[str], count: int = 3) -> list[int]:
     """Which lines to quote for a sentence: those that share most words and numbers with it, in their order.
 
     Words that every line has tell nothing; where no line shares any, the first lines do.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Table, numbered
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class DeviceSeries:
     `samples` holds the disk table's columns and those that request_columns adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
     read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. What several rules derive from
-    a device is `@remembered` on it.
+    a device is `@cached` on it.
     """
 
     name: str
@@ -122,7 +122,7 @@ class View:
         found = self.samples(name)
         return None if found is None else found.frame
 
-    @remembered
+    @cached
     def has(self, table: str, column: str) -> bool:
         """Whether any row of a table has a value in a column."""
         # each device's rows lie together, those of the whole table would have to be gathered

@@ -16,12 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
+from iodiag.analysis.load.load_sentences import (
+    disks_below,
+    in_order,
+    inflation,
+    parallelism,
+    state,
+    template_values,
+)
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, ToClear
@@ -45,14 +52,16 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
     rows = in_order(loads)
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = "high" if is_sustained(together(series, rows)) or is_compared else "medium"
+    longest: Confidence = (
+        "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
+    )
     return RULE.finding(
         limits,
         severity="notice",
         confidence=confidence(points, at_most=longest),
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY, numbers(series, lead)),
+        summary=say(_SUMMARY, template_values(series, lead)),
         evidence=(
             state(series, lead),
             *inflation(series, lead),

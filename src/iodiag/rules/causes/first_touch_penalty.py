@@ -26,20 +26,20 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.directions import (
-    counted_in,
-    counted_of,
     in_flight,
     mean_wait_per_kb,
     ratio_of,
+    request_count,
+    requests_per_sample,
     slowdown,
     wait_per_kb,
 )
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.correlation import together
-from iodiag.analysis.measure.episodes import by_stream
+from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
+from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -108,7 +108,7 @@ def _decline(samples: Table, limits: Limits) -> Decline | None:
     cost = wait_per_kb(rows, "read")
     least = percentiles(cost, 10)[0]
     # a few reads before the load begins have any latency
-    enough = counted_in(rows, "read") >= FEW
+    enough = requests_per_sample(rows, "read") >= FEW
     begin = int(np.argmax(np.where(enough, cost, 0.0)))
     fast = np.flatnonzero(cost[begin:] <= NEAR * least)
     if not len(fast) or fast[0] < 3:
@@ -117,7 +117,7 @@ def _decline(samples: Table, limits: Limits) -> Decline | None:
     if _varies(cost[:begin][enough[:begin]], cost[end:], least):
         return None
     # the very first sample shows the penalty best, where it has enough reads
-    count = 1 if counted_of(rows[begin : begin + 1], "read") >= limits.requests else 2
+    count = 1 if request_count(rows[begin : begin + 1], "read") >= limits.requests else 2
     found = _fitted(rows[begin : begin + count], rows[begin : end + 1], rows[end:])
     return found if _is_decline(found, limits) else None
 
@@ -146,7 +146,10 @@ def _fit(progress: Floats, excess: Floats, known: np.ndarray) -> float:
 
 def _is_decline(one: Decline, limits: Limits) -> bool:
     first, falling, last = one.first, one.falling, one.last
-    if not one.faster >= limits.faster or min(counted_of(p, "read") for p in (first, last)) < limits.requests:
+    if (
+        not one.faster >= limits.faster
+        or min(request_count(p, "read") for p in (first, last)) < limits.requests
+    ):
         return False
     steps = -np.diff(np.log(wait_per_kb(falling, "read")))
     size = ratio_of(first, last, "read_size_kb")
@@ -159,7 +162,7 @@ def _is_decline(one: Decline, limits: Limits) -> bool:
     ]
     writes = _writes(one, limits)
     return bool(
-        together(read, wait_per_kb(falling, "read")) <= -limits.steady / 100
+        spearman(read, wait_per_kb(falling, "read")) <= -limits.steady / 100
         and ratio_of(first, last, "read_kb_per_s") >= limits.rate / 100
         and one.faster / in_line[0] * in_line[1] >= limits.faster / 2
         and not writes > limits.faster / 2
@@ -170,7 +173,7 @@ def _is_decline(one: Decline, limits: Limits) -> bool:
 
 def _writes(one: Decline, limits: Limits) -> float:
     """How much faster writes became meanwhile; NaN where there are too few."""
-    if min(counted_of(rows, "write") for rows in (one.falling, one.last)) < limits.requests:
+    if min(request_count(rows, "write") for rows in (one.falling, one.last)) < limits.requests:
         return math.nan
     return slowdown(one.last, one.first, "write")
 

@@ -21,11 +21,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -108,7 +108,7 @@ def _of(found: Slow) -> Iterator[Evidence]:
     yield cite(found.rows, text, values, worst="flush_await_ms")
     if found.busy is not None:
         text = "idle and iowait are {available:.1f} % of the CPU: nobody seems to wait for a flush"
-        yield cite(found.busy.rows, text, found.busy.numbers(), weighs="against")
+        yield cite(found.busy.rows, text, found.busy.template_values(), weighs="against")
     device = found.series.device
     if device is not None and device.write_cache == "write through":
         text = "its write cache is said to be off or protected (write through): flushes should cost nothing"

@@ -25,14 +25,14 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.waiting import blocked
-from iodiag.analysis.load.load_sentences import otherwise
-from iodiag.analysis.load.plateaus import most
+from iodiag.analysis.load.load_sentences import other_state_evidence
+from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
-from iodiag.analysis.load.saturation import UNTOLD, is_untold
+from iodiag.analysis.load.saturation import UNTIMED, has_untimed_io
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
@@ -55,8 +55,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield _of_callers(series, callers, limits)
         elif level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
-        elif level is None and is_untold(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
+        elif level is None and has_untimed_io(series):
+            yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
         elif level is None and _looks_alone(series, limits):
             yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
         elif level is None:
@@ -120,7 +120,7 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     busy = np.count_nonzero(samples.floats("util") >= limits.least_util / 100)
     is_most = len(rows) >= limits.few and 2 * len(rows) >= busy
     is_calm = level.latency_ms <= usual_ms(series, level.size_kb, level.rate)
-    return level if is_most and is_calm and most(rows, "ios_per_s") >= limits.ranges else None
+    return level if is_most and is_calm and max_over_min(rows, "ios_per_s") >= limits.ranges else None
 
 
 def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
@@ -200,7 +200,7 @@ def _finding(
         evidence=(
             cite(level.rows, _STATE, values, worst="await_ms"),
             cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
-            *otherwise(series, level.rows),
+            *other_state_evidence(series, level.rows),
             *witnesses,
         ),
         refutes=("two requests in flight at the same time in a trace (blktrace, biosnoop)",),

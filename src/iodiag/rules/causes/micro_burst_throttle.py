@@ -17,13 +17,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, is_spinning
-from iodiag.analysis.load.plateaus import Plateau, likeness, plateau, spread
-from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
+from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
+from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plateau
+from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -55,7 +55,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     if 2 * np.count_nonzero(part) < least:
         return None
     top = plateau(frame, "ios_per_s", part, width=limits.flat / 100, least=least, while_busy=True)
-    return top if top is not None and spread(top.rows, "ios_per_s") >= limits.varies else None
+    return top if top is not None and p90_over_p10(top.rows, "ios_per_s") >= limits.varies else None
 
 
 def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Mask:
@@ -64,7 +64,7 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
     Looked up for the kinds of request that some sample of `part` has.
     """
     alone = np.full(len(frame), SOLID_MS * PLAUSIBLE / limits.inflation)
-    for kind in levels(series):
+    for kind in load_levels(series):
         places = places_of(kind)
         if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:
             alone[places] = found.latency_ms

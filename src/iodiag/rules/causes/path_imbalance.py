@@ -31,7 +31,7 @@ from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, duration, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.states.service_times import counted, relative_error
+from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -70,7 +70,9 @@ class _Slow:
     @property
     def least_times(self) -> float:
         """The ratio at the end of its error that says least."""
-        error = sum(relative_error(float(counted(rows).sum())) for rows in (self.slow_rows, self.fast_rows))
+        error = sum(
+            relative_error(float(events_per_sample(rows).sum())) for rows in (self.slow_rows, self.fast_rows)
+        )
         return self.times * max(1 - error, 0.1)
 
 
@@ -141,7 +143,7 @@ def _are_like(found: _Slow, share: float) -> bool:
 def _finding(found: _Slow, limits: Limits) -> Finding:
     slow_ms = weighted.mean(found.slow_rows, "latency_ms")
     fast_ms = weighted.mean(found.fast_rows, "latency_ms")
-    requests = min(float(counted(rows).sum()) for rows in (found.slow_rows, found.fast_rows))
+    requests = min(float(events_per_sample(rows).sum()) for rows in (found.slow_rows, found.fast_rows))
     values: dict[str, float | str] = {
         "slow": found.slow.name,
         "fast": found.fast.name,

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.queueing import Baseline, Level, levels, unloaded
+from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import confidence, when
@@ -58,11 +58,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
 
 
-def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | None:
+def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, UnloadedBaseline] | None:
     """A level that stays at one depth near a known size of queue, with inflated latency."""
     stated = series.device.nr_requests if series.device else None
     sizes = (*COMMON, *((stated, 2 * stated) if stated else ()))
-    for kind in levels(series):
+    for kind in load_levels(series):
         for level in kind:
             depths = level.samples.floats("depth")[level.places]
             if len(depths) < limits.least_samples:
@@ -101,7 +101,9 @@ def _stated(series: DeviceSeries, level: Level, limits: Limits) -> int | None:
     return next((n for n in (stated, 2 * stated) if abs(level.depth / n - 1) <= limits.near / 100), None)
 
 
-def _finding(series: DeviceSeries, level: Level, alone: Baseline, size: int, limits: Limits) -> Finding:
+def _finding(
+    series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: int, limits: Limits
+) -> Finding:
     values: dict[str, float | str] = {
         "device": series.name,
         "depth": level.depth,

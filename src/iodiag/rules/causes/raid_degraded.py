@@ -24,13 +24,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.dropped_mirror_leg import LeftLeg, left_leg
-from iodiag.analysis.array.members import Account, Array, account, arrays, members_gone, quotient
-from iodiag.analysis.array.resync import spread
+from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_member
+from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
+from iodiag.analysis.array.resync import read_spread
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -62,7 +62,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if unsaid:
         reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
         yield Outcome(RULE.id, "undetermined", tuple(unsaid), reason)
-    left = left_leg(view) if not redundant else None
+    left = dropped_member(view) if not redundant else None
     if left is not None:
         yield _has_left(left, limits)
     elif not redundant:
@@ -106,12 +106,12 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
 
 
 def _cost(array: Array, rows: Table) -> Evidence:
-    paid = account(rows)
+    paid = array_traffic(rows)
     values = _numbers(array, paid)
     return cite(array.both_layers(rows), _COST, values, worst="read_kb_per_s")
 
 
-def _numbers(array: Array, paid: Account) -> Values:
+def _numbers(array: Array, paid: ArrayTraffic) -> Values:
     members = max(array.slots, len(array.legs) + 1)
     parity = array.device.parity_members
     return {
@@ -142,16 +142,16 @@ def _seeming(array: Array, limits: Limits) -> Table | None:
     rows = _reading(array, limits)
     if rows is None or not is_sustained(rows):
         return None
-    values = _numbers(array, account(rows))
+    values = _numbers(array, array_traffic(rows))
     is_near = abs(float(values["ratio"]) / float(values["expected"]) - 1) <= limits.within / 100
-    apart = spread(array)[rows["place"]]
+    apart = read_spread(array)[rows["place"]]
     apart = apart[~np.isnan(apart)]
     is_alike = len(apart) > 0 and float(np.median(apart)) <= limits.alike / 100
     return rows if is_near and is_alike else None
 
 
 def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
-    values = _numbers(array, account(rows))
+    values = _numbers(array, array_traffic(rows))
     return RULE.finding(
         limits,
         severity="notice",
@@ -167,7 +167,7 @@ def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
     )
 
 
-def _has_left(left: LeftLeg, limits: Limits) -> Finding:
+def _has_left(left: DroppedMember, limits: Limits) -> Finding:
     """A leg that wrote since boot and is silent, beside twins and one disk without a twin."""
     name = left.array.name
     values: Values = {

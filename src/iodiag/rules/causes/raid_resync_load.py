@@ -23,11 +23,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
-from iodiag.analysis.array.members import Account, Array, account, arrays, quotient
-from iodiag.analysis.array.resync import Unasked, is_rebuild, spread, suspected, unasked, window
+from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
+from iodiag.analysis.array.resync import Unasked, is_rebuild, read_spread, suspected, unasked, window
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -71,7 +71,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
-    paid, activity = account(rows), array.device.activity
+    paid, activity = array_traffic(rows), array.device.activity
     values = _values(array, rows, paid, limits)
     size = float(values["size"])
     is_idle = float(values["asked_share"]) <= limits.most_asked
@@ -145,7 +145,7 @@ _CHECKED = (
 )
 
 
-def _values(array: Array, rows: Table, paid: Account, limits: Limits) -> Values:
+def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Values:
     reads = array.leg_mean(rows, "read_kb_per_s")
     rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
@@ -158,7 +158,7 @@ def _values(array: Array, rows: Table, paid: Account, limits: Limits) -> Values:
         "legs_read": paid.legs_read_kb,
         "least": min(reads),
         "most": max(reads),
-        "apart": 100 * float(np.median(spread(array)[rows["place"]])),
+        "apart": 100 * float(np.median(read_spread(array)[rows["place"]])),
         "asked": weighted.or_zero(paid.read_kb),
         "asked_share": 100 * weighted.or_zero(paid.read_kb) / paid.legs_read_kb,
         "written": weighted.or_zero(paid.write_kb),

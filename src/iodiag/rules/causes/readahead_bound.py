@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import SERVICE, class_of

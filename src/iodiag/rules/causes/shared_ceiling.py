@@ -28,11 +28,11 @@ import numpy as np
 
 from iodiag.analysis.array.shared_path import (
     Ceiling,
-    Company,
+    SlowedBySharing,
     ceiling,
-    company,
     disks_of,
     full_streams,
+    slowed_by_sharing,
 )
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
@@ -56,7 +56,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if found is not None:
         yield _finding(found, limits)
         return
-    joined = company(busy, limits.alone)
+    joined = slowed_by_sharing(busy, limits.alone)
     if joined is not None:
         yield _slowed(view, joined, limits)
         return
@@ -111,9 +111,9 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
     )
 
 
-def _slowed(view: View, found: Company, limits: Limits) -> Finding:
-    alone_kb, each_kb = found.of_own("kb_per_s")
-    alone_ms, each_ms = found.of_own("latency_ms")
+def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
+    alone_kb, each_kb = found.alone_and_shared("kb_per_s")
+    alone_ms, each_ms = found.alone_and_shared("latency_ms")
     cpu = cpu_shares(view.cpu_at(found.own))
     is_cpu_full = cpu is not None and cpu.idle + cpu.iowait < limits.least_idle
     values: dict[str, float | str] = {
@@ -125,7 +125,7 @@ def _slowed(view: View, found: Company, limits: Limits) -> Finding:
         "alone_ms": alone_ms,
         "each_ms": each_ms,
         "times": alone_kb / each_kb,
-        "depth": found.of_own("depth")[1],
+        "depth": found.alone_and_shared("depth")[1],
         "count": len(found.own),
         "plural": "" if len(found.own) == 1 else "s",
     }

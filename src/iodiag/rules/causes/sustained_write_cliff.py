@@ -26,13 +26,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.directions import counted_of, in_flight, ratio_of, slowdown
+from iodiag.analysis.load.directions import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.episodes import by_stream
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -131,7 +131,7 @@ def _cut(rows: Table, paused: float, limits: Limits) -> Round | None:
 
 def _is_cliff(one: Round, limits: Limits) -> bool:
     fast, slow = one.fast, one.slow
-    counts = [counted_of(rows, "write") for rows in (fast, slow)]
+    counts = [request_count(rows, "write") for rows in (fast, slow)]
     if not one.low <= one.high / limits.falls or min(counts) < limits.requests:
         return False
     chance = 2 * math.hypot(*map(relative_error, counts))
@@ -225,7 +225,7 @@ def _witnesses(rounds: Sequence[Round], limits: Limits) -> Iterator[Evidence]:
     first = cliffs[0]
     reads = slowdown(first.fast, first.slow, "read")
     writes = slowdown(first.fast, first.slow, "write")
-    if min(counted_of(part, "read") for part in (first.fast, first.slow)) >= limits.requests and reads > 0:
+    if min(request_count(part, "read") for part in (first.fast, first.slow)) >= limits.requests and reads > 0:
         said: dict[str, float | str] = {"reads": reads, "writes": writes}
         text = "reads became {reads:.1f} times slower, writes {writes:.1f} times"
         is_apart = reads <= 0.5 * writes

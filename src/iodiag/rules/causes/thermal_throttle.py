@@ -25,10 +25,10 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import by_stream
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome

@@ -25,15 +25,15 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import are_related, once_per_stack, topmost
 from iodiag.analysis.host.waiting import blocked, is_any_busy, pressure
-from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
+from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, SPINDLE_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -167,7 +167,7 @@ def _finding(
     sure = confidence(points, at_most="high" if is_sustained(top.rows) else "medium")
     values: dict[str, float | str] = {
         "device": series.name,
-        "rate": top.shown(top.rate),
+        "rate": top.in_unit(top.rate),
         "unit": top.unit,
         "variation": 100 * top.variation,
         "depth": level.depth,

@@ -29,20 +29,20 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.directions import (
-    counted_of,
     in_flight,
     mean_wait_per_kb,
     ratio_of,
+    request_count,
     slowdown,
     wait_per_kb,
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.episodes import by_stream, seconds
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -64,7 +64,7 @@ MOST_BUSY, MOST_WAITS = 0.8, 2.0
 
 
 @dataclass(frozen=True)
-class Step:
+class WriteLatencyStep:
     """The samples with writes before and after a step in their latency.
 
     `slower` is the latency of writes after over before, `reads` that of reads, NaN where too few were read;
@@ -80,7 +80,7 @@ class Step:
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes alone stepped up."""
-    found: dict[str, Step] = {}
+    found: dict[str, WriteLatencyStep] = {}
     clear, mixed = [], []
     for series in view.devices:
         if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
@@ -100,7 +100,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
-def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:
     """The largest step that is one; of each stream alone."""
     best = None
     for part in by_stream(series.samples):
@@ -133,9 +133,9 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
     return [rows[first:last] for first, last in pairwise(edges)]
 
 
-def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
+def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | None:
     """The step between two levels, where writes alone became slower."""
-    counts = [counted_of(rows, "write") for rows in (before, after)]
+    counts = [request_count(rows, "write") for rows in (before, after)]
     slower = slowdown(before, after, "write")
     chance = 2 * math.hypot(*map(relative_error, counts))
     if min(counts) < limits.requests or not slower >= limits.slower * (1 + chance):
@@ -156,12 +156,12 @@ def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
     reads, waits, least = _reads(before, after, limits)
     if reads > (1 + limits.same / 100) * waits + least or reads < 1 / (1 + limits.same / 100) - least:
         return None
-    return Step(before, after, slower, reads, waits) if _is_sharp(before, after) else None
+    return WriteLatencyStep(before, after, slower, reads, waits) if _is_sharp(before, after) else None
 
 
 def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:
     """How much slower reads became, how much of that the busier device explains, and the error of it."""
-    counts = [counted_of(rows, "read") for rows in (before, after)]
+    counts = [request_count(rows, "read") for rows in (before, after)]
     if min(counts) < limits.requests:
         return math.nan, 1.0, 0.0
     ratio = slowdown(before, after, "read")
@@ -197,7 +197,7 @@ def _latency(rows: Table) -> float:
     return weighted.mean(rows, "write_await_ms")
 
 
-def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...], limits: Limits) -> Finding:
     before, after = step.before, step.after
     began = after["time"].first()
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
@@ -210,7 +210,7 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         "samples": len(after),
         "all": len(series.samples),
     }
-    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= SURE)
+    points = 2 + (2 if step.reads == step.reads else -1) + (request_count(after, "write") >= SURE)
     points += was_cached
     sure = confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
@@ -239,7 +239,7 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
 
 
 def _evidence(
-    series: DeviceSeries, step: Step, values: dict[str, float | str], was_cached: bool
+    series: DeviceSeries, step: WriteLatencyStep, values: dict[str, float | str], was_cached: bool
 ) -> Iterator[Evidence]:
     around = stacked([step.before, step.after])
     text = "waiting per kB written steps up {ratio:.1f} times"

@@ -21,9 +21,9 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import seconds
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold

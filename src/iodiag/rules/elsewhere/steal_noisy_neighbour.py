@@ -22,7 +22,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.correlation import together
+from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
@@ -95,7 +95,7 @@ def _slowed(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     steal = pairs.floats("steal_pct")
     if len(pairs) < LEAST_PAIRS or len(np.unique(steal[~np.isnan(steal)])) < 3:
         return
-    correlation = together(steal, pairs.floats("await_ms"))
+    correlation = spearman(steal, pairs.floats("await_ms"))
     if correlation >= limits.correlation:
         values: dict[str, float | str] = {
             "device": whole.name,

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
+from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -81,7 +81,7 @@ def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) ->
 def _inflation(series: DeviceSeries, frame: Table, wanted: Mask) -> Floats:
     """Latency over that of a request alone, of the kinds of request that `wanted` samples have; else NaN."""
     inflation = np.full(len(frame), np.nan)
-    for kind in levels(series):
+    for kind in load_levels(series):
         places = places_of(kind)
         if wanted[places].any() and (alone := unloaded(series, kind)) is not None:
             inflation[places] = weighted.values(frame, "cost_ms")[places] / alone.latency_ms

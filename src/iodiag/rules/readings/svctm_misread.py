@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import spindles
-from iodiag.analysis.load.queueing import Level, levels
+from iodiag.analysis.load.device_traits import spindles
+from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.request_columns import HALF_DIGIT
@@ -86,7 +86,7 @@ class _Misread(NamedTuple):
 
 
 def _judge(series: DeviceSeries, limits: Limits) -> _Misread | None:
-    kinds = [with_svctm for kind in levels(series) if (with_svctm := [x for x in kind if _svctm(x) > 0])]
+    kinds = [with_svctm for kind in load_levels(series) if (with_svctm := [x for x in kind if _svctm(x) > 0])]
     for kind in kinds:
         if _falls(kind[0], kind[-1], limits):
             return _Misread(series.name, kind[-1], kind[0])

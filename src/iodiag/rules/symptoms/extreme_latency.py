@@ -32,7 +32,7 @@ from iodiag.analysis.states.service_times import (
     SERVICE,
     SLOWEST_FLUSH_MS,
     class_of,
-    counted,
+    events_per_sample,
     slowest_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -102,14 +102,14 @@ def _in_line(samples: Table) -> Floats:
     is_usable = (util >= 0.05) & np.asarray(samples["is_util_trusted"])
     at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
     lengths = samples.floats("interval_s")
-    most = np.where(np.isnan(lengths), np.inf, counted(samples) + depth)
+    most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
     return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
 
 
 def _finding(
     view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
 ) -> Finding:
-    requests = float(np.nansum(counted(rows)))
+    requests = float(np.nansum(events_per_sample(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     shown = len(rows), len(series.samples)

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools
+from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, Walk
 from iodiag.model.capture import ParseNote

@@ -11,14 +11,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.arrays import Bools, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous, words_at
 from iodiag.formats.text.rows.irregular import RepairedRow
 from iodiag.formats.text.rows.numbers import Numbers, Tokens
-from iodiag.formats.text.rows.repeated_values import together, words_at
-from iodiag.formats.text.rows.row_by_hand import bare_name, is_fraction, is_item
 from iodiag.formats.text.rows.row_clocks import row_clocks, tail_clocks
+from iodiag.formats.text.rows.single_row_parser import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
 from iodiag.model.units import KB_PER_BYTE
@@ -200,13 +200,13 @@ class RowStore:
 
     def _is_labelled(self, text: Text, places: Ints | slice) -> Bools:
         """Which lines are averages, which have a word where a row has its clock."""
-        heads = text.heads[together(self.lines[places])]
+        heads = text.heads[slice_if_contiguous(self.lines[places])]
         result: Bools = (heads == _LABELS[0]) | (heads == _LABELS[1])
         return result
 
     def _extents(self, text: Text, places: Ints | slice) -> tuple[Ints, Ints]:
         """Where lines begin, and how long they are, up to the longest of a row and one."""
-        lines = together(self.lines[places])
+        lines = slice_if_contiguous(self.lines[places])
         starts = text.starts[lines]
         return starts, np.minimum(text.ends[lines] - starts, _LONGEST_ROW + 1)
 
@@ -263,7 +263,7 @@ class RowStore:
         is_good &= is_timed
         if not is_good.all():
             values, places, is_fine = values[is_good], places[is_good], is_fine[is_good]
-        here = together(places)
+        here = slice_if_contiguous(places)
         self._fill(here, values.T)
         self._is_row[here], self._is_fine[here], self._key[here] = True, is_fine, _NO_NAME
         return here, is_good

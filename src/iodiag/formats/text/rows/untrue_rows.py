@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools, Floats
+from iodiag.formats.text.array_types import Bools, Floats
 from iodiag.formats.text.rows.row_store import Rows
 
 _TOTALS = ("read_kb", "write_kb", "discard_kb")

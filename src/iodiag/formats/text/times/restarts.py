@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats import clock as _clock
-from iodiag.formats.text.arrays import Bools, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.structure.blocks import CLASS, Origin, Walk
 from iodiag.formats.text.times.report_times import RowGroup
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
-from iodiag.formats.text.arrays import Bools, Floats, Ints
-from iodiag.formats.text.rows.repeated_values import together
+from iodiag.formats.text.array_types import Bools, Floats, Ints
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
-from iodiag.formats.text.times.report_times import Seconds, Shown, runs, seconds_of
+from iodiag.formats.text.times.report_times import ClockSequence, Seconds, runs, seconds_of
 from iodiag.formats.text.times.restarts import Run
 from iodiag.table.table import repeated
 
@@ -106,7 +106,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
         _number_reports(found, all_rows, result, first_like)
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
-        numbers = sorted({number for _, t in group for number in levels(t.segment)})
+        numbers = sorted({number for _, t in group for number in distinct_sorted(t.segment)})
         for alike in _alike(numbers, kinds, is_clocked=group[0][0].layout.clock == "row"):
             parts = [_Part.of(r, timing, phase_of[r.block], alike[0], alike[-1]) for r, timing in group]
             parts = [part for part in parts if part.size]
@@ -231,7 +231,7 @@ def _base_day(origin: Origin, order: str) -> float:
     return _clock.epoch_of(day, 0.0) if day else float("nan")
 
 
-def levels(numbers: Ints) -> list[int]:
+def distinct_sorted(numbers: Ints) -> list[int]:
     """The distinct numbers of an array that never falls."""
     return [int(numbers[run.start]) for run in runs(numbers)]
 
@@ -241,7 +241,7 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     places = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
     if not len(places):
         return
-    samples = together(places)
+    samples = slice_if_contiguous(places)
     # the rows of a sample stand together, and one of them tells the time of all
     block, shown = rows.block[samples], rows.seconds[samples]
     is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
@@ -339,7 +339,7 @@ def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
     blocks = found.blocks
     used = np.flatnonzero(np.bincount(rows.block, minlength=len(blocks)))
     place = np.cumsum(np.bincount(used, minlength=len(blocks)))[rows.block] - 1
-    shown = Shown(blocks.clocks, blocks.clock_at[used], blocks.later[used])
+    shown = ClockSequence(blocks.clocks, blocks.clock_at[used], blocks.later[used])
     _set(timing, place, _seconds_of(found, shown, used, order))
     own = ~np.isnan(rows.epoch)
     timing.local[own] = rows.epoch[own]
@@ -352,7 +352,7 @@ def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
         return
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
-    _set(timing, np.arange(len(rows.lines)), _seconds_of(found, Shown.of(clocks), rows.block, order))
+    _set(timing, np.arange(len(rows.lines)), _seconds_of(found, ClockSequence.of(clocks), rows.block, order))
 
 
 def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
@@ -366,7 +366,7 @@ def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
     timing.is_dated = seconds.is_dated[place]
 
 
-def _seconds_of(found: Walk, shown: Shown, block: Ints, order: str) -> Seconds:
+def _seconds_of(found: Walk, shown: ClockSequence, block: Ints, order: str) -> Seconds:
     """The times of clocks in the order of their blocks; one without a date goes by the banner's."""
     segment = found.blocks.each(lambda block: block.origin.index, np.int64)[block]
     midnight = found.blocks.each(lambda block: _base_day(block.origin, order), np.float64)[block]
@@ -399,7 +399,7 @@ class _Part(NamedTuple):
         local, segment = self.timing.local[self.where], self.timing.segment[self.where]
         return bool(((local[1:] != local[:-1]) & (segment[1:] == segment[:-1]) & ~np.isnan(local[1:])).any())
 
-    def numbers(self) -> _report_times.RowGroup:
+    def row_group(self) -> _report_times.RowGroup:
         """What tells the length of a sample and an average since boot."""
         columns = self.rows.layout.columns
         rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
@@ -428,7 +428,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     first_report = parts[0].rows.layout.first_report
     if first_report == "a sample":
         return
-    groups = [part.numbers() for part in parts]
+    groups = [part.row_group() for part in parts]
     if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
@@ -445,7 +445,7 @@ def _finish_runs(found: Walk, origins: Mapping[int, Origin], parts: Sequence[_Pa
     numbers = list(origins)
     some = [part.within(numbers[0], numbers[: restarts.MOST_RUNS][-1]) for part in parts]
     some = [part for part in some if part.size]
-    groups = [part.numbers() for part in some]
+    groups = [part.row_group() for part in some]
     run_of = [part.timing.segment[part.where] for part in some]
     stated = _stated(origins[numbers[0]], parts)
     length = stated or restarts.usual_interval(groups, run_of)
@@ -456,7 +456,7 @@ def _finish_runs(found: Walk, origins: Mapping[int, Origin], parts: Sequence[_Pa
     if any(part.has_own_clocks() for part in parts):
         for number, origin in origins.items():
             own = [run for part in parts if (run := part.within(number, number)).size]
-            _set_lengths(origin, own, [run.numbers() for run in own])
+            _set_lengths(origin, own, [run.row_group() for run in own])
         for part in parts:
             shown = part.timing.interval[part.where]
             shown[np.isnan(shown) | (np.abs(shown - length) <= 1.0)] = length
@@ -490,7 +490,7 @@ def _runs_begin_at_boot(
         origin = replace(origin, banner=None) if origin.index in seen else origin
         seen.add(origin.index)
         own = [run for part in parts if (run := part.within(number, number)).size]
-        votes.append(_begins_at_boot(found, origin, own, [run.numbers() for run in own]))
+        votes.append(_begins_at_boot(found, origin, own, [run.row_group() for run in own]))
     return 2 * sum(votes) > len(votes)
 
 
@@ -501,7 +501,7 @@ def _set_times_of_runs(
     started = [origin.started for origin in origins.values()]
     bases = np.array([_base_day(origin, order) for origin in origins.values()])
     index = np.array([origin.index for origin in origins.values()])
-    start = seconds_of(Shown.of(started), np.zeros_like(index), bases, order)
+    start = seconds_of(ClockSequence.of(started), np.zeros_like(index), bases, order)
     numbers = np.array(list(origins))
     for part in parts:
         here, timing = part.where, part.timing
@@ -573,7 +573,7 @@ def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) ->
     if start is None or not all(np.isnan(times).all() for times in shown):
         return
     base = np.array([_base_day(origin, order)])
-    seconds = seconds_of(Shown.of([start]), np.zeros(1, dtype=np.int64), base, order)
+    seconds = seconds_of(ClockSequence.of([start]), np.zeros(1, dtype=np.int64), base, order)
     delay = 1 if origin.command and origin.command.has_flag("y") else 0
     for part in parts:
         here, length = part.where, part.timing.interval[part.where]

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import is_spinning, is_virtual
-from iodiag.analysis.measure.episodes import is_sustained
+from iodiag.analysis.load.device_traits import is_spinning, is_virtual
 from iodiag.analysis.measure.evidence import cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -131,7 +131,7 @@ def _finding(
     severity: Severity = "notice" if spins or looks or (is_serial and not pattern.page_kb) else "info"
     if sure != "low" and outside and not pattern.page_kb:
         severity = "warning"
-    values = pattern.numbers() | {
+    values = pattern.template_values() | {
         "device": series.name,
         "reference": reference.kb_per_s / KB_PER_MB,
         "share": 100 * pattern.kb_per_s / reference.kb_per_s,

@@ -25,12 +25,12 @@ from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.measure import grading
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.raid_partial_stripe_write.evidence import evidence, is_paged, numbers
+from iodiag.rules.causes.raid_partial_stripe_write.evidence import evidence, is_paged, template_values
 from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, unseen
 
 
@@ -82,7 +82,7 @@ def _agrees(found: SmallWrites, limits: Limits) -> bool:
 
 def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     is_known = array.is_level_stated
-    agrees, counted = _agrees(found, limits), numbers(array, found)
+    agrees, counted = _agrees(found, limits), template_values(array, found)
     is_page_sized = counted["leg_size"] <= limits.most_leg_size
     layout = array.layout if array.level else f"by its traffic RAID{4 + found.geometry.parity}"
     unit = "kB of pages touched" if is_paged(found) else "kB written"

@@ -23,7 +23,7 @@ def is_paged(found: SmallWrites) -> bool:
     return found.paid.paged_write_kb > 1.05 * found.paid.write_kb
 
 
-def numbers(array: Array, found: SmallWrites) -> dict[str, float]:
+def template_values(array: Array, found: SmallWrites) -> dict[str, float]:
     """The account of an array that pays for small writes, under plain names."""
     paid, geometry, share = found.paid, found.geometry, found.share
     depths = [weighted.mean(found.rows, "depth"), float(np.mean(array.leg_mean(found.rows, "depth")))]

@@ -13,8 +13,8 @@ from iodiag.analysis.array.members import Array
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from statistics import fmean
 
-from iodiag.analysis.load.load_sentences import otherwise
+from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number
@@ -79,10 +79,10 @@ _UNTOLD = (
 
 def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     cpu = judgement.witnesses.cpu
-    values: dict[str, float | str] = cpu.numbers() if cpu else {}
+    values: dict[str, float | str] = cpu.template_values() if cpu else {}
     rows = cpu.rows if cpu else None
     if judgement.chains:
-        values |= judgement.chains[0].numbers()
+        values |= judgement.chains[0].template_values()
         rows = judgement.chains[0].rows
     room = " while {available:.1f} % of the CPU is free." if cpu else "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
@@ -127,11 +127,11 @@ def _said(judgement: Judgement) -> str:
 
 
 def _of_chain(chain: Chain) -> Iterator[Evidence]:
-    values = chain.numbers()
+    values = chain.template_values()
     if chain.is_signature:
         text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: {occupancy} in flight"
         yield cite(chain.rows, text, values, worst="write_await_ms")
-        yield from otherwise(chain.series, chain.rows)
+        yield from other_state_evidence(chain.series, chain.rows)
         return
     if chain.is_inferred:
         values["depth"] = weighted.mean(chain.rows, "depth")
@@ -151,19 +151,19 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
 
 
 def _of_host(judgement: Judgement, values: dict[str, float | str]) -> Iterator[Evidence]:
-    cpu, convoy = judgement.witnesses.cpu, judgement.witnesses.convoy
+    cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = (
             "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available: up to "
             "{ceiling:.2f} times the work, where iowait taken at its word promises {without_iowait:.2f} times"
         )
-        yield cite(cpu.rows, text, cpu.numbers(), worst="idle_pct")
-    if convoy:
+        yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
+    if bursts:
         text = (
             "runnable tasks come in crowds (r = {runs} …): {empty:.0f} % of samples have one or none, "
             "{crowded:.0f} % have {crowd:.0f} or more; variance over mean is {dispersion:.1f}"
         )
-        yield cite(convoy.rows, text, convoy.numbers(), worst="run_queue")
+        yield cite(bursts.rows, text, bursts.template_values(), worst="run_queue")
 
 
 def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:

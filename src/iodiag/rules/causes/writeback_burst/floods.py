@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask, longest
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.states.service_times import counted
+from iodiag.analysis.measure.windows import Mask, longest
+from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.table.table import Table
 
@@ -138,7 +138,7 @@ def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
 def _harm(samples: Table, mask: Mask, wait: str, rate: str) -> float:
     """Latency inside over outside, known by the requests counted on either side."""
     serves = samples.floats(rate) > 0
-    requests = counted(samples, rate)
+    requests = events_per_sample(samples, rate)
     within, without = serves & mask, serves & ~mask
     if min(requests[within].sum(), requests[without].sum()) < LEAST_REQUESTS:
         return float("nan")

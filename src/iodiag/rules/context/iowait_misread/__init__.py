@@ -43,7 +43,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(side: Side, limits: Limits) -> Finding:
-    values = side.cpu.numbers()
+    values = side.cpu.template_values()
     text = "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available"
     if side.cpu.ceiling <= MOST_TIMES:
         text += ": up to {ceiling:.2f} times the work"

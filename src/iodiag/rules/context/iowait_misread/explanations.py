@@ -11,10 +11,10 @@ from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
 from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import is_sustained, longest
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Severity
 from iodiag.model.rule import Limits, Threshold

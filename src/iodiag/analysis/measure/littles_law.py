@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.changes import AFTER, BEFORE
+from iodiag.analysis.measure.before_after import AFTER, BEFORE
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.measure.matched_load import MIXED, latency_column
 from iodiag.model.comparison import Change, Shift

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, Estimate, estimate, joint
+from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, Estimate, combined_error, estimate
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, Verdict
@@ -170,7 +170,7 @@ def from_estimates(
 ) -> Change:
     """A change whose error is made of the independent errors of `estimates`."""
     ratio = after / before if before > 0 and after > 0 else math.nan
-    error, factor = joint(estimates)
+    error, factor = combined_error(estimates)
     if math.isnan(ratio) or math.isnan(error):
         return Change(quantity, before, after, "unclear", "low", samples, ratio=ratio)
     reach = min(factor * error, _MOST_LOG)
@@ -229,11 +229,11 @@ def _confidence(
     return "medium" if within or detectable <= 2 * LEAST_CHANGE_PCT else "low"
 
 
-def bunched(found: Change, before: float, after: float) -> Change:
+def with_idle_samples(found: Change, before: float, after: float) -> Change:
     """The change with its values over the whole time, idle samples between the loaded ones included.
 
     Work that comes in fewer and larger portions is no more work: where the values over the whole
-    time differ by less than what counts, or the other way round, the verdict is `bunched`.
+    time differ by less than what counts, or the other way round, the verdict is `with_idle_samples`.
     """
     if not found.is_change or not (before > 0 and after > 0):
         return found

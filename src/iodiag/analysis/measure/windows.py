@@ -26,7 +26,7 @@ LEAST_SECONDS = 15.0
 """What a window needs before more than `low` confidence: three samples and fifteen seconds."""
 
 
-def episodes(rows: Table, mask: Mask, gap: int = 1) -> Iterator[Table]:
+def windows(rows: Table, mask: Mask, gap: int = 1) -> Iterator[Table]:
     """The runs of one device's samples in which `mask` holds, longest first.
 
     A run begins and ends with a true sample, bridges gaps of up to `gap` samples, stays within
