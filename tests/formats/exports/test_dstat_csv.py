@@ -86,3 +86,19 @@ def test_a_last_row_without_a_line_feed_is_left_out():
     capture = read((TEXT + "".join(map(ROW.format, CLOCKS)))[:-3])
     assert len(capture.tables["disk"]) == 2
     assert [note.line for note in capture.unparsed] == [10]
+
+
+def test_a_column_that_nobody_knows_is_told():
+    notes = [
+        note.reason
+        for note in read(TEXT.replace('"writ","util"', '"wriX","util"') + ROW.format(CLOCKS[0])).notes
+    ]
+    assert notes == ["columns that iodiag does not know are left out: io/sda wriX"]
+    assert not read(TEXT + ROW.format(CLOCKS[0])).notes
+
+
+@pytest.mark.parametrize(
+    "broken", ['"Host:"\n', "31-12 23:59:59,\x1d1.0" + ",1.0" * 15 + "\n", '"\0\n', "\r\n"]
+)
+def test_hostile_lines(broken: str):
+    assert len(read(TEXT + ROW.format(CLOCKS[0]) + broken + ROW.format(CLOCKS[1])).tables["disk"]) == 2

@@ -97,3 +97,12 @@ def test_idle_and_busy_hosts(busy: float, skips_first: bool, monkeypatch: pytest
     for seed in range(1, 4):
         read = reading(loop(Host(seed=seed, devices=("sda",)), runs=20, skips_first=skips_first))
         assert read.disk["since_boot"].tolist() == [not skips_first, False] * 20
+
+
+@pytest.mark.parametrize("has_banner", [True, False])
+def test_a_line_less_breaks_nothing(has_banner: bool):
+    lines = loop(Host(devices=("sda",)), runs=3, has_banner=has_banner).splitlines(keepends=True)
+    for n in range(len(lines)):
+        disk = reading("".join(lines[:n] + lines[n + 1 :])).disk
+        assert len(disk) >= 5
+        assert set(disk["interval_s"].dropna()) <= {1.0}

@@ -19,7 +19,7 @@ from iodiag.formats import clock as _clock
 from iodiag.formats.columns import Floats, front_columns
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import CLASS, account, line_starts, unseen
-from iodiag.model.capture import SampleTable, Section, Source
+from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.table import Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
@@ -40,6 +40,12 @@ _HEAD = re.compile(rb'"?Dstat 0\.\d')
 _CLOCK = re.compile(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)")
 _DELAY = re.compile(r"(?<=\s)(\d{1,6})(?:\s+\d{1,9})?\s*$")
 _TAKES_NUMBER = re.compile(r"\s-[CNDIS]\s+\S+\s*$")
+_NUMBER = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,30})?(?:e[+-]?[0-9]{1,3})?")
+_CLOCKS = ("time", "epoch")
+_NOT_KEPT = re.compile(
+    r"(?:net|int|pkt)/|(?:load avg|sockets|tcp sockets|udp|unix sockets|raw|filesystem|file locks|sysv ipc"
+    r"|async|most|interrupts|virtual memory|procs/new|swap/free|memory usage/used)\b"
+)
 _OF_THE_MOMENT = frozenset(("queue", "memory", "swap"))
 _CPU = {
     "usr": ("user_pct", 1.0),
@@ -83,7 +89,10 @@ class _Meaning(NamedTuple):
 
 @dataclass
 class _Run:
-    """What stands below one heading: its host, date and delay, its columns, and the rows with their lines."""
+    """What stands below one heading: host, date and delay, the columns, and the rows with their lines.
+
+    `meanings` are the columns that are kept, by their places.
+    """
 
     host: str = ""
     date: _clock.Clock | None = None
@@ -92,13 +101,15 @@ class _Run:
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    meanings: dict[int, _Meaning] = field(default_factory=dict)
 
-    def meanings(self) -> dict[int, _Meaning]:
-        """The columns that are kept, by their places."""
-        found = {
-            place: _meaning(*pair) for place, pair in enumerate(zip(self.groups, self.names, strict=True))
-        }
-        return {place: meaning for place, meaning in found.items() if meaning is not None}
+    def unknown(self) -> list[str]:
+        """The columns that are neither kept nor known to be left out."""
+        return [
+            f"{group} {name}"
+            for place, (group, name) in enumerate(zip(self.groups, self.names, strict=True))
+            if place not in self.meanings and name not in _CLOCKS and not _NOT_KEPT.match(f"{group}/{name}")
+        ]
 
 
 def _meaning(group: str, name: str) -> _Meaning | None:
@@ -140,20 +151,28 @@ def read(source: Source) -> Iterator[Item]:
     for family, parts in tables.items():
         yield SampleTable(family, in_order_of_lines(below_each_other(parts)))
     yield from sections
+    for run in runs:
+        if run.rows and (unknown := run.unknown()):
+            reason = f"columns that iodiag does not know are left out: {', '.join(unknown[:20])}"
+            yield ParseNote(source.name, run.lines[0], reason)
     yield from account(source, classes, reasons)
 
 
 def _take(runs: list[_Run], line: str, number: int, reasons: dict[int, str]) -> str:
     """Sort a line into its run; the class that it counts as."""
-    cells = next(csv.reader([line]))
-    first = cells[0].strip() if cells else ""
+    try:
+        cells = next(csv.reader([line]))
+    except csv.Error:
+        reasons[number] = "no line of CSV"
+        return "unread"
+    first = cells[0].strip()
     if first.startswith("Dstat "):
         runs.append(_Run())
     elif not runs:
         reasons[number] = "stands above dstat's heading"
         return "unread"
     elif first == "Host:":
-        runs[-1].host = cells[1].strip()
+        runs[-1].host = cells[1].strip() if len(cells) > 1 else ""
     elif first == "Cmdline:":
         _take_command(runs[-1], cells)
     elif first != "Author:":
@@ -181,10 +200,12 @@ def _take_row(run: _Run, cells: list[str], number: int, reasons: dict[int, str])
         for place in range(1, len(groups)):
             groups[place] = groups[place] or groups[place - 1]
         run.groups, run.names = groups, names
+        found = {place: _meaning(*pair) for place, pair in enumerate(zip(groups, names, strict=True))}
+        run.meanings = {place: meaning for place, meaning in found.items() if meaning is not None}
         return "header"
     if len(cells) != len(run.names):
         reasons[number] = "not as many values as dstat's header has names"
-    elif any(_number(cells[place]) is None for place in run.meanings()):
+    elif any(_number(cells[place]) is None for place in run.meanings):
         reasons[number] = "a value that is no number"
     else:
         run.rows.append(cells)
@@ -194,7 +215,8 @@ def _take_row(run: _Run, cells: list[str], number: int, reasons: dict[int, str])
 
 
 def _number(cell: str) -> float | None:
-    return float(cell) if re.fullmatch(r"\d{1,30}(?:\.\d{1,30})?(?:e[+-]?\d{1,3})?", cell.strip()) else None
+    bare = cell.strip(" ")
+    return float(bare) if _NUMBER.fullmatch(bare) else None
 
 
 def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table]], Section]:
@@ -207,7 +229,7 @@ def _tables(source: str, run: _Run, segment: int) -> tuple[list[tuple[str, Table
     interval[0] = np.nan
     time = Times.of(seconds, is_moment=is_aware)
     items: dict[tuple[str, str], dict[str, Floats]] = {}
-    for place, meaning in run.meanings().items():
+    for place, meaning in run.meanings.items():
         values = np.array([_number(row[place]) for row in run.rows], dtype=np.float64)
         items.setdefault((meaning.family, meaning.item), {})[meaning.column] = values * meaning.factor
     found = []

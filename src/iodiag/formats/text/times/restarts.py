@@ -59,8 +59,9 @@ def below_clocks(
         own = counts[clocks[:, 0] == segment]
         own = own[:-1] if len(own) > 1 else own  # the last may be cut off
         if (own > 1).mean() >= _SHARE_OF_CLOCKS:
-            here = block_of[segment_of == segment]
-            result[here] = above[here]
+            here = np.unique(block_of[segment_of == segment])
+            # what has lost its clock goes on with the run above it
+            result[here] = np.maximum.accumulate(above[here])
     return result
 
 
