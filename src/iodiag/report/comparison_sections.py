@@ -67,18 +67,28 @@ _SHIFTS = {
 _FATES = {"went": "gone", "came": "new", "stayed": "still there"}
 
 
-def sections(report: Report, comparison: Comparison) -> list[Section]:
-    """What moved, what became of the findings, and, folded, how the sides were compared."""
-    return [_moved(report, comparison), _fates_section(report, comparison), *_method_section(comparison)]
+def sections(report: Report, comparison: Comparison, is_full: bool) -> list[Section]:
+    """What moved, what became of the findings, and, folded, how the sides were compared.
+
+    Where it is not full the numbers are those that moved, without what they rest on.
+    """
+    return [
+        _moved(report, comparison, is_full),
+        _fates_section(report, comparison, is_full),
+        *_method_section(comparison),
+    ]
 
 
-def _moved(report: Report, comparison: Comparison) -> Section:
+def _moved(report: Report, comparison: Comparison, is_full: bool) -> Section:
     blocks: list[Block] = []
     in_bytes = finding_sections.sources_in_bytes(report)
     if comparison.settings:
         differ = (finding_sections.evidence_item(e, e.source in in_bytes) for e in comparison.settings)
         blocks.append(Section((Span("Settings that differ"),), (Bullets(tuple(differ)),)))
-    moved = [_section(at, subject, report, comparison) for at, subject in enumerate(shown(comparison), 1)]
+    moved = [
+        _section(at, subject, report, comparison, is_full)
+        for at, subject in enumerate(shown_subjects(comparison), 1)
+    ]
     blocks += moved or [Paragraph((Span("Nothing could be compared."),))]
     rest = others(comparison)
     if rest.rows:
@@ -89,11 +99,11 @@ def _moved(report: Report, comparison: Comparison) -> Section:
     return Section((Span("What moved"),), tuple(blocks), "moved", "brief")
 
 
-def _fates_section(report: Report, comparison: Comparison) -> Section:
+def _fates_section(report: Report, comparison: Comparison, is_full: bool) -> Section:
     table = fates(report, comparison)
     said: Block = table if table.rows else Paragraph((Span("No rule found anything on either side."),))
     heading = (Span("Findings before and after"),)
-    return Section(heading, (said, *gone(comparison)), "fates", "brief")
+    return Section(heading, (said, *(gone(comparison) if is_full else ())), "fates", "brief")
 
 
 def _method_section(comparison: Comparison) -> list[Section]:
@@ -103,7 +113,7 @@ def _method_section(comparison: Comparison) -> list[Section]:
     return [Section(heading, (Bullets(items),), "method", "folded", pointer)] if items else []
 
 
-def shown(comparison: Comparison) -> list[Subject]:
+def shown_subjects(comparison: Comparison) -> list[Subject]:
     """The subjects that have something to say, in their order; the other devices are in `others`."""
     devices = [s for s in comparison.subjects if s.kind == "device" and not s.is_part and _has_verdict(s)]
     kept = devices[:SUBJECTS_SHOWN] or [s for s in comparison.subjects if s.kind == "device"][:1]
@@ -114,7 +124,7 @@ def _has_verdict(subject: Subject) -> bool:
     return any(change.verdict not in ("unclear", "negligible") for change in subject.changes)
 
 
-def _section(at: int, subject: Subject, report: Report, comparison: Comparison) -> Section:
+def _section(at: int, subject: Subject, report: Report, comparison: Comparison, is_full: bool) -> Section:
     facts = [("Compared as", wording.prose(subject.basis))]
     if subject.kind == "device":
         facts.append(("In short", (Span(_SHIFTS[subject.shift]),)))
@@ -128,11 +138,21 @@ def _section(at: int, subject: Subject, report: Report, comparison: Comparison) 
     about.append(Facts(tuple(facts)))
     if subject.remarks:
         about.append(Bullets(tuple(Item(wording.prose(text)) for text in subject.remarks)))
-    about += [Charts(("moved", at)), changes(subject)]
+    if at > 1:  # the first stands on the first screen
+        about.append(Charts(("moved", at)))
+    table = changes(subject)
+    if not is_full:
+        return Section(_heading(subject, comparison), (*about, table), f"moved-{at}")
+    inside: list[Block] = [table]
     if matched.rows:
-        about.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
+        inside.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
     quoted = excerpts.excerpts(subject.evidence, set())
-    about.append(Section((Span("What this rests on"),), (Bullets(points), *quoted)))
+    inside += [
+        Charts(("more", at)),
+        Section((Span("What this rests on"),), (Bullets(points), *quoted)),
+    ]
+    counted = wording.plural(len(table.rows), "quantity", "quantities")
+    about.append(Section((Span("All numbers, charts and evidence"),), tuple(inside), "", "folded", counted))
     return Section(_heading(subject, comparison), tuple(about), f"moved-{at}")
 
 
@@ -178,7 +198,7 @@ def _row(name: str, change: Change) -> tuple[Spans, ...]:
         name,
         wording.number(change.before),
         wording.number(change.after),
-        by(change.ratio),
+        ratio_text(change.ratio),
         interval(change),
         verdict(change),
         change.confidence,
@@ -186,7 +206,7 @@ def _row(name: str, change: Change) -> tuple[Spans, ...]:
     return tuple((Span(cell),) if cell else () for cell in cells)
 
 
-def by(ratio: float) -> str:
+def ratio_text(ratio: float) -> str:
     """A ratio as people say it: ×24.9 from twice on, else +95 % or −50 %."""
     if math.isnan(ratio):
         return wording.UNKNOWN
@@ -210,7 +230,7 @@ def interval(change: Change) -> str:
         return wording.UNKNOWN
     if change.ratio >= 2:
         return f"{times(change.low)} to {times(change.high)}"
-    return f"{by(change.low)} to {by(change.high)}"
+    return f"{ratio_text(change.low)} to {ratio_text(change.high)}"
 
 
 def verdict(change: Change) -> str:
@@ -248,10 +268,10 @@ def loads(matched: Iterable[MatchedLoad]) -> TextTable:
             (Span(_both(load.size_kb)),),
             (Span(_both(load.queue_depth)),),
             (Span(_both((load.latency.before, load.latency.after))),),
-            (Span(by(load.latency.ratio)),),
+            (Span(ratio_text(load.latency.ratio)),),
             (Span(interval(load.latency)),),
             (Span(_both((load.rate.before, load.rate.after))),),
-            (Span(by(load.rate.ratio)),),
+            (Span(ratio_text(load.rate.ratio)),),
         )
         for load in every[:LOADS_SHOWN]
     ]
@@ -268,7 +288,7 @@ def _both(values: tuple[float, float]) -> str:
 
 def others(comparison: Comparison) -> TextTable:
     """The devices without a section of their own: members of arrays, and those with little work."""
-    found = shown(comparison)
+    found = shown_subjects(comparison)
     rest = [s for s in comparison.subjects if s.kind == "device" and not any(s is one for one in found)]
     columns = ("ios_per_s", "kb_per_s", "request_size_kb", "queue_depth")
     rows = []
@@ -310,7 +330,7 @@ def fates(report: Report, comparison: Comparison) -> TextTable:
             (
                 (Span(_fate(one)),),
                 wording.prose(one.title),
-                (wording.name(one.rule),),
+                (wording.rule(one.rule),),
                 *host,
                 wording.names(dict.fromkeys(devices), 6) or (Span("whole host"),),
                 (Span(_graded(one.severity_before, one.confidence_before)),),

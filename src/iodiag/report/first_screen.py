@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Finding
 from iodiag.model.report import Report, StateSummary
-from iodiag.report import finding_sections, wording
+from iodiag.report import comparison_sections, finding_sections, wording
 from iodiag.report.charts import overview
 from iodiag.report.document import Block, Bullets, Charts, Commands, Facts, Item, Key, Paragraph, Screen
 from iodiag.report.wording import Span, Spans
@@ -32,6 +32,9 @@ def screen(report: Report) -> Screen:
     compared = report.comparison
     state = report.verdict.state if report.verdict and compared is None else ""
     picture = overview.picture(report, lead) if compared is None else None
+    place = Charts(PICTURE, overview.strip(picture)) if picture else None
+    if compared is not None and comparison_sections.shown_subjects(compared):
+        place = Charts(("moved", 1))
     return Screen(
         title=title(report),
         state=state.capitalize(),
@@ -39,7 +42,7 @@ def screen(report: Report) -> Screen:
         sentence=wording.prose(report.headline.strip() or "No rule found anything."),
         facts=Facts(tuple(_sides(report, compared) if compared else _facts(report, lead))),
         actions=() if compared else tuple(_actions(report, lead)),
-        picture=Charts(PICTURE, overview.strip(picture)) if picture else None,
+        picture=place,
     )
 
 
@@ -65,12 +68,14 @@ def covered(report: Report) -> tuple[str | None, str | None]:
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     """What it costs, since when, how often it was seen, how sure that is, and what else there is."""
     devices = lead.devices if lead else report.verdict.devices if report.verdict else ()
-    worst = _costliest([s for s in report.states if s.device in devices[:4]])
+    worst = _costliest([s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)])
     if worst is not None:
         seen, _, cost = worst.text.rpartition(": ")
         yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
     if lead is not None:
-        total = next((d.samples for d in report.devices if d.name in devices[:1]), None)
+        total = next(
+            (d.samples for d in report.devices if d.name in devices[:1] and _is_on_host(d.host, lead)), None
+        )
         when = finding_sections.window(lead, total, report.timezone)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
@@ -82,6 +87,10 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
     yield "Result", (Span(tally(report)),)
+
+
+def _is_on_host(host: str | None, lead: Finding | None) -> bool:
+    return lead is None or host == lead.host
 
 
 def _costliest(states: Sequence[StateSummary]) -> StateSummary | None:

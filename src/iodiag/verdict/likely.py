@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -24,7 +24,7 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     """What may be so, as a clause that begins with a comma or a colon; empty where the rows tell nothing."""
     merges = weighted.ratio(state.rows, "write_merges_per_s", "writes_per_s")
     length = state.seconds / state.samples
-    values: dict[str, float | str] = {
+    values: Values = {
         "length": length,
         "busy": 100 * state.util,
         "idle": 100 * (1 - state.util),

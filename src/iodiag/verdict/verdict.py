@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import class_of
+from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
-from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
-    Shown,
     healths,
     is_prompt,
     nobody_waits,
     queued,
-    shown,
+    shown_health,
     somebody_waits,
     waited,
 )
@@ -39,11 +38,7 @@ REAL = SEVERITIES.index("warning")
 
 
 def verdict(
-    findings: Sequence[Finding],
-    views: Sequence[View],
-    *,
-    ignored: int = 0,
-    ledgers: Iterable[Ledger] = (),
+    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
@@ -87,7 +82,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     ]
     if held or noted:
         return _open(noted, held, views)
-    is_calm = seen and all(one in ("healthy", "idle") for _, _, one in seen) and _has_traffic(seen)
+    kinds = {one for _, _, one in seen}
+    is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
     if is_calm and not any(somebody_waits(view) for view in views):
         return Verdict("healthy"), _healthy(views)
     return Verdict("unknown"), _unknown(views)
@@ -174,17 +170,13 @@ def _of_waiting(name: str, views: Sequence[View]) -> str:
     _, series = _found(name, views)
     busiest = _busiest(series)
     what = "is what tasks may wait for"
-    if shown(series) == "waiting":
+    if shown_health(series) == "waiting":
         what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
     return f"{name} {what} ({text_of(busiest, len(series.samples))})"
 
 
-def _has_traffic(seen: Sequence[tuple[View, str, Shown]]) -> bool:
-    return any(one == "healthy" for _, _, one in seen)
-
-
 def _healthy(views: Sequence[View]) -> str:
-    used = [series for view in views for series in view.devices if shown(series) == "healthy"]
+    used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     busiest = [
         (state.requests, series.name, text_of(state, len(series.samples)))
         for series in used
@@ -194,7 +186,7 @@ def _healthy(views: Sequence[View]) -> str:
     _, name, text = max(busiest)
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
     if slow:
-        values: dict[str, float | str] = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
+        values: Values = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
         said = say(
             "No device with traffic is slower than a spinning disk ({names}: of unknown class)", values
         )
@@ -227,7 +219,7 @@ def _why(views: Sequence[View]) -> str:
         if any(state.kind != "idle" for state in states(series))
     ]
     if with_traffic:
-        values: dict[str, float | str] = {"names": ", ".join(with_traffic[:3])}
+        values: Values = {"names": ", ".join(with_traffic[:3])}
         return say("it does not show whether {names} answered as expected", values)
     if any(view.devices for view in views):
         return "no device had any I/O while it was taken"

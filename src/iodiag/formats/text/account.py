@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools
+from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk
-from iodiag.formats.text.times.row_times import Timing, levels
+from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.table.times import span
 
@@ -31,12 +31,11 @@ _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread
 def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[Section]:
     """What the input holds: context blocks, and one Section per format and segment."""
     for context in found.contexts:
-        banner = context.origin.banner
         yield Section(
             source=found.name,
             format=context.format,
             layout=context.block.layout,
-            host=(banner.host or None) if banner else None,
+            host=context.origin.host or None,
             is_context=True,
             rows=context.block.used,
             first_line=int(found.text.numbers[context.first]),
@@ -44,7 +43,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
     merged: dict[tuple[int, str], Section] = {}
     spans: dict[tuple[int, int], Span] = {}
     for rows, timing in zip(all_rows, all_timings, strict=True):
-        for number in levels(timing.segment):
+        for number in distinct_sorted(timing.segment):
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:
@@ -56,13 +55,14 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
 
 
 def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) -> Section:
-    banner = found.blocks.like(rows.block[here.start]).origin.banner
+    origin = found.blocks.like(rows.block[here.start]).origin
+    banner = origin.banner
     start, end = times
     return Section(
         source=found.name,
         format=rows.layout.format,
         layout=rows.layout.name,
-        host=(banner.host or None) if banner else None,
+        host=origin.host or None,
         kernel=banner.kernel if banner else None,
         cpus=banner.cpus if banner else None,
         start=start,

@@ -10,7 +10,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import beyond_whole
 from iodiag.analysis.host.cpu import is_impossible
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
@@ -34,7 +34,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= limits.least_samples:
         rows = samples[beyond]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "count": len(rows),
             "depth": weighted.mean(rows, "queue_depth"),
@@ -52,7 +52,7 @@ def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
     is_uncounted = (moved >= IDLE_KB_PER_S) & (samples.floats("ios_per_s") == 0)
     if is_uncounted.any():
         rows = samples[is_uncounted]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "count": len(rows),
             "all": len(samples),
@@ -75,7 +75,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     is_wrong &= is_quick | ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
     if is_wrong.any() and not series.is_stacked:
         rows = samples[is_wrong]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "held": float(held[is_wrong].max()),
             "depth": weighted.mean(rows, "depth"),
@@ -93,14 +93,14 @@ def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
     beyond = beyond_whole(view.devices, series)
     if beyond is not None:
         parts, own = beyond
-        values: dict[str, float | str] = {"device": series.name, "parts": parts, "own": own}
+        values: Values = {"device": series.name, "parts": parts, "own": own}
         text = (
             "{device}: its partitions move {parts} kB/s and it moves {own} kB/s: a counter of it has wrapped"
         )
         yield cite(series.samples, text, values, worst="kb_per_s")
 
 
-def is_untimed(samples: Table) -> bool:
+def lacks_latency(samples: Table) -> bool:
     """Whether requests complete without a latency while several are in flight."""
     return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
 
@@ -121,7 +121,7 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     apart &= (weighted.values(samples, "ios_per_s") >= 20) & (weighted.values(samples, "kb_per_s") >= 256)
     if np.count_nonzero(apart) >= limits.least_samples:
         rows = samples[apart]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "count": len(rows),
             "printed": weighted.mean(rows, "request_size_kb"),
@@ -152,7 +152,7 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
         outside &= ~(samples.floats("discards_per_s") > 0)
     if outside.any():
         rows = samples[outside]
-        values: dict[str, float | str] = {"device": series.name, "count": len(rows)}
+        values: Values = {"device": series.name, "count": len(rows)}
         values |= {name: float(rows.floats(name)[0]) for name in names}
         text = (
             "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
@@ -171,7 +171,7 @@ def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
     if cpu is None or not set(_SHARES) <= cpu.names.keys():
         return
     if (is_wrong := is_impossible(cpu)).any():
-        values: dict[str, float | str] = {name: float(cpu[is_wrong].floats(name)[0]) for name in _SHARES}
+        values: Values = {name: float(cpu[is_wrong].floats(name)[0]) for name in _SHARES}
         values["count"] = int(np.count_nonzero(is_wrong))
         text = (
             "steal of {steal_pct} % beside {user_pct} % user, {system_pct} % system and {idle_pct} % idle is "

@@ -1,0 +1,120 @@
+"""The parts of a report that come from the tables alone: device summaries and series for charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model import columns as registry
+from iodiag.model.report import DeviceSummary, Series, Thinned
+from iodiag.table.table import Floats, Places, Table, numbered
+
+MOST_POINTS = 1800
+"""Points per series: three hundred stretches of a chart, each with its extremes."""
+
+_SERIES_COLUMNS = (
+    "ios_per_s",
+    "reads_per_s",
+    "writes_per_s",
+    "read_kb_per_s",
+    "write_kb_per_s",
+    "kb_per_s",
+    "await_ms",
+    "read_await_ms",
+    "write_await_ms",
+    "flushes_per_s",
+    "flush_await_ms",
+    "queue_depth",
+    "util_pct",
+    "latency_ms",
+)
+_HOST_COLUMNS = {
+    "cpu": ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct"),
+    "queue": ("run_queue", "blocked"),
+    "swapping": ("swap_in_kb_per_s", "swap_out_kb_per_s"),
+}
+_LEADS = ("await_ms", "kb_per_s", "queue_depth", "iowait_pct", "idle_pct", "blocked", "swap_out_kb_per_s")
+_LEADS_KEPT = 3
+"""Columns whose peaks survive thinning; the others go with them."""
+
+
+def device_summaries(view: View) -> tuple[DeviceSummary, ...]:
+    """What each device is, and median, p95 and maximum of its columns (of sample means)."""
+    return tuple(_summary(view, series) for series in view.devices)
+
+
+def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
+    samples, device = series.samples, series.device
+    names = [c.name for c in registry.FAMILIES["disk"] if c.name in samples]
+    printed = [name for name in numbered(samples["printed"])[1] if name != series.name]
+    return DeviceSummary(
+        name=series.name,
+        host=view.host,
+        aliases=tuple(dict.fromkeys([*printed, *(device.aliases if device else ())])),
+        kind=device.kind if device else None,
+        level=device.level if device else None,
+        members=device.members if device else (),
+        samples=len(samples),
+        summary={name: found for name in names if (found := weighted.extent(samples, name)) is not None},
+        provenance=dict(device.provenance) if device else {},
+    )
+
+
+def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
+    """The samples of the named devices, and of the host's CPU, tasks and swap, thinned for charts."""
+    result = []
+    for name in dict.fromkeys(devices):
+        found = view.series(name)
+        if found is not None:
+            result.append(_series(view, name, found.samples, _SERIES_COLUMNS))
+    for name, columns in _HOST_COLUMNS.items():
+        table = view.samples(name)
+        if table is not None:
+            rows = table[np.asarray(table["cpu"] == "all")] if name == "cpu" else table
+            if any(column in rows for column in columns):
+                result.append(_series(view, name, rows, columns))
+    return tuple(result)
+
+
+def _series(view: View, name: str, samples: Table, columns: tuple[str, ...]) -> Series:
+    """Thinned to what a chart can show: of each stretch of neighbours the samples with its extremes."""
+    places = _places(samples)
+    moments = samples["time"][places]
+    times = () if moments.is_unknown().any() else tuple(moments.seconds().tolist())
+    return Series(
+        name=name,
+        host=view.host,
+        position=tuple(places.tolist()),
+        time=times,
+        columns=Thinned({c: samples.floats(c).take(places) for c in columns if c in samples}),
+    )
+
+
+def _places(samples: Table) -> Places:
+    """The samples to keep: all of few; of many, per stretch the least and the greatest of what is drawn."""
+    count = len(samples)
+    if count <= MOST_POINTS:
+        return np.arange(count)
+    leads = [c for c in _LEADS if c in samples][:_LEADS_KEPT]
+    width = -(-count // (MOST_POINTS // (2 * max(1, len(leads)))))
+    is_kept = np.zeros(count, dtype=np.bool_)
+    is_kept[::width] = not leads
+    for lead in leads:
+        values = samples.floats(lead)
+        is_unknown = np.isnan(values)
+        known = values.copy() if is_unknown.any() else values
+        for extreme, instead in ((np.argmin, np.inf), (np.argmax, -np.inf)):
+            if known is not values:
+                np.putmask(known, is_unknown, instead)
+            is_kept[_each(known, width, extreme)] = True
+    return np.flatnonzero(is_kept)
+
+
+def _each(values: Floats, width: int, extreme: Callable[..., Places]) -> Places:
+    """The place of the first extreme value of each stretch of so many; the last one may be shorter."""
+    whole = len(values) - len(values) % width
+    found = np.arange(0, whole, width) + extreme(values[:whole].reshape(-1, width), axis=1)
+    return found if whole == len(values) else np.append(found, whole + extreme(values[whole:]))
