@@ -48,6 +48,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
         text = ": never idle at {rate} small requests/s, {per_request:.1f} ms of busy time for each, as "
         text += "spinning disks are when they are full"
+    elif state.util < MOSTLY:
+        text = ": bursts, as it was idle {idle:.0f} % of the time"
     else:
         return ""
     return say(text, values)

@@ -190,6 +190,8 @@ def _healthy(views: Sequence[View]) -> str:
         said = say(
             "No device with traffic is slower than a spinning disk ({names}: of unknown class)", values
         )
+    elif any(class_of(one) == "unknown" for one in used):
+        said = "Every device with traffic answers quickly"
     else:
         said = "Every device with traffic answers as its class does"
     return f"{said}; the busiest is {name} ({text})."

@@ -13,6 +13,7 @@ References: iostat(1) of sysstat before 12.1.2, which removed the column as mean
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -94,7 +95,7 @@ def _finding(found: list[_Misread]) -> Finding:
     values: Values = {
         "device": worst.name,
         "svctm": _svctm(worst.level),
-        "latency": worst.level.latency_ms,
+        "latency": _await(worst.level),
         "others": len(found) - 1,
     }
     more = " (and so on {others} more devices)" if len(found) > 1 else ""
@@ -118,6 +119,12 @@ def _finding(found: list[_Misread]) -> Finding:
 
 def _svctm(level: Level) -> float:
     return level.mean("svctm_ms")
+
+
+def _await(level: Level) -> float:
+    """What all requests took: a level may hold the latency of the direction that most of them have."""
+    mixed = level.mean("await_ms")
+    return level.latency_ms if math.isnan(mixed) else mixed
 
 
 def _falls(low: Level, high: Level, limits: Limits) -> bool:
@@ -150,7 +157,7 @@ def _overlap(case: _Misread) -> Evidence:
         "device": case.name,
         "svctm": _svctm(level),
         "depth": level.busy_depth,
-        "latency": level.latency_ms,
+        "latency": _await(level),
         "rate": level.rate,
         "util": 100 * level.util,
         "quotient": 1000 * level.util / level.rate,
