@@ -166,6 +166,8 @@ def _starving(view: View, limits: Limits) -> Iterator[Evidence]:
     paging = view.samples("paging")
     if paging is None or len(paging) < limits.samples:
         return
+    if not (paging.has("pgpgin_kb_per_s") and paging.has("pgpgout_kb_per_s")):
+        return
     came, went = paging.floats("pgpgin_kb_per_s"), paging.floats("pgpgout_kb_per_s")
     floods = went >= max(limits.flood, float(np.nanmedian(went)))
     if not floods.any() or floods.all():
