@@ -427,6 +427,7 @@ def test_latency_shows_health_where_the_class_is_unknown(device, row, state):
         (60.0, load(3000, 0.5, size=8, util=90.0), "healthy"),
         (60.0, load(300, 0.5, size=8, util=15.0), "unknown"),
         (60.0, load(60, 12.0, size=8, util=65.0), "unknown"),
+        (60.0, load(4000, 4.2, size=64, util=100.0), "open"),
     ],
 )
 def test_iowait_speaks_against_health_unless_quick_devices_explain_it(iowait, row, state):

@@ -130,12 +130,15 @@ NO_FLUSH_MS = 0.1
 
 
 def is_prompt(series: DeviceSeries) -> bool:
-    """Whether each lasting state answered quickly, or as a device of its known class usually does."""
+    """Whether each lasting state answered quickly, or as its known class usually does, without a queue."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
-    has_class = class_of(series) != "unknown"
-    return all(
-        is_quick(one) or (has_class and one.latency_ms <= usual_ms(series, one.size_kb)) for one in lasting
-    )
+    return all(is_quick(one) or _is_usual(series, one) for one in lasting)
+
+
+def _is_usual(series: DeviceSeries, state: State) -> bool:
+    is_queued = state.util >= FULL and state.at_once >= LONG_QUEUE
+    is_known = class_of(series) != "unknown" and not is_queued
+    return is_known and state.latency_ms <= usual_ms(series, state.size_kb)
 
 
 def is_hardly_used(state: State) -> bool:
@@ -160,8 +163,6 @@ def queued(view: View) -> Iterator[str]:
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
     is_busy = state.util >= USED and state.at_once >= QUEUE
-    if is_quick(state):
-        return False
     return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 

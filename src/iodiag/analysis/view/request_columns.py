@@ -105,7 +105,8 @@ def _rates_of_others(disk: Table) -> Floats:
 
     Where the two are far apart neither is taken.
     """
-    by_size = _per(disk.floats("kb_per_s"), disk.floats("request_size_kb"))
+    moved, size = disk.floats("kb_per_s"), disk.floats("request_size_kb")
+    by_size = np.where((moved == 0) & (size == 0), 0.0, _per(moved, size))
     little = 1000 * _per(disk.floats("queue_depth"), disk.floats("await_ms"))
     is_far = np.abs(by_size - little) > _FAR_APART * np.fmax(by_size, little)
     return np.where(is_far, np.nan, np.where(np.isnan(by_size), little, by_size))
