@@ -229,21 +229,20 @@ def _mapper_parts(name: str) -> tuple[str, str]:
 
 def _of_table(frame: pd.DataFrame) -> Iterator[Name]:
     for column in frame.columns:
-        if (
-            column in KEPT_COLUMNS | HIDDEN_COLUMNS
-            or frame[column].dtype.kind in "fiubmM"
-            or column == "time"
-        ):
-            continue
-        kind = KIND_OF_COLUMN.get(column, column)
-        for value in frame[column].astype(str).unique():
-            yield from of_kind(kind, value)
+        if column not in HIDDEN_COLUMNS:
+            for value in words_of(frame, column):
+                yield from of_kind(KIND_OF_COLUMN.get(column, column), value)
+
+
+def words_of(frame: pd.DataFrame, column: str) -> list[str]:
+    """The different words of a column that may be names; flags that a part of the rows has are none."""
+    if column in KEPT_COLUMNS or frame[column].dtype.kind in "fiubmM" or column == "time":
+        return []
+    return [value for value in frame[column].astype(object).unique() if isinstance(value, str) and value]
 
 
 def of_kind(kind: str, value: str) -> Iterator[Name]:
     """The names in a value whose kind is known."""
-    if not value or value == "nan":
-        return
     if kind == "host":
         yield from _hosts(value)
     elif kind == "device":

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from iodiag.anonymize.gathering import Name, groups_of
-from iodiag.anonymize.words import is_plain
+from iodiag.anonymize.words import is_own, is_plain
 
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+_WORD = re.compile(r"[^\W_]+")
 _HEAD = 3
 
 
@@ -46,7 +47,7 @@ class Pseudonyms:
                 if part not in self._of and (whole := self._of.get(_folded(name.spellings[0]))):
                     self._of[part] = whole
                     self._borrowed.add(part)
-                    self._marked_only |= {part} if part.isalpha() else set()
+                    self._marked_only |= {part} if is_own(part) else set()
         self._finder = _Finder(n for n in self._of if not re.fullmatch(r"[\d:.,-]+", n))
 
     def _add(self, name: Name) -> None:
@@ -60,7 +61,7 @@ class Pseudonyms:
                 self._of[spelling] = pseudonym
                 self._borrowed.discard(spelling)
         self._said.update(spellings[: name.is_said])
-        self._marked_only = (self._marked_only | {s for s in spellings if s.isalpha()}) - self._said
+        self._marked_only = (self._marked_only | set(filter(is_own, spellings))) - self._said
 
     def _minted(self, kind: str, name: str) -> str:
         if self._key is not None:
@@ -79,11 +80,12 @@ class Pseudonyms:
         return self._of.get(_folded(name), name)
 
     def prose(self, text: str) -> str:
-        """A sentence of iodiag with the names in it replaced.
+        """A sentence of iodiag with the names in it replaced, and words that are not iodiag's left out.
 
-        A host or a user called by a plain word (`backup`) is one only where the sentence marks it as code.
+        A host or a user called by a word of iodiag (`backup`) is one only where the sentence marks it as code.
         """
-        return "".join(part for part, _ in self._parts(text, is_prose=True))
+        parts = self._parts(text, is_prose=True)
+        return "".join(part if is_name else _WORD.sub(_own_or_hidden, part) for part, is_name in parts)
 
     def remark(self, text: str) -> str:
         """A note on an input, or an error: every known name replaced, words of the input left out."""
@@ -176,6 +178,10 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 def _folded(text: str) -> str:
     """Text in small letters, of the same length."""
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _own_or_hidden(word: re.Match[str]) -> str:
+    return word[0] if is_plain(word[0]) or is_own(word[0]) else "…"
 
 
 def _plain_part(text: str) -> tuple[str, bool]:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from iodiag.anonymize.gathering import (
     HIDDEN_COLUMNS,
-    KEPT_COLUMNS,
     KIND_OF_COLUMN,
     kind_of_device,
     names_of_capture,
     names_of_report,
+    words_of,
 )
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.words import release_of
@@ -161,20 +161,10 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
 def _table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
     changed: dict[str, Any] = dict.fromkeys(HIDDEN_COLUMNS & set(frame.columns), "")
     for column in frame.columns:
-        if (
-            column in changed
-            or column in KEPT_COLUMNS
-            or frame[column].dtype.kind in "fiubmM"
-            or column == "time"
-        ):
-            continue
-        texts = frame[column].astype(object)
-        known = {
-            value: names.name(value, _kind(column, value))
-            for value in texts.unique()
-            if isinstance(value, str) and value
-        }
-        changed[column] = texts.map(known).where(texts.isin(list(known)), texts)
+        if column not in changed and (words := words_of(frame, column)):
+            texts = frame[column].astype(object)
+            known = {word: names.name(word, _kind(column, word)) for word in words}
+            changed[column] = texts.map(known).where(texts.isin(list(known)), texts)
     return frame.assign(**changed)
 
 
