@@ -428,7 +428,7 @@ def folder_of(place: Path, names: dict[str, str]) -> Path:
         text = IOSTAT.format(
             host=called["host"], device=f"{called['group']}-{called['volume']}", other="{disk}"
         )
-        grouped = f" {called['tier']}       102.00    0.00   1616.00      0.00     0.00     0.00     9.60    0.00   0.96  96.00"
+        grouped = f" {called['tier']} 102.00 0.00 1616.00 0.00 0.00 0.00 9.60 0.00 0.96 96.00"
         (folder / f"{names['file']}.txt").write_text(text.format(**called) + grouped + "\n")
         (folder / "sar.txt").write_text(SAR.format(**called))
         (folder / "lsblk.txt").write_text(LSBLK.format(**called))

@@ -82,7 +82,7 @@ class Pseudonyms:
     def prose(self, text: str) -> str:
         """A sentence of iodiag with the names in it replaced, and words that are not iodiag's left out.
 
-        A host or a user called by a word of iodiag (`backup`) is one only where the sentence marks it as code.
+        A host or a user called by a word of iodiag (`backup`) is one only where the sentence marks it.
         """
         parts = self._parts(text, is_prose=True)
         return "".join(part if is_name else _WORD.sub(_own_or_hidden, part) for part, is_name in parts)

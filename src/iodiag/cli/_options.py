@@ -13,13 +13,11 @@ import click
 from iodiag.cli._common import (
     EXIT_FAIL_ON,
     complete_rule,
-    ignores,
-    load_config,
     one_line,
     shown,
-    thresholds,
     write_whole,
 )
+from iodiag.cli._config import load_config, number
 from iodiag.cli._names import anonymize_options, call_names
 from iodiag.errors import ConfigError, FormatError
 
@@ -173,12 +171,20 @@ def judging(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords that `judging_options` make, with what the configuration adds to them."""
     configured = load_config(options["config"])
     return {
-        "limits": thresholds(configured, options["settings"]),
-        "rules": options["rules"] or configured.get("rules"),
-        "skip_rules": (*options["skip_rules"], *configured.get("skip-rules", ())),
-        "ignore": ignores(configured),
+        "limits": {**configured.thresholds, **dict(map(_setting, options["settings"]))},
+        "rules": options["rules"] or configured.rules,
+        "skip_rules": (*options["skip_rules"], *configured.skip_rules),
+        "ignore": configured.ignore,
         "tz": options["tz"],
     }
+
+
+def _setting(text: str) -> tuple[str, float]:
+    """`rule.threshold` and value of one --set."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise ConfigError(f"--set {text!r}: write RULE.THRESHOLD=VALUE")
+    return name.strip(), number(name.strip(), value)
 
 
 def rerendered(given: ReportGiven, options: dict[str, Any]) -> Report:
