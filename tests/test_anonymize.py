@@ -435,6 +435,16 @@ def folder_of(place: Path, names: dict[str, str]) -> Path:
     return place / names["folder"]
 
 
+def texts_below(folder: Path) -> Iterator[str]:
+    """The names and contents of all files below a folder, those of Parquet unpacked."""
+    for path in folder.rglob("*"):
+        yield str(path.relative_to(folder))
+        if path.suffix == ".parquet":
+            yield pd.read_parquet(path, partitioning=None).to_csv()
+        if path.is_file():
+            yield path.read_bytes().decode("latin-1")
+
+
 def outputs_of(given: Path, out: Path) -> Iterator[str]:
     """All that the commands write of a folder, direct and rendered again, the names of the files included."""
     sides = sorted(given.iterdir())
@@ -455,6 +465,10 @@ def outputs_of(given: Path, out: Path) -> Iterator[str]:
         done = run(*command, given, "--anonymize")
         assert done.exit_code == 0, done.output
         yield done.output
+    done = run("fleet", given, "-o", out / "fleet", "--jobs", 1, "--anonymize")
+    assert done.exit_code == 0, done.output
+    yield done.output.replace(str(out), "")
+    yield from texts_below(out / "fleet")
     assert run("convert", given, "-o", out / "t.parquet", "--table", "disk", "--anonymize").exit_code == 0
     yield pd.read_parquet(out / "t.parquet").to_csv() + (out / "t.parquet").read_bytes().decode("latin-1")
 

@@ -23,7 +23,7 @@ class Pseudonyms:
     """
 
     def __init__(self, names: Iterable[Name] = (), key: str | None = None) -> None:
-        self._key = key
+        self.key = key
         self._inputs: list[str] = []
         self._of: dict[str, str] = {}
         self._count: dict[str, int] = {}
@@ -64,8 +64,8 @@ class Pseudonyms:
         self._marked_only = (self._marked_only | set(filter(is_own, spellings))) - self._said
 
     def _minted(self, kind: str, name: str) -> str:
-        if self._key is not None:
-            code = hmac.new(self._key.encode(), name.encode("utf-8", "replace"), hashlib.sha256)
+        if self.key is not None:
+            code = hmac.new(self.key.encode(), name.encode("utf-8", "replace"), hashlib.sha256)
             return f"{kind}-{code.hexdigest()[:8]}"
         while True:
             self._count[kind] = self._count.get(kind, 0) + 1
@@ -84,13 +84,15 @@ class Pseudonyms:
 
         A host or a user called by a word of iodiag (`backup`) is one only where the sentence marks it.
         """
-        parts = self._parts(text, is_prose=True)
+        return self._shown(text, is_prose=True)
+
+    def _shown(self, text: str, is_prose: bool = False) -> str:
+        parts = self._parts(text, is_prose)
         return "".join(part if is_name else _WORD.sub(_own_or_hidden, part) for part, is_name in parts)
 
     def remark(self, text: str) -> str:
-        """A note on an input, or an error: every known name replaced, words of the input left out."""
-        text = "".join(part for part, _ in self._parts(re.sub(r"(left out: ).*", r"\1…", text)))
-        return re.sub(r"(['\"]).*?\1", "'…'", text)
+        """A note on an input, or an error: known names replaced, words that are not iodiag's left out."""
+        return re.sub(r"(['\"]).*?\1", "'…'", self._shown(re.sub(r"(left out: ).*", r"\1…", text)))
 
     def add_inputs(self, inputs: Iterable[str]) -> None:
         """Make known what the inputs of a call are called, for errors that name them or files in them."""

@@ -144,8 +144,10 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
             names.name(name, "file"): Source(names.name(name, "file"), b"", pos_unit=source.pos_unit)
             for name, source in capture.sources.items()
         },
-        tables=Tables({family: _table(frame, names) for family, frame in capture.tables.items()}),
-        averages=Tables({family: _table(frame, names) for family, frame in capture.averages.items()}),
+        tables=Tables({family: anonymous_table(frame, names) for family, frame in capture.tables.items()}),
+        averages=Tables(
+            {family: anonymous_table(frame, names) for family, frame in capture.averages.items()}
+        ),
         topology=_rewritten(capture.topology, names),
         topologies={
             host and names.name(host, "host"): _rewritten(topology, names)
@@ -158,7 +160,8 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
     )
 
 
-def _table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
+def anonymous_table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
+    """A normalised table with pseudonyms for all its words that may be names."""
     changed: dict[str, Any] = dict.fromkeys(HIDDEN_COLUMNS & set(frame.columns), "")
     for column in frame.columns:
         if column not in changed and (words := words_of(frame, column)):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
+from iodiag.cli._names import anonymize_options, call_names, secret_key
 from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
 @click.option("--verify", is_flag=True, help="Check every file of the data set, not only what is read.")
 @judging_options
 @click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
+@anonymize_options
 @user_errors
 def fleet(
     inputs: tuple[str, ...],
@@ -65,6 +67,8 @@ def fleet(
     judged again. An input that cannot be read is a line in the manifest and on standard error.
     """
     chosen = _options(options)
+    if names := call_names():
+        names.add_inputs(inputs)
     from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
     from iodiag.fleet.store import check_pyarrow
@@ -73,7 +77,7 @@ def fleet(
     check_pyarrow()
     peers = read_inventory(inventory) if inventory else None
     with _engine(jobs, scheduler) as engine, progress(quiet) as told:
-        outcome = run(inputs, output, chosen, engine, told, prune, peers, verify)
+        outcome = run(inputs, output, chosen, engine, told, prune, peers, verify, secret_key())
     if not quiet:
         _tell(outcome, output)
     if not outcome.host_days:

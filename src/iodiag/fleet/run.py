@@ -6,14 +6,15 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from iodiag import __version__
+from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet import jobs, store
+from iodiag.fleet import hiding, jobs, store
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
 from iodiag.fleet.engine import Engine, Progress
 from iodiag.fleet.output_files import Bucket, Folder, Place, write
@@ -51,21 +52,31 @@ def run(
     prune: bool = False,
     inventory: Inventory | None = None,
     verify: bool = False,
+    secret: str = "",
 ) -> Outcome:
     """Bring the data set at `out` up to date with the inputs; what is there already is not done again.
 
     Host-days of inputs that are not given any more stay, unless `prune`. What is read of the data set is
-    checked, with `verify` all of it: a host-day of which a file is damaged is judged again. Raises
+    checked, with `verify` all of it: a host-day of which a file is damaged is judged again. With a `secret`
+    (the key of pseudonyms) nothing that is written or returned holds a name. Raises
     ConfigError when nothing was given that can be read, or `out` is no place for a data set; OutputError
     when it cannot be written, is being written by another run, or the engine has gone.
     """
     with opened(out) as place:
+        hiding.claim(place, secret, not store.has_days(place.files()))
         token = secrets.token_hex(8)
         write(place, store.RUN, token.encode())
         own = out if is_remote(out) else str(Path(out).absolute())
         scans, lines = _scanned(inputs_of(places, own), engine, progress)
-        work = _Work(place, plan(scans, options), token, engine, progress, prune, inventory, verify)
-        result = work.finish(lines)
+        planned = plan(scans, options)
+        planned.rows += lines
+        names = None
+        if secret:
+            names = hiding.names_of(planned, secret)
+            inventory = inventory and hiding.hidden_inventory(inventory, planned, names)
+            planned.jobs = [replace(job, secret=secret) for job in planned.jobs]
+        work = _Work(place, planned, token, engine, progress, prune, inventory, verify, names)
+        result = work.finish()
         head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
         place.remove(store.RUN)
@@ -84,18 +95,20 @@ class _Work:
     prune: bool
     inventory: Inventory | None
     verify: bool
+    names: Pseudonyms | None
     damaged: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     rows: list[InputRow] = field(default_factory=list)
     fresh: int = 0
     done: list[Record] = field(default_factory=list)
 
-    def finish(self, lines: Sequence[InputRow]) -> Outcome:
+    def finish(self) -> Outcome:
         """Do what is to be done, join and publish it; what proves to be damaged meanwhile is done again."""
         spoiled = self._look()
         while True:
             kept = self._settled(spoiled)
-            spoiled = store.join(self.place, kept, (*self.planned.rows, *lines, *self.rows))
+            unread = self._hidden((*self.planned.rows, *self.rows))
+            spoiled = store.join(self.place, kept, unread)
             pages: list[str] = []
             if not spoiled:
                 headline, pages, spoiled = publish(
@@ -104,15 +117,17 @@ class _Work:
             if not spoiled:
                 break
         stored = [row for record in kept for row in record.inputs]
-        accounts = [*lines, *self.planned.rows, *self.rows, *stored]
         return Outcome(
             len(kept),
             self.fresh,
             tuple(self._told_damage()),
             (*sorted(self.failed), *pages),
-            tuple(row for row in accounts if row.status != "read"),
+            tuple(row for row in (*unread, *stored) if row.status != "read"),
             headline,
         )
+
+    def _hidden(self, rows: Iterable[InputRow]) -> list[InputRow]:
+        return [hiding.hidden_row(row, self.names) if self.names else row for row in rows]
 
     def _look(self) -> dict[str, str]:
         """What the data set holds; gives the records of host-days that are damaged, as far as is checked."""
@@ -129,7 +144,7 @@ class _Work:
 
     def _settled(self, spoiled: Mapping[str, str]) -> list[Record]:
         """Do what is new or spoiled; gives the records of what the data set holds then."""
-        jobs = {store.record_path(job.host, job.day): job for job in self.planned.jobs}
+        jobs = {store.record_path(job.owner, job.day): job for job in self.planned.jobs}
         for path in spoiled.keys() & jobs.keys():
             if path in self.damaged:
                 raise OutputError(f"{self.place.name}/{spoiled[path]}: is damaged again; check the disk")
@@ -139,10 +154,10 @@ class _Work:
         todo = [job for path, job in jobs.items() if not _is_done(job, done.get(path))]
         rows, failed = _do(todo, self.place, self.token, self.engine, self.progress)
         self.rows += rows
-        self.failed += failed
+        self.failed += map(self.names.problem, failed) if self.names else failed
         self.fresh += len(todo) - len(failed)
         files = self.place.files()
-        paths = [store.record_path(job.host, job.day) for job in todo]
+        paths = [store.record_path(job.owner, job.day) for job in todo]
         fresh = store.records(self.place, files, paths)
         done |= {record.path: record for record in fresh if isinstance(record, Record)}
         self.done = [r for path, r in done.items() if _stays(r, jobs.get(path), self.prune)]
@@ -153,7 +168,7 @@ class _Work:
         return self.done
 
     def _told_damage(self) -> Iterator[str]:
-        given = {store.record_path(job.host, job.day) for job in self.planned.jobs}
+        given = {store.record_path(job.owner, job.day) for job in self.planned.jobs}
         for record, path in sorted(self.damaged.items()):
             if record in given:
                 yield f"{self.place.name}/{path}: was damaged; its host-day is judged again"

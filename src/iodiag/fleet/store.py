@@ -215,6 +215,11 @@ def records(
             yield record
 
 
+def has_days(files: Iterable[str]) -> bool:
+    """Whether any host-day was ever done in a data set."""
+    return any(path.startswith(f"{_DAYS}/") for path in files)
+
+
 def damaged_file(record: Record, place: Place) -> str:
     """The first file of a host-day that is not as it was written; empty where all are."""
     if not _content(place, record.path):
