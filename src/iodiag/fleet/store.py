@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -137,14 +138,25 @@ class Record:
 
 
 def folder_name(text: str) -> str:
-    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere."""
-    name = quote(text, safe="")
-    name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
+    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere.
+
+    Capital letters are encoded too: where case does not count, `Host` and `host` are one folder. So are the
+    first letter of a name that Windows gives to a device, and a dot at either end.
+    """
+    name = re.sub(r"%[0-9A-F]{2}|[A-Z]", _encoded, quote(text, safe="")) or "%"
+    if _RESERVED.fullmatch(name) or name.startswith("."):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    name = f"{name[:-1]}%2E" if name.endswith(".") else name
     if len(name) <= 200:
         return name
-    import hashlib
-
     return f"{name[:150]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+
+
+def _encoded(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else f"%{ord(found[0]):02X}"
 
 
 def record_path(host: str, day: str) -> str:
