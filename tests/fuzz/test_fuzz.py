@@ -15,7 +15,7 @@ from fuzz.mutate import mutated
 from fuzz.targets import CORPUS, FAMILIES, fuzz_one, sa_files
 
 KEPT = sorted(path for path in CORPUS.rglob("*") if path.is_file())
-EXAMPLES = {"analysis": 12, "archive": 150}
+EXAMPLES = {"analysis": 12, "archive": 150, "names": 12}
 HEADER_BYTES = 700
 
 
