@@ -9,11 +9,11 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test
 
-# no test may depend on how busy the machine is
-settings.register_profile("iodiag", deadline=None)
-settings.load_profile("iodiag")
+from property_tests import load_profile
+
+WITHOUT_SLOW = "not slow"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,8 +39,9 @@ class _FailedRules(logging.Handler):
 _FAILED_RULES = _FailedRules()
 
 
-def pytest_configure() -> None:
-    """Listen from the start: fixtures of a session analyse captures too."""
+def pytest_configure(config: pytest.Config) -> None:
+    load_profile(is_whole=config.getoption("markexpr") != WITHOUT_SLOW)
+    # from the start: fixtures of a session analyse captures too
     engine = logging.getLogger("iodiag.rules.engine")
     engine.setLevel(logging.DEBUG)
     engine.addHandler(_FAILED_RULES)
@@ -53,6 +54,15 @@ def no_rule_fails(request: pytest.FixtureRequest) -> Iterator[None]:
     failed = _FAILED_RULES.failed[:]
     _FAILED_RULES.failed.clear()
     assert not failed or request.node.get_closest_marker("rules_may_fail"), failed
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Property tests are in both runs: with all their examples they are slow."""
+    if config.getoption("markexpr") == "slow":
+        for item in items:
+            if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+                item.add_marker("slow")
 
 
 @pytest.fixture
@@ -73,13 +83,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say at the end what did not run and why, each reason once: what is skipped has shown nothing."""
     reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
-    is_without_slow = config.getoption("markexpr") == "not slow"
+    is_without_slow = config.getoption("markexpr") == WITHOUT_SLOW
     if reasons or is_without_slow:
         terminalreporter.section("not run", sep="-")
     for reason, count in reasons.most_common():
         terminalreporter.line(f"{count} {'test' if count == 1 else 'tests'}: {reason}")
     if is_without_slow:
         terminalreporter.line("the slow tests: `pytest -m slow` runs them, `pytest -m ''` all tests")
+        terminalreporter.line("three of four examples of property tests: with the slow tests all are tried")
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -8,11 +8,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.cli import cli
 from iodiag.cli._config import MOST_BYTES
+from property_tests import examples
 
 LADDER = Path(__file__).parents[2] / "samples" / "seeds" / "util-ladder.txt"
 BUSY = '"true-saturation.busy_util"'
@@ -82,7 +83,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(100)
 @given(st.sampled_from(["rules", "skip-rules", "thresholds", "ignore", "tool", "tool.iodiag"]), VALUES)
 def test_no_value_of_a_key_is_a_traceback(key: str, value: str):
     with TemporaryDirectory() as folder:

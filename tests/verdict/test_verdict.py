@@ -11,7 +11,7 @@ import pytest
 import iodiag
 from iodiag.model.finding import Finding, Ignore
 from iodiag.model.report import Report
-from iodiag.verdict.health import shown
+from iodiag.verdict.health import shown_health
 from iodiag.verdict.verdict import verdict
 from views import view_of, views_of
 from writers.captures import iostat, vmstat
@@ -45,7 +45,7 @@ def finding(role, severity="warning", confidence="medium", device="sda", **field
 
 
 def judged(findings, *texts: str, ignored: int = 0):
-    return verdict(findings, (), views_of(*(texts or (iostat([{"sda": CALM}] * 5),))), ignored)
+    return verdict(findings, views_of(*(texts or (iostat([{"sda": CALM}] * 5),))), ignored=ignored)
 
 
 # each state
@@ -188,13 +188,13 @@ def test_blocked_tasks_are_not_healthy():
 
 def test_one_odd_sample_of_many_does_not_make_a_device_sick():
     series = view_of(iostat([{"sda": CALM}] * 30 + [{"sda": load(40, 20, size=8)}])).series("sda")
-    assert shown(series) == "healthy"
+    assert shown_health(series) == "healthy"
 
 
 def test_a_short_flood_in_which_requests_waited_most_is_not_healthy():
     flood = load(37, 380, size=600, reads=0, util=66.0)
     series = view_of(iostat([{"sda": load(31, 10)}] * 26 + [{"sda": flood}]), DISK).series("sda")
-    assert shown(series) == "not shown"
+    assert shown_health(series) == "not shown"
 
 
 # elsewhere
@@ -350,3 +350,26 @@ def test_flash_with_more_in_flight_than_it_takes_at_once_is_not_shown_healthy():
 def test_longer_than_any_healthy_disk_takes_is_not_healthy_without_a_queue(wait, depth, state):
     slow = load(12, wait, size=9.6, reads=0.5, util=100 * depth / 1.2)
     assert state_of(iostat([{"sda": slow}] * 10)) == state
+
+
+def test_what_was_mostly_not_read_shows_no_health():
+    rows = iostat([{"sda": CALM}] * 10).splitlines(keepends=True)
+    places = [n for n, line in enumerate(rows) if line.startswith("sda")]
+    few, many = list(rows), list(rows)
+    for at, lines in ((places[5:6], few), (places[5:9], many)):
+        for n in at:
+            lines[n] = "sda  10.00 1.00 ?? @@ x y z\n"
+    assert report_of("".join(few)).verdict.state == "healthy"
+    report = report_of("".join(many))
+    assert report.verdict.state == "unknown"
+    assert "4 of 11 lines of numbers could not be read" in report.headline
+
+
+def test_trouble_says_what_was_not_read():
+    rows = iostat([{"sda": FULL}] * 10).splitlines(keepends=True)
+    assert "could not be read" not in report_of("".join(rows)).headline
+    for n in [n for n, line in enumerate(rows) if line.startswith("sda")][::2]:
+        rows[n] = "sda  10.00 1.00 ?? @@ x y z\n"
+    report = report_of("".join(rows))
+    assert report.verdict.state == "trouble"
+    assert "lines of numbers could not be read" in report.headline

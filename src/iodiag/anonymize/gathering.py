@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from iodiag.anonymize.words import is_plain
+from iodiag.anonymize.allowed_words import is_plain
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.topology import device_names
 
@@ -173,9 +173,14 @@ def _of_section(section: Section) -> Iterator[Name]:
 
 
 def _hosts(*names: str | None) -> Iterator[Name]:
-    """Hosts with and without their domain, and the domains."""
+    """Hosts with and without their domain, and the domains; of those that share a name the folders, too."""
     for name in names:
         if not name:
+            continue
+        if shared := re.fullmatch(r"(.+) \((.+)\)", name):
+            yield Name("host", (name,))
+            yield from _hosts(shared[1])
+            yield Name("file", (shared[2],), tuple(shared[2].split("/")))
             continue
         short, dot, domain = name.partition(".")
         if not dot or is_address(name):

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from iodiag.anonymize.allowed_words import release_of
 from iodiag.anonymize.gathering import Name, kind_of_device
 from iodiag.anonymize.pseudonyms import Pseudonyms
-from iodiag.anonymize.words import release_of
 from iodiag.errors import ConfigError
+from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.output_files import Place, write
 from iodiag.fleet.plan import InputRow, Plan
-from iodiag.fleet.summary.inventory import Inventory
 
 if TYPE_CHECKING:
-    from iodiag.fleet.frames import Row
+    from iodiag.fleet.dataset_rows import Row
 
 _FINGERPRINT = ".iodiag/pseudonyms"
 

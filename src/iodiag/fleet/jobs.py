@@ -17,7 +17,7 @@ from iodiag.anonymize.gathering import Name
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.rewriting import anonymous_report, anonymous_table, gather
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet import frames, store
+from iodiag.fleet import dataset_rows, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.hiding import hidden_devices, hidden_row
 from iodiag.fleet.plan import InputRow, Job, Reading
@@ -85,8 +85,8 @@ def _contents(
     report = judged(whole, hosts, options)
     report = replace(report, generated=_as_of(job.day))
     tables = {name: frame for name, frame in sorted(whole.tables.items()) if not wanted or name in wanted}
-    devices = [row for view in hosts for row in frames.device_rows(view, job.owner, job.day)]
-    hours = frames.hour_rows(hosts, job.owner)
+    devices = [row for view in hosts for row in dataset_rows.device_rows(view, job.owner, job.day)]
+    hours = dataset_rows.hour_rows(hosts, job.owner)
     if names:
         report = anonymous_report(report, names)
         tables = {name: anonymous_table(frame, names) for name, frame in tables.items()}
@@ -98,11 +98,11 @@ def _contents(
         day=job.day,
         key=job.key,
         inputs=rows,
-        findings=frames.finding_rows(report, job.owner, job.day, job.key),
+        findings=dataset_rows.finding_rows(report, job.owner, job.day, job.key),
         devices=devices,
-        outcomes=frames.outcome_rows(report, job.owner, job.day),
+        outcomes=dataset_rows.outcome_rows(report, job.owner, job.day),
         hours=hours,
-        tables={name: frames.stored_table(frame) for name, frame in tables.items()},
+        tables={name: dataset_rows.stored_table(frame) for name, frame in tables.items()},
         report=report.to_json(),
     )
 
@@ -182,9 +182,9 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
     sections = [
         replace(section, host=job.host)
         for section in capture.sections
-        if section.host in (None, "", job.host) or is_context
+        if section.host in (None, "", job.named) or is_context
     ]
-    topology = capture.topologies.get(job.host, DeviceTopology()) if capture.topologies else capture.topology
+    topology = capture.topologies.get(job.named, DeviceTopology()) if capture.topologies else capture.topology
     has_days = any(_is_dated(frame, zone_s) for frame in capture.tables.values())
     return replace(
         capture,
@@ -193,7 +193,7 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
         topology=topology or capture.topology,
         topologies={},
         sections=sections,
-        evidence=[replace(f, host=job.host) for f in capture.evidence if f.host in (None, "", job.host)],
+        evidence=[replace(f, host=job.host) for f in capture.evidence if f.host in (None, "", job.named)],
     )
 
 
@@ -209,6 +209,6 @@ def _of_job(tables: Tables, job: Job, zone_s: int, has_days: bool) -> Tables:
 def _rows(frame: pd.DataFrame, job: Job, zone_s: int, has_days: bool) -> pd.DataFrame:
     """The rows of the job's host and day; those without a date go with the dated ones of their input."""
     days = days_of(frame, zone_s)
-    is_wanted = hosts_of(frame).isin(["", job.host]) & ((days == job.day) | ((days == UNDATED) & has_days))
+    is_wanted = hosts_of(frame).isin(["", job.named]) & ((days == job.day) | ((days == UNDATED) & has_days))
     kept = frame if is_wanted.all() else frame[is_wanted.to_numpy(dtype=bool)].reset_index(drop=True)
     return kept.assign(host=pd.Categorical([job.host] * len(kept)))

@@ -16,11 +16,11 @@ from urllib.parse import quote
 
 from iodiag.errors import IodiagError
 from iodiag.fleet import store
-from iodiag.fleet.engine import Engine, Progress
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import NEEDED, REPEATED, summarise
+from iodiag.fleet.executor import Executor, Progress
 from iodiag.fleet.output_files import Place, write
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import NEEDED, REPEATED, summarise
 from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _PAGES = ".iodiag/pages.json"
 def publish(
     place: Place,
     kept: Iterable[Record],
-    engine: Engine,
+    executor: Executor,
     progress: Progress,
     inventory: Inventory | None,
     verify: bool = False,
@@ -50,7 +50,7 @@ def publish(
         ("html", report.to_html()),
     ):
         write(place, f"fleet.{ending}", text.encode("utf-8", "replace"))
-    return report.headline, *_write_pages(place, report, kept, engine, progress, verify)
+    return report.headline, *_write_pages(place, report, kept, executor, progress, verify)
 
 
 def page_address(host: str, day: str) -> str:
@@ -73,7 +73,7 @@ def _write_pages(
     place: Place,
     report: FleetReport,
     kept: Iterable[Record],
-    engine: Engine,
+    executor: Executor,
     progress: Progress,
     verify: bool,
 ) -> tuple[list[str], dict[str, str]]:
@@ -96,7 +96,7 @@ def _write_pages(
         progress.begin("pages written", len(todo))
     problems: list[str] = []
     damaged: dict[str, str] = {}
-    for record, result in engine.each(partial(_write_page, place=place), todo):
+    for record, result in executor.each(partial(_write_page, place=place), todo):
         if isinstance(result, IodiagError):
             problems.append(f"{record.page}: {result}")
         elif not result:

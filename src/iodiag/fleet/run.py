@@ -15,13 +15,13 @@ from iodiag import __version__
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import hiding, jobs, store
+from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
-from iodiag.fleet.engine import Engine, Progress
+from iodiag.fleet.executor import Executor, Progress
 from iodiag.fleet.output_files import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, Plan, plan
 from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary.inventory import Inventory
 from iodiag.sources.remote import is_remote
 
 _OWN = ".iodiag"
@@ -47,7 +47,7 @@ def run(
     places: Sequence[str],
     out: str,
     options: Options,
-    engine: Engine,
+    executor: Executor,
     progress: Progress,
     prune: bool = False,
     inventory: Inventory | None = None,
@@ -60,14 +60,14 @@ def run(
     checked, with `verify` all of it: a host-day of which a file is damaged is judged again. With a `secret`
     (the key of pseudonyms) nothing that is written or returned holds a name. Raises
     ConfigError when nothing was given that can be read, or `out` is no place for a data set; OutputError
-    when it cannot be written, is being written by another run, or the engine has gone.
+    when it cannot be written, is being written by another run, or the executor has gone.
     """
     with opened(out) as place:
         hiding.claim(place, secret, not store.has_days(place.files()))
         token = secrets.token_hex(8)
         write(place, store.RUN, token.encode())
         own = out if is_remote(out) else str(Path(out).absolute())
-        scans, lines = _scanned(inputs_of(places, own), engine, progress)
+        scans, lines = _scanned(inputs_of(places, own), executor, progress)
         planned = plan(scans, options)
         planned.rows += lines
         names = None
@@ -75,7 +75,7 @@ def run(
             names = hiding.names_of(planned, secret)
             inventory = inventory and hiding.hidden_inventory(inventory, planned, names)
             planned.jobs = [replace(job, secret=secret) for job in planned.jobs]
-        work = _Work(place, planned, token, engine, progress, prune, inventory, verify, names)
+        work = _Work(place, planned, token, executor, progress, prune, inventory, verify, names)
         result = work.finish()
         head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
@@ -90,7 +90,7 @@ class _Work:
     place: Place
     planned: Plan
     token: str
-    engine: Engine
+    executor: Executor
     progress: Progress
     prune: bool
     inventory: Inventory | None
@@ -112,7 +112,7 @@ class _Work:
             pages: list[str] = []
             if not spoiled:
                 headline, pages, spoiled = publish(
-                    self.place, kept, self.engine, self.progress, self.inventory, self.verify
+                    self.place, kept, self.executor, self.progress, self.inventory, self.verify
                 )
             if not spoiled:
                 break
@@ -136,7 +136,7 @@ class _Work:
         damaged = {path: path for path in found if isinstance(path, str)}
         if self.verify:
             self.progress.begin("host-days verified", len(self.done))
-            for record, path in self.engine.each(partial(store.damaged_file, place=self.place), self.done):
+            for record, path in self.executor.each(partial(store.damaged_file, place=self.place), self.done):
                 if path:
                     damaged[record.path] = str(path)
                 self.progress.step(1)
@@ -152,7 +152,7 @@ class _Work:
         self.damaged |= spoiled
         done = {record.path: record for record in self.done if record.path not in spoiled}
         todo = [job for path, job in jobs.items() if not _is_done(job, done.get(path))]
-        rows, failed = _do(todo, self.place, self.token, self.engine, self.progress)
+        rows, failed = _do(todo, self.place, self.token, self.executor, self.progress)
         self.rows += rows
         self.failed += map(self.names.problem, failed) if self.names else failed
         self.fresh += len(todo) - len(failed)
@@ -188,7 +188,7 @@ def _stays(record: Record, job: Job | None, prune: bool) -> bool:
 
 
 def _scanned(
-    found: tuple[list[Input], list[IodiagError]], engine: Engine, progress: Progress
+    found: tuple[list[Input], list[IodiagError]], executor: Executor, progress: Progress
 ) -> tuple[list[Scan], list[InputRow]]:
     """The accounts of all inputs in the order of their names, and lines on what could not be listed."""
     items, problems = found
@@ -200,7 +200,7 @@ def _scanned(
     ]
     progress.begin("inputs looked at", len(items))
     scans: dict[str, Scan] = {}
-    for item, result in engine.each(scan, items):
+    for item, result in executor.each(scan, items):
         scans[item.address] = (
             Scan(item, failures=(str(result),)) if isinstance(result, IodiagError) else result
         )
@@ -209,14 +209,14 @@ def _scanned(
 
 
 def _do(
-    todo: Sequence[Job], place: Place, token: str, engine: Engine, progress: Progress
+    todo: Sequence[Job], place: Place, token: str, executor: Executor, progress: Progress
 ) -> tuple[list[InputRow], list[str]]:
     """Do the jobs; gives the lines on the inputs of those that failed, and why they did."""
     progress.begin("host-days judged", len(todo))
     rows: list[InputRow] = []
     failed: list[str] = []
     work = partial(jobs.run, place=place, token=token)
-    for batch, result in engine.each(work, batches(todo)):
+    for batch, result in executor.each(work, batches(todo)):
         if isinstance(result, IodiagError):
             result = [jobs.Done(job.host, job.day, job.key, (), str(result)) for job in batch]
         for done, job in zip(result, batch, strict=True):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.states.service_times import counted
+from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Rule, ToClear
@@ -51,7 +51,7 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     ]
     if missing:
         return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
-    requests = float(np.nansum(counted(samples)))
+    requests = float(np.nansum(events_per_sample(samples)))
     if requests < needed.requests:
         return f"it completed {requests:.0f} requests; {needed.requests} would show it"
     util = samples.floats("util_pct")

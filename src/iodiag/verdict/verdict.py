@@ -7,30 +7,49 @@ class does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import states
-from iodiag.analysis.states.summary import text_of
 from iodiag.analysis.view.view import View
-from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding, Outcome
+from iodiag.model.capture import Ledger
+from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
-from iodiag.verdict.health import Shown, healths, nobody_waits, queued, shown, somebody_waits, waited
+from iodiag.verdict.health import (
+    healths,
+    nobody_waits,
+    queued,
+    shown_health,
+    somebody_waits,
+    waited,
+)
 
 State = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
+
+MOST_UNREAD = 0.2
+"""Share of the lines of numbers that were not read from which what was read shows no health."""
 
 REAL = SEVERITIES.index("warning")
 
 
 def verdict(
-    findings: Sequence[Finding], outcomes: Sequence[Outcome], views: Sequence[View], ignored: int = 0
+    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
-    `ignored` counts the findings that the configuration takes out, which no verdict may hide.
+    `ignored` counts the findings that the configuration takes out, which no verdict may hide; nor may it hide
+    that lines of numbers could not be read, which the `ledgers` of the inputs count.
     """
     state, text = _judged(findings, views)
+    counts = list(ledgers)
+    unread, rows = (sum(ledger.counts.get(name, 0) for ledger in counts) for name in ("unread", "row"))
+    if unread > MOST_UNREAD * (unread + rows):
+        many = f"{unread} of {unread + rows} lines of numbers could not be read"
+        if state.state == "healthy":
+            return Verdict("unknown"), f"The capture cannot tell: {many}. What was read: {text}"
+        text += f" But {many}."
     if ignored:
         text += f" The configuration ignores {ignored} finding{'s' if ignored > 1 else ''}, listed below."
     return state, text
@@ -53,7 +72,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
     if held or noted:
         return _open(noted, held, views)
-    is_calm = seen and all(one in ("healthy", "idle") for _, _, one in seen) and _has_traffic(seen)
+    kinds = {one for _, _, one in seen}
+    is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
     if is_calm and not any(somebody_waits(view) for view in views):
         return Verdict("healthy"), _healthy(views)
     return Verdict("unknown"), _unknown(views)
@@ -129,13 +149,9 @@ def _of_waiting(name: str, views: Sequence[View]) -> str:
     series = next(found for view in views if (found := view.series(name)) is not None)
     busiest = max(states(series), key=lambda state: (state.kind == "stuck", waited(state)))
     what = "is what tasks may wait for"
-    if shown(series) == "waiting":
+    if shown_health(series) == "waiting":
         what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
     return f"{name} {what} ({text_of(busiest, len(series.samples))})"
-
-
-def _has_traffic(seen: Sequence[tuple[View, str, Shown]]) -> bool:
-    return any(one == "healthy" for _, _, one in seen)
 
 
 def _healthy(views: Sequence[View]) -> str:
@@ -174,7 +190,7 @@ def _why(views: Sequence[View]) -> str:
         if any(state.kind != "idle" for state in states(series))
     ]
     if with_traffic:
-        values: dict[str, float | str] = {"names": ", ".join(with_traffic[:3])}
+        values: Values = {"names": ", ".join(with_traffic[:3])}
         return say("it does not show whether {names} answered as expected", values)
     if any(view.devices for view in views):
         return "no device had any I/O while it was taken"

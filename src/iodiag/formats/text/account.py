@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools
+from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk
-from iodiag.formats.text.times.row_times import Timing, levels
+from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.table.times import span
 
@@ -22,6 +23,7 @@ Span = tuple[str | None, str | None]
 _MOST_NOTES = 200
 _PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
+_FEWEST_FIGURES = 2  # of a damaged row
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
 
@@ -42,7 +44,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
     merged: dict[tuple[int, str], Section] = {}
     spans: dict[tuple[int, int], Span] = {}
     for rows, timing in zip(all_rows, all_timings, strict=True):
-        for number in levels(timing.segment):
+        for number in distinct_sorted(timing.segment):
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:
@@ -84,10 +86,11 @@ def _together(old: Section, new: Section) -> Section:
     )
 
 
-def unread_notes(found: Walk) -> Iterator[ParseNote]:
+def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     """Settle what the open lines are, and name each line inside a capture that was not understood."""
     text, classes = found.text, found.classes
     classes[(classes == UNSEEN) & ~text.is_blank] = CLASS["noise"]
+    classes[list(_damaged(found, all_rows))] = CLASS["unread"]
     loose = np.array(found.loose, dtype=np.int64)
     is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
@@ -106,6 +109,20 @@ def unread_notes(found: Walk) -> Iterator[ParseNote]:
         rest = len(unread) - _MOST_NOTES
         first = int(text.numbers[unread[_MOST_NOTES]])
         yield ParseNote(found.name, first, f"{rest} further lines not understood", "", rest, True)
+
+
+def _damaged(found: Walk, all_rows: Sequence[Rows]) -> Iterator[int]:
+    """Open lines right below a table's header or rows that begin with the name of a row and hold numbers."""
+    solid = np.flatnonzero(~found.text.is_blank)
+    is_open = found.classes[solid] == CLASS["noise"]
+    is_below = np.isin(found.classes[solid[:-1]], (CLASS["header"], CLASS["row"])) & is_open[1:]
+    names = {name for rows in all_rows for name in rows.names}
+    for first in (1 + np.flatnonzero(is_below)).tolist():
+        for place in range(first, len(solid)):
+            words = found.text.words(int(solid[place]))[:64] if is_open[place] else [""]
+            if words[0] not in names or sum(map(is_figure, words[1:])) < _FEWEST_FIGURES:
+                break
+            yield int(solid[place])
 
 
 def _clocked(found: Walk) -> list[int]:

@@ -1,7 +1,7 @@
 """Which words stay as they are: those that tools print on every host, and in sentences those of iodiag.
 
-Both are lists of what is allowed, words.txt and the package's own texts: any other word may be somebody's.
-In a quoted line it hides the rest of the line, in a sentence it is left out.
+Both are lists of what is allowed, allowed_words.txt and the package's own texts: any other word may be
+somebody's. In a quoted line it hides the rest of the line, in a sentence it is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-_WORDS = frozenset(files("iodiag.anonymize").joinpath("words.txt").read_text("utf-8").split())
+_WORDS = frozenset(files("iodiag.anonymize").joinpath("allowed_words.txt").read_text("utf-8").split())
 _SHAPES = re.compile(
     r"""
     [a-z]                                              # one letter names nobody
