@@ -501,3 +501,18 @@ def test_flags_that_only_a_part_of_the_rows_has_stay(tmp_path):
     (capture,) = anonymous_captures([iodiag.read(folder_of(tmp_path, names))], Pseudonyms())
     assert {*capture.disk["is_group"].dropna()} == {True, False}
     assert capture.disk["is_group"].isna().any()
+
+
+def test_what_many_devices_did_over_time_is_without_names():
+    head = next(line for line in IOSTAT.splitlines() if line.startswith("Device"))
+    words = [f"{a}{b}zqk" for a in "bcdfg" for b in "hjklm"]
+    text = IOSTAT.splitlines()[0].format(host="zebra") + "\n"
+    for second in range(10, 20):
+        rows = [f"{word} 100.00 0.00 1600.00 0.00 0.00 0.00 9.60 0.00 0.96 {second}.00" for word in words]
+        text += "\n".join(["", f"10:00:{second}", head, *rows, ""])
+    capture = iodiag.read(io.BytesIO(text.encode()))
+    report = iodiag.analyze(capture)
+    assert {one.device for one in report.activity} == set(words)
+    hidden = iodiag.anonymized(report, [capture])
+    for rendered in (hidden.to_json(), hidden.to_html(), hidden.to_markdown(full=True)):
+        assert not [word for word in words if word in rendered]

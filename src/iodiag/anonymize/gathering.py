@@ -125,6 +125,9 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from _hosts(state.host)
         yield of_device(state.device, ())
         yield Name("file", (state.source,))
+    for activity in report.activity:
+        yield from _hosts(activity.host)
+        yield of_device(activity.device, ())
     for table in report.host_tables:
         yield from _hosts(table.host)
         yield from (of_device(name, ()) for name in table.devices)

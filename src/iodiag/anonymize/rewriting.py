@@ -48,6 +48,7 @@ _OWN_WORDS = frozenset(
         "kind",
         "level",
         "thresholds",
+        "rule_texts",
         "references",
         "supersedes",
         "explained_by",
@@ -96,6 +97,7 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
+    ("DeviceActivity", "device"),
 }
 _LINES = {("Quote", "text"), ("Quote", "header")}
 _HIDDEN = {
@@ -194,9 +196,14 @@ def _rewritten(value: T, names: Pseudonyms) -> T:
     return result  # type: ignore[no-any-return]
 
 
+def _holds_fields(value: Any) -> bool:
+    """Whether it is a dataclass or a list of such, whose own fields say what they hold."""
+    return is_dataclass(value) or (isinstance(value, tuple) and any(map(is_dataclass, value)))
+
+
 def _field(owner: str, name: str, value: Any, names: Pseudonyms) -> Any:
     place = (owner, name)
-    if value is None or (name in _OWN_WORDS and not is_dataclass(value)):
+    if value is None or (name in _OWN_WORDS and not _holds_fields(value)):
         return value
     if place in _DROPPED:
         return ()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 20
 """Bytes of a configuration; the largest in use have a few thousand."""
 
-_KEYS = ("ignore", "rules", "skip-rules", "thresholds")
+_KEYS = ("ignore", "rule-pages", "rules", "skip-rules", "thresholds")
 _KEYS_OF_IGNORE = ("device", "host", "reason", "rule")
 
 
@@ -30,6 +30,7 @@ class Configuration:
     rules: tuple[str, ...] = ()
     skip_rules: tuple[str, ...] = ()
     ignore: tuple[Ignore, ...] = ()
+    rule_pages: str = ""
 
 
 def load_config(path: str | None) -> Configuration:
@@ -46,6 +47,7 @@ def load_config(path: str | None) -> Configuration:
             names["rules"],
             names["skip-rules"],
             tuple(_ignores(settings.get("ignore", []))),
+            _address(settings.get("rule-pages", "")),
         )
         for key, one in (
             ("rules", Options(rules=loaded.rules)),
@@ -112,6 +114,15 @@ def _table(key: str, value: object) -> dict[str, Any]:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _address(value: object) -> str:
+    """The web address of rules' pages."""
+    from iodiag.report.wording import is_link
+
+    if not isinstance(value, str) or not (is_link(value) or not value):
+        raise ConfigError(f"rule-pages: {_shown(value)} is no web address; write https://host/path")
+    return value
 
 
 def _names(key: str, value: object) -> Iterator[str]:
