@@ -43,6 +43,7 @@ from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Floats, Table, stacked
 
 NEAR = 2.0
@@ -238,14 +239,7 @@ def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence
 RULE = Rule(
     id="first-touch-penalty",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "low-concurrency-bound",
-        "latency-above-baseline",
-        "mixed-await",
-    ),
+    explains=(*WAITING, "low-concurrency-bound", "latency-above-baseline", "mixed-await"),
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",
     remedy=(

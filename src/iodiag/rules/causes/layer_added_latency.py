@@ -34,6 +34,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import stacked
 
 _CERTAIN_REQUESTS = 100
@@ -259,15 +260,7 @@ def _confirm(layer: Layer) -> tuple[str, ...]:
 RULE = Rule(
     id="layer-added-latency",
     role="cause",
-    explains=(
-        "symptom",
-        "hung-io",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "throttled-above-device",
-        "queue-limit",
-    ),
+    explains=(*WAITING, "hung-io", "latency-above-baseline", "throttled-above-device", "queue-limit"),
     title="A layer above the disks adds the latency",
     why="The disks answer quickly; faster ones would change nothing.",
     remedy=(

@@ -31,6 +31,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, numbered
 
 _SAME_RATE = 0.05
@@ -190,13 +191,7 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
 RULE = Rule(
     id="one-cpu-bound",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "queue-limit",
-    ),
+    explains=(*WAITING, "latency-above-baseline", "queue-limit"),
     title="One CPU does the kernel's work for all I/O and is full",
     why="Faster disks and more CPUs change nothing until the work is spread.",
     remedy=(

@@ -33,6 +33,7 @@ from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.swap_thrash.swapping import swapped
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 
@@ -146,13 +147,7 @@ def _devices(view: View, rows: Table, read_kb: float) -> Iterator[str]:
 RULE = Rule(
     id="page-cache-thrash",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "cpu-exhausted",
-    ),
+    explains=(*WAITING, "latency-above-baseline", "cpu-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages of files are dropped and read again",
     why="Programs wait for pages that memory should hold; no disk is quick enough to stand in for it.",

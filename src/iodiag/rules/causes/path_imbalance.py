@@ -36,6 +36,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table
 
 _LIKE_SIZE = 2.0
@@ -199,7 +200,7 @@ def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
 RULE = Rule(
     id="path-imbalance",
     role="cause",
-    explains=("symptom", "hung-io", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    explains=(*WAITING, "hung-io", "latency-above-baseline"),
     replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
     title="One path to a multipath device is slow",
     why="Requests are dealt out evenly, so that every n-th waits for the slow path.",

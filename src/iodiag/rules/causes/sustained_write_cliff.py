@@ -38,6 +38,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
 WRITING = 0.2
@@ -233,15 +234,7 @@ def _is_refilled(first: Round, later: Round) -> bool:
 RULE = Rule(
     id="sustained-write-cliff",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "writeback-burst",
-        "volume-cap",
-        "backend-latency-shift",
-        "latency-above-baseline",
-    ),
+    explains=(*WAITING, "writeback-burst", "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     replaces=("burst-bucket-empty", "throttled-above-device"),
     title="Sustained writes fell off a cliff: a write cache is full",
     why="The rate of the first gigabytes is not what the device sustains.",

@@ -43,6 +43,7 @@ from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
@@ -291,7 +292,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
 RULE = Rule(
     id="volume-cap",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation"),
+    explains=WAITING,
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",
     remedy=(

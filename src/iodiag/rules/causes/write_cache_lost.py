@@ -47,6 +47,7 @@ from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
 LEAST_SAMPLES, LEAST_SECONDS = 3, 30.0
@@ -251,15 +252,7 @@ def _evidence(
 RULE = Rule(
     id="write-cache-lost",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "backend-latency-shift",
-        "flush-latency",
-        "serialized-commit",
-        "mixed-await",
-    ),
+    explains=(*WAITING, "backend-latency-shift", "flush-latency", "serialized-commit", "mixed-await"),
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(

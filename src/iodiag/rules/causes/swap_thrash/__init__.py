@@ -32,6 +32,7 @@ from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.swap_thrash.swapping import swap_devices, swapped
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 LEAVE = 0.8
@@ -210,7 +211,7 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 RULE = Rule(
     id="swap-thrash",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    explains=(*WAITING, "latency-above-baseline"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",
     why="The disk is busy with pages that memory should hold; no disk is quick enough to stand in for it.",
