@@ -168,9 +168,9 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
     sections = [
         replace(section, host=job.host)
         for section in capture.sections
-        if section.host in (None, "", job.host) or is_context
+        if section.host in (None, "", job.named) or is_context
     ]
-    topology = capture.topologies.get(job.host, DeviceTopology()) if capture.topologies else capture.topology
+    topology = capture.topologies.get(job.named, DeviceTopology()) if capture.topologies else capture.topology
     has_days = any(_is_dated(frame, zone_s) for frame in capture.tables.values())
     return replace(
         capture,
@@ -179,7 +179,7 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
         topology=topology or capture.topology,
         topologies={},
         sections=sections,
-        evidence=[replace(f, host=job.host) for f in capture.evidence if f.host in (None, "", job.host)],
+        evidence=[replace(f, host=job.host) for f in capture.evidence if f.host in (None, "", job.named)],
     )
 
 
@@ -195,6 +195,6 @@ def _of_job(tables: Tables, job: Job, zone_s: int, has_days: bool) -> Tables:
 def _rows(frame: pd.DataFrame, job: Job, zone_s: int, has_days: bool) -> pd.DataFrame:
     """The rows of the job's host and day; those without a date go with the dated ones of their input."""
     days = days_of(frame, zone_s)
-    is_wanted = hosts_of(frame).isin(["", job.host]) & ((days == job.day) | ((days == UNDATED) & has_days))
+    is_wanted = hosts_of(frame).isin(["", job.named]) & ((days == job.day) | ((days == UNDATED) & has_days))
     kept = frame if is_wanted.all() else frame[is_wanted.to_numpy(dtype=bool)].reset_index(drop=True)
     return kept.assign(host=pd.Categorical([job.host] * len(kept)))

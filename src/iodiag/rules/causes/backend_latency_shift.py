@@ -61,12 +61,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _alike(loaded: Table) -> Table:
     """The samples with about the usual mix and size of requests."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.log(loaded.floats("size_kb"))
-        shares = loaded.floats("read_kb_per_s") / loaded.floats("kb_per_s")
     if not len(loaded):
         return loaded
-    is_like_size = np.abs(sizes - median(sizes)) <= math.log(LIKE_SIZE)
+    with np.errstate(divide="ignore", invalid="ignore"):  # requests without bytes are like none
+        sizes = np.log(loaded.floats("size_kb"))
+        shares = loaded.floats("read_kb_per_s") / loaded.floats("kb_per_s")
+        is_like_size = np.abs(sizes - median(sizes)) <= math.log(LIKE_SIZE)
     return loaded[is_like_size & ~(np.abs(shares - median(shares)) > LIKE_BYTES)]
 
 
