@@ -179,9 +179,7 @@ RULE = Rule(
     thresholds={
         "least_util": Threshold(70, "%", "util while demand is there", "judgement"),
         "least_samples": Threshold(3, "samples", "samples to each side of the step", "two are no level"),
-        "falls": Threshold(
-            1.5, "x", "fall of the rate", "vendors' bursts are 1.5 to 30 times their baseline"
-        ),
+        "falls": Threshold(1.5, "x", "fall of the rate", "bursts are 1.5 to 30 times their baseline"),
         "slower": Threshold(
             2, "x", "rise of latency", "judgement: with an unchanged queue it follows from the fall"
         ),

@@ -245,13 +245,9 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={
-        "slower": Threshold(
-            10, "x", "latency over a disk's own median", "judgement: no load of one disk alone"
-        ),
+        "slower": Threshold(10, "x", "latency over its own median", "judgement: no load of one disk alone"),
         "disks": Threshold(3, "disks", "unrelated ones at the same time", "two may be slow by chance"),
-        "more": Threshold(
-            25, "%", "more than usual that a disk may do meanwhile", "judgement: edges of samples"
-        ),
+        "more": Threshold(25, "%", "more than usual that it may do meanwhile", "judgement: edges of samples"),
         "samples": Threshold(5, "samples", "under load, for a median", "judgement"),
     },
     confirm=(

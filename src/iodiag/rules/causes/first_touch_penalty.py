@@ -255,12 +255,8 @@ RULE = Rule(
         "samples": Threshold(6, "samples", "with reads", "four of a decline, two of its end"),
         "requests": Threshold(50, "requests", "at either end", "a mean of 50 is known to 14 %"),
         "same_size": Threshold(1.25, "x", "change of the size of reads", "judgement"),
-        "steady": Threshold(
-            80, "%", "rank correlation of bytes read and latency", "judgement: noise of samples"
-        ),
-        "rate": Threshold(
-            80, "%", "of the rate at first that is left in the end", "a load that ends is faster"
-        ),
+        "steady": Threshold(80, "%", "rank correlation, bytes read and latency", "judgement: noise"),
+        "rate": Threshold(80, "%", "of the first rate that is left in the end", "a load that ends is faster"),
         "least_ms": Threshold(2, "ms", "latency at first", "a fetch over a network takes milliseconds"),
     },
     confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M count=1024 iflag=direct",),

@@ -203,12 +203,8 @@ RULE = Rule(
     thresholds={
         "cpu": Threshold(95, "%", "of one CPU in the kernel", "judgement: the usual alarm for a full CPU"),
         "others": Threshold(60, "%", "of all CPUs together at most", "judgement: half of them idle"),
-        "rate": Threshold(
-            500, "requests/s", "at least", "judgement: fewer take a CPU 2 ms each, which none does"
-        ),
-        "kb": Threshold(
-            50_000, "kB/s", "or at least", "judgement: encryption on one slow core does 100 MB/s"
-        ),
+        "rate": Threshold(500, "requests/s", "at least", "judgement: fewer cost a CPU 2 ms each; none do"),
+        "kb": Threshold(50_000, "kB/s", "or at least", "judgement: encryption on a slow core: 100 MB/s"),
         "depth": Threshold(8, "requests", "in flight", "judgement: a queue, not one caller"),
         "flat": Threshold(10, "%", "variation of the rate", "judgement: one CPU does one rate"),
         "interrupts": Threshold(50, "%", "of the CPU in interrupts that no poller shows", "proc_stat(5)"),

@@ -158,9 +158,7 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},)),
     thresholds={
-        "major_faults": Threshold(
-            100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"
-        ),
+        "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "fault_kb": Threshold(160, "kB", "read for each at most", "a readahead of 128 kB, rounded"),
         "read_kb": Threshold(2048, "kB/s", "paged in at least", "judgement"),
         "near": Threshold(30, "%", "that fewer may be reclaimed than read", "judgement: samples cut both"),

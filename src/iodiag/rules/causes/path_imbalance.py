@@ -207,13 +207,9 @@ RULE = Rule(
     remedy=("Take the slow path out, or let the selector look at the time that paths take.",),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={
-        "ratio": Threshold(
-            3, "x", "latency of the slowest path over the fastest", "paths of one kind are alike"
-        ),
+        "ratio": Threshold(3, "x", "latency, slowest path over fastest", "paths of one kind are alike"),
         "added_ms": Threshold(1, "ms", "longer per request", "below, it costs nobody anything"),
-        "share": Threshold(
-            50, "%", "requests of the slow path, of those of the fast one", "round-robin gives 100"
-        ),
+        "share": Threshold(50, "%", "requests of the slow path over the fast one's", "round-robin gives 100"),
         "warning_ms": Threshold(5, "ms", "longer per request that somebody pays for", "a seek of a disk"),
     },
     confirm=("multipath -ll", "dmsetup table"),

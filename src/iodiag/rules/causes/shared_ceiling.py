@@ -226,9 +226,7 @@ RULE = Rule(
             "idle time and iowait of CPUs that do not bound the sum",
             "judgement: as for cpu-exhausted",
         ),
-        "flat_samples": Threshold(
-            60, "%", "of the shared samples at the ceiling", "spells begin within samples"
-        ),
+        "flat_samples": Threshold(60, "%", "of the shared samples at the ceiling", "spells begin in samples"),
     },
     confirm=("lspci -vv", "lsscsi -v"),
     references=("https://docs.kernel.org/block/stat.html",),

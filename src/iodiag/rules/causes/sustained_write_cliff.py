@@ -248,22 +248,14 @@ RULE = Rule(
         "falls": Threshold(
             3, "x", "fall of the bytes written", "caches are 3 to 30 times as fast as what is behind"
         ),
-        "slower": Threshold(
-            5, "x", "waiting per kB after over before", "judgement: more than wear and heat do"
-        ),
-        "demand": Threshold(
-            80, "%", "writes in flight left after the cliff", "a closed load keeps its queue"
-        ),
+        "slower": Threshold(5, "x", "waiting per kB after over before", "judgement: more than heat does"),
+        "demand": Threshold(80, "%", "writes in flight left after the cliff", "a closed load keeps it"),
         "same_size": Threshold(1.5, "x", "change of the size of writes", "judgement"),
         "requests": Threshold(
             10, "requests", "on either side", "a mean of 10 is known to 30 %, which is allowed for"
         ),
-        "least_mb": Threshold(
-            64, "MiB", "written before the cliff", "caches of plain disks hold up to 256 MB"
-        ),
-        "repeats": Threshold(
-            30, "%", "difference of what was written until each cliff", "pauses empty it partly"
-        ),
+        "least_mb": Threshold(64, "MiB", "written before the cliff", "caches of disks hold up to 256 MB"),
+        "repeats": Threshold(30, "%", "difference of what came before each cliff", "pauses empty it partly"),
     },
     confirm=("lsblk -o NAME,MODEL,ROTA,ZONED /dev/DEVICE", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/system/files/login/articles/05_feldman_022-030_final.pdf",),

@@ -275,12 +275,8 @@ RULE = Rule(
             "of a direction on either side",
             "a mean of 30 is known to 18 %, which is allowed for",
         ),
-        "least_ms": Threshold(
-            0.5, "ms", "write from which the loss matters", "flash without a cache: 0.5 ms"
-        ),
-        "half_turn": Threshold(
-            2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2 ms; 7,200 rpm: 4.2 ms"
-        ),
+        "least_ms": Threshold(0.5, "ms", "write from which loss matters", "flash without a cache: 0.5 ms"),
+        "half_turn": Threshold(2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2; 7,200 rpm: 4.2 ms"),
     },
     confirm=(
         "cat /sys/block/DEVICE/queue/write_cache",

@@ -256,9 +256,7 @@ RULE = Rule(
         "flood": Threshold(10240, "kB/s", "writes that others wait behind", "judgement: a tenth of a disk"),
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
         "served": Threshold(0.5, "", "requests in flight per task that are its own", "Little's law; moments"),
-        "background": Threshold(
-            0.2, "", "tasks per request below which writes are in the background", "judgement"
-        ),
+        "background": Threshold(0.2, "", "tasks per request of background writes", "judgement"),
     },
     confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "vmstat 1", "echo w > /proc/sysrq-trigger"),
     references=("https://man7.org/linux/man-pages/man8/vmstat.8.html",),
