@@ -110,6 +110,16 @@ def test_no_rule_fails():
     assert not errors
 
 
+def test_no_sentence_prints_what_is_no_number():
+    texts = []
+    for name, (_, report) in judged().items():
+        told = [report.headline, *(outcome.reason for outcome in report.outcomes)]
+        told += [text for f in report.findings for text in (f.title, f.summary, *f.cannot_know, *f.refutes)]
+        texts += [(name, text) for text in told]
+    texts += [(place, item.text) for place, _, _, item in evidence()]
+    assert not [one for one in texts if re.search(r"(?<![\w/.-])-?(nan|inf)(?![\w/.-]*\w)", one[1])]
+
+
 def test_every_number_of_a_sentence_stands_in_its_values():
     unknown = [
         (*place, number)
