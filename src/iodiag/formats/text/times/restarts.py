@@ -172,10 +172,13 @@ def _items(rows: RowGroup) -> list[_Item]:
     return found
 
 
-def usual_interval(groups: Sequence[RowGroup], runs: Sequence[Ints]) -> float:
-    """The interval that the event rates of all reports but the first of each run betray; NaN for none."""
+def usual_interval(groups: Sequence[RowGroup], runs: Sequence[Ints], instead: float = np.inf) -> float:
+    """The interval that the event rates of all reports but the first of each run betray; NaN for none.
+
+    `instead` is what clocks say it is.
+    """
     for is_first in (False, None):
-        length = _clock.usual_grid(*_rates(groups, runs, is_first))
+        length = _clock.usual_grid(*_rates(groups, runs, is_first), instead=instead)
         if not np.isnan(length):
             return length
     return float("nan")
@@ -190,7 +193,8 @@ def without_pauses(lengths: Floats, groups: Sequence[RowGroup], usual: float | N
     if len(known) == len(lengths) and np.median(known) < _SHORTEST_PAUSED:
         return lengths
     groups = _beginning(groups)
-    length = usual_interval(groups, [rows.report for rows in groups])
+    pace = float(np.median(known)) if len(known) else np.inf
+    length = usual_interval(groups, [rows.report for rows in groups], pace)
     length = (usual or np.nan) if np.isnan(length) else length
     if not np.isnan(length) and len(known) > 1 and length <= np.median(known) / 2:
         return np.full(len(lengths), length)
