@@ -123,7 +123,7 @@ def _svctm(level: Level) -> float:
 
 def _await(level: Level) -> float:
     """What all requests took: a level may hold the latency of the direction that most of them have."""
-    mixed = level.mean("await_ms")
+    mixed = level.mean("latency_ms")
     return level.latency_ms if math.isnan(mixed) else mixed
 
 
