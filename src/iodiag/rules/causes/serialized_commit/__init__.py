@@ -51,17 +51,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     names = {chain.series.name for chain in judgement.chains}
     others = tuple(series.name for series in view.devices if series.name not in names)
     if judgement.confidence is None:
-        yield from _not_found(view, judgement)
+        yield from _not_found(view, judgement, limits)
         return
     yield _finding(view, judgement, limits)
-    if others:
-        yield Outcome(RULE.id, "clear", others, "its flush chain is not busy, or not told")
+    told = tuple(name for name in others if is_told(view, name, limits))
+    if told:
+        yield Outcome(RULE.id, "clear", told, "its flush chain is not busy")
+    if len(told) < len(others):
+        yield Outcome(RULE.id, "undetermined", tuple(set(others) - set(told)), _UNTOLD)
 
 
-def _not_found(view: View, judgement: Judgement) -> Iterator[Outcome]:
+def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Outcome]:
     """Clear only where flushes are counted: crowds of tasks show commits, their absence does not."""
     names = tuple(series.name for series in view.devices)
-    untold = tuple(name for name in names if not is_told(view, name))
+    untold = tuple(name for name in names if not is_told(view, name, limits))
     if judgement.status != "clear":
         yield Outcome(RULE.id, judgement.status, names, judgement.reason)
         return
@@ -72,7 +75,8 @@ def _not_found(view: View, judgement: Judgement) -> Iterator[Outcome]:
 
 
 _UNTOLD = (
-    "the capture counts no flushes: iostat -x of a recent sysstat, or a list of sessions, would settle it"
+    "no flush is counted, which a disk without a write cache needs none of: iostat -x of a recent sysstat, or a "
+    "list of sessions, would settle it"
 )
 
 
