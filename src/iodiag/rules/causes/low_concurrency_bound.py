@@ -57,8 +57,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and is_untold(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
-        elif level is None and _looks_alone(series, limits):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
+        elif level is None and (reason := _looks_alone(series, limits)):
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
@@ -75,12 +75,19 @@ _TOO_FEW = (
 )
 
 
-def _looks_alone(series: DeviceSeries, limits: Limits) -> bool:
-    """Whether about one request was in flight in some busy sample, however few requests it completed."""
-    depth, util = series.samples.floats("depth"), series.samples.floats("util")
+_BELOW = "fewer requests in flight than its busy time needs: one of the two was counted in ticks"
+
+
+def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
+    """Why a device that was busy with about one request at a time, or fewer, in some sample is not cleared."""
+    samples = series.samples
+    depth, util = samples.floats("depth"), samples.floats("util")
     busy = np.minimum(util, 1)
-    is_one = np.abs(depth - busy) <= limits.most_residual / 100 * busy + HALF_DIGIT
-    return bool(((util >= limits.least_util / 100) & is_one).any())
+    slack = limits.most_residual / 100 * busy + HALF_DIGIT
+    is_busy = util >= limits.least_util / 100
+    if (is_busy & (np.abs(depth - busy) <= slack)).any():
+        return _TOO_FEW
+    return _BELOW if (is_busy & ~samples["is_idle"] & (depth < busy - slack)).any() else ""
 
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
@@ -169,17 +176,19 @@ def _finding(
     is_steady = len(level.rows) >= limits.least_samples
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
+    rate, size_kb, depth, latency_ms = level.told
     values: dict[str, float | str] = {
         "device": series.name,
-        "rate": level.rate,
-        "latency": level.latency_ms,
-        "depth": level.depth,
+        "rate": rate,
+        "latency": latency_ms,
+        "depth": depth,
         "util": 100 * level.util,
-        "size": level.size_kb,
+        "size": size_kb,
         "direction": level.direction,
-        "ceiling": 1000 / level.latency_ms,
+        # a little more than one in flight moved a little more than one after the other can
+        "ceiling": max(1000 / latency_ms, rate),
         "at_once": level.busy_depth,
-        "mb": level.rate * level.size_kb / 1024,
+        "mb": rate * size_kb / 1024,
         "count": len(level.rows),
         "samples": len(series.samples),
     }

@@ -88,7 +88,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
         yield Outcome(RULE.id, "undetermined", tuple(apart), reason)
     if alike:
-        yield Outcome(RULE.id, "clear", tuple(alike), "reads and writes take about as long")
+        reason = f"neither direction takes {limits.latency_apart:g} times as long as the other"
+        yield Outcome(RULE.id, "clear", tuple(alike), reason)
     if one_way:
         reason = (
             f"at least {100 - limits.minority:.0f} % of its requests are of one direction: the mean is theirs"

@@ -1,9 +1,10 @@
 """Requests take longer than they take on any healthy device.
 
-What it detects: a mean latency that no healthy device of the class takes for requests of that size, with
-that many in flight: longer than the slowest sane service of the class for each request that was in line. A
-device of unknown class is held against the slowest one. One sample is enough, and so is one request: a rate
-of three requests per second is low because they are stuck.
+What it detects: a mean latency, of all requests or of reads or writes alone, that no healthy device of the
+class takes for requests of that size, with that many in flight: longer than the slowest sane service of the
+class for each request that was in line. A device of unknown class is held against the slowest one. Or seconds
+per request, whatever the queue. One sample is enough, and so is one request: a rate of three requests per
+second is low because they are stuck.
 
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
@@ -11,7 +12,8 @@ When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine t
 pause as latency. A limiter that holds requests back makes any latency: volume-cap and
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
-seconds for writes and is no worse than its kind.
+seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
+where no task is blocked.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -24,6 +26,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.waiting import blocked
+from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
@@ -37,7 +41,7 @@ from iodiag.analysis.states.service_times import (
 )
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table
 
 DIRECTIONS = (("read", "reads"), ("write", "writes"))
@@ -52,13 +56,33 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
-            clear.append(series.name)
+            slow = _slow_for_one(series)
+            if slow:
+                yield Outcome(RULE.id, "undetermined", (series.name,), slow)
+            else:
+                clear.append(series.name)
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
     if clear:
         yield Outcome(
-            RULE.id, "clear", tuple(clear), "no mean latency is beyond a healthy device of its class"
+            RULE.id,
+            "clear",
+            tuple(clear),
+            "no mean latency exceeds what a healthy device takes in such a queue",
         )
+
+
+def _slow_for_one(series: DeviceSeries) -> str:
+    """Where a device that serves many requests at once takes longer than for one alone; else empty."""
+    samples, name = series.loaded, class_of(series)
+    for way, plural in DIRECTIONS if name in ("nvme", "solid") else ():
+        latency = samples.floats(f"{way}_await_ms")
+        least = slowest_ms(series, samples.floats(f"{way}_size_kb"))
+        if (latency > least).any():
+            values: dict[str, float | str] = {"plural": plural, "class": name}
+            text = "{plural} take up to {most:.0f} ms, long for a device of class {class}: a queue may be why"
+            return say(text, values | {"most": float(np.nanmax(latency))})
+    return ""
 
 
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
@@ -68,7 +92,7 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     result = np.zeros(len(samples), dtype=np.bool_)
     for latency, size in _latencies(samples):
         sane = limits.margin * in_line * slowest_ms(series, size) + flushing
-        result |= (latency >= limits.least_ms) & (latency > sane)
+        result |= (latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms))
     return result
 
 
@@ -115,7 +139,9 @@ def _finding(
     shown = len(rows), len(series.samples)
     values = worst | {"count": shown[0], "samples": shown[1]}
     often = "in the only sample" if shown[1] == 1 else "in {count} of {samples} samples"
-    severity: Severity = "warning"
+    is_sane = float(worst["latency"]) <= float(worst["sane"])
+    waiting = blocked(view, rows) if is_sane else None
+    severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
     return RULE.finding(
         limits,
         severity=severity,
@@ -125,7 +151,7 @@ def _finding(
         summary=say(
             "{device} takes {latency:.0f} ms for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
             + often
-            + "; no healthy device takes more than {sane:.0f} ms for that.",
+            + ("." if is_sane else "; no healthy device takes more than {sane:.0f} ms for that."),
             values,
         ),
         evidence=tuple(_evidence(series, rows, values)),
@@ -151,7 +177,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]
             "latency": float(data[at]),
             "size": size_kb,
             "rate": float(np.nan_to_num(rows.floats(rate)[at])),
-            "depth": float(np.nan_to_num(rows.floats("depth")[at])),
+            "depth": float(np.nan_to_num(rows.floats(rate)[at])) * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
             "sane": float(in_line[at] * slowest_ms(series, size_kb) + flushing[at]),
             "class": class_of(series),
@@ -159,7 +185,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]
 
 
 def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
-    text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
+    text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms: {depth} of them in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
     sane: dict[str, float | str] = {"slowest": service.slowest_ms, "class": class_of(series)}
@@ -191,6 +217,9 @@ RULE = Rule(
         "margin": Threshold(
             1.0, "x", "latency over the slowest sane one", "the table holds the slowest already"
         ),
+        "seconds_ms": Threshold(
+            2000, "ms", "latency that is harm whatever the queue", "judgement: seconds for one request"
+        ),
         "least_requests": Threshold(
             10, "requests", "counted for high confidence", "a mean of 10 is known to 30 %"
         ),
@@ -200,5 +229,6 @@ RULE = Rule(
         "smartctl -x /dev/DEVICE",
     ),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    to_clear=ToClear(columns=("await_ms|read_await_ms|write_await_ms",)),
     detect=detect,
 )

@@ -75,7 +75,7 @@ def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Out
 
 
 _UNTOLD = (
-    "no flush is counted, which a disk without a write cache needs none of: iostat -x of a recent sysstat, or a "
+    "no flush is counted, and a disk without a write cache gets none: iostat -x of a recent sysstat, or a "
     "list of sessions, would settle it"
 )
 

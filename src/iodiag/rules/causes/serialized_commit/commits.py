@@ -22,6 +22,7 @@ import numpy.typing as npt
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import Convoy, CpuShares, convoy, cpu_shares
 from iodiag.analysis.load.device_class import has_parity
+from iodiag.analysis.load.saturation import is_untold
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.episodes import DENSE, MOST_WINDOWS, episodes, is_sustained
 from iodiag.analysis.measure.facts import number, word
@@ -392,7 +393,7 @@ def is_told(view: View, name: str, limits: Limits) -> bool:
     series = view.series(name)
     if series is None or not (weighted.values(series.samples, "write_kb_per_s") > 0).any():
         return True
-    return series.is_stacked or _tells_flushes(view, series, limits)
+    return (series.is_stacked and not is_untold(series)) or _tells_flushes(view, series, limits)
 
 
 def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
