@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from iodiag.analysis.host.waiting import starved
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.states.states import states
 from iodiag.analysis.states.summary import text_of
@@ -180,9 +181,11 @@ def _unknown(views: Sequence[View]) -> str:
 def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
-            return waits + (
-                ", and no device is seen to be slow" if view.devices else ", and no disk is shown"
-            )
+            if view.devices:
+                return f"{waits}, and no device is seen to be slow"
+            paging = view.samples("paging")
+            found = starved(paging) if paging is not None else None
+            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and no disk is shown"
     with_traffic = [
         series.name
         for view in views

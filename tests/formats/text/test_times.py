@@ -269,7 +269,9 @@ def test_many_segments_each_count_their_own():
     ],
 )
 def test_the_grid_of_the_others_tells_an_average_from_a_sample(command, first, others, is_since_boot):
-    rows = "".join(f"{OLD}sdb 0.00 0.00 {each} 8.00 0.50 4.40 2.90 55.00\n\n" for each in (first, *others, others[0]))
+    rows = "".join(
+        f"{OLD}sdb 0.00 0.00 {each} 8.00 0.50 4.40 2.90 55.00\n\n" for each in (first, *others, others[0])
+    )
     text = f"$ {command}\n{rows}" if command else rows
     assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False, False, False]
 

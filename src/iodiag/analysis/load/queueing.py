@@ -94,7 +94,7 @@ class Level:
 
     @cached_property
     def told(self) -> Told:
-        """What sentences say: of its direction alone where that is not nearly all; Little's law holds in it."""
+        """What sentences say: of its direction alone where that is not nearly all; Little's law holds."""
         whole = Told(self.rate, self.size_kb, self.depth, self.latency_ms)
         if self.direction == "mixed requests":
             return whole

@@ -155,7 +155,7 @@ def _states(series: DeviceSeries) -> Iterator[State]:
 
 
 def _kind_of(rows: Table, kind: Kind) -> Kind:
-    """Its kind by requests, unless the few of the other direction move or hold much of all: then it is both."""
+    """Its kind by requests; both where the few of the other direction move or hold much of all."""
     way = {"reads": "read", "writes": "write"}.get(kind)
     if way is None:
         return kind

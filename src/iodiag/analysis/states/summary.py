@@ -70,6 +70,7 @@ def sentence_of(state: State, samples: int) -> tuple[str, dict[str, float | str]
         in_flight, busy = ", times not measured", ""
     elif not math.isnan(state.at_once):
         in_flight = ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
+        in_flight += "" if is_little(state) else " by its own counter"
     else:
         in_flight = ""
     if state.kind == "reads and writes" and (ways := _ways(state)):
@@ -86,6 +87,15 @@ def sentence_of(state: State, samples: int) -> tuple[str, dict[str, float | str]
         text += ", {latency} ms each"
     return text + busy, values
 
+
+def is_little(state: State) -> bool:
+    """Whether rate times latency is about what is in flight: else its counter holds others as well."""
+    held = state.rate * state.latency_ms / 1000
+    return not abs(held - state.depth) > LITTLE * max(held, state.depth) + 0.01
+
+
+LITTLE = 1 / 3
+"""Share of the requests in flight that flushes, rounding and the edges of samples explain."""
 
 APART = 2.0
 """Times by which latencies or sizes of reads and writes differ from which a sentence gives both."""
@@ -123,7 +133,7 @@ def _one_shown(state: State) -> tuple[str, dict[str, float | str]] | None:
 
 
 def is_untimed(state: State) -> bool:
-    """Whether its times are printed as nothing though it did more than a few requests: nobody counted them."""
+    """Whether its times are printed as 0 though it did more than a few requests: they are not measured."""
     is_nothing = state.latency_ms == 0 and not state.depth > 0 and not state.util > 0
     return bool(is_nothing and state.rate >= IDLE_IOS_PER_S)
 

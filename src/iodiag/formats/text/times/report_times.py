@@ -246,7 +246,7 @@ def _is_on_grid(rates: Floats, length: float) -> bool:
 
 
 def _has_their_load(groups: Sequence[RowGroup]) -> bool:
-    """Whether every number beside a rate of events in the first report is near the usual one of the others."""
+    """Whether every number beside a rate of events in the first report is near that of the others."""
     for rows in groups:
         for _, first, later in _side_by_side(rows) if rows.rates_at else ():
             usual = _medians(later)
