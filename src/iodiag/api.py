@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from iodiag.errors import IodiagError
-from iodiag.hosts.assignment import settle
+from iodiag.hosts.captures_to_hosts import settle
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options
 from iodiag.judging.run import judged, prepared

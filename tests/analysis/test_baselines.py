@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from iodiag.analysis.load.baselines import baseline, departures, unusual
+from iodiag.analysis.load.baselines import departures, learned_baselines, unusual
 from iodiag.analysis.load.baselines import hourly as hourly_of
 from iodiag.table.table import Table
 from writers.archives import FIRST_DAY, between, disk, nightly
@@ -130,14 +130,14 @@ class TestBaseline:
         ],
     )
     def test_the_longer_the_archive_the_finer_the_hours(self, days, grouping, slots):
-        normal = baseline(hourly(disk(days)))
+        normal = learned_baselines(hourly(disk(days)))
         assert set(normal["grouping"]) == grouping
         assert set(normal["slot"]) <= slots
         assert len(set(normal["slot"])) > 0.8 * len(slots)
 
     def test_it_is_the_median_over_hours_whatever_one_of_them_was(self):
         hours = hourly(disk(7, slower=nightly(2, 3, 5.0)))
-        normal = baseline(hours)
+        normal = learned_baselines(hours)
         levels = normal.groupby("slot")["median_ln_latency"].median()
         assert levels[2] - levels[20] > np.log(4)
         assert abs(levels[-1] - levels[20]) < np.log(1.1)
@@ -148,9 +148,9 @@ class TestBaseline:
         waits = [2.0] * 10 + [8.0] * 4
         rows = [_steady(hour, rate=500.0 / wait, wait=wait) for hour, wait in enumerate(waits)]
         hours = hourly(table(*rows))
-        found = departures(hours, baseline(hours))
+        found = departures(hours, learned_baselines(hours))
         assert list(found["hours"]) == [4]
-        (normal,) = baseline(hours, found.assign(is_recurring=recurs)).itertuples()
+        (normal,) = learned_baselines(hours, found.assign(is_recurring=recurs)).itertuples()
         assert (normal.windows, np.exp(normal.median_ln_latency)) == (windows, pytest.approx(2.0))
 
 
@@ -207,7 +207,7 @@ class TestDepartures:
 
     def test_a_load_that_is_new_is_held_against_what_it_could_cost_at_most(self):
         usual = hourly(table(*(_steady(hour, rate=1000.0, wait=2.0) for hour in range(24))))
-        normal = baseline(usual)
+        normal = learned_baselines(usual)
         for wait, is_found in ((8.0, False), (32.0, True)):
             rate = 8.0 / wait * 1000  # eight in flight: four times the load that was seen
             later = hourly(table(*(_steady(48 + hour, rate=rate, wait=wait) for hour in range(3))))
@@ -219,7 +219,7 @@ class TestDepartures:
         # 0.02 instead of 0.01 ms may be 0.015 instead of 0.0149
         usual = hourly(table(*(_steady(hour, rate=500.0, wait=0.01) for hour in range(24))))
         later = hourly(table(*(_steady(48 + hour, rate=500.0, wait=0.02) for hour in range(3))))
-        assert not len(departures(later, baseline(usual)))
+        assert not len(departures(later, learned_baselines(usual)))
 
     def test_nothing_comes_of_nothing(self):
         found, normal = unusual(hourly(disk(1).iloc[:0]))

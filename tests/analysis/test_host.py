@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.host.cpu import convoy, cpu_shares
+from iodiag.analysis.host.cpu import cpu_shares, run_queue_bursts
 from iodiag.analysis.view.view import View
 from iodiag.model.topology import DeviceTopology
 from iodiag.table.table import Table
@@ -17,8 +17,8 @@ def view(counts, cpus=None):
 
 
 @given(st.lists(st.integers(0, 60), min_size=8, max_size=60), st.sampled_from([None, 1, 2, 8]))
-def test_shares_of_a_convoy_are_shares(counts, cpus):
-    found = convoy(view(counts, cpus))
+def test_shares_of_run_queue_bursts_are_shares(counts, cpus):
+    found = run_queue_bursts(view(counts, cpus))
     if not any(counts):
         assert found is None
         return
@@ -27,13 +27,13 @@ def test_shares_of_a_convoy_are_shares(counts, cpus):
 
 
 def test_the_article_of_the_commit_stall():
-    found = convoy(view([0, 15, 0, 17, 0, 23, 49, 10, 0, 0]))
+    found = run_queue_bursts(view([0, 15, 0, 17, 0, 23, 49, 10, 0, 0]))
     assert (found.empty, found.crowded, found.crowd) == (50, 50, 8)
     assert found.dispersion == pytest.approx(19.7, abs=0.05)
 
 
 def test_seven_samples_are_no_pattern():
-    assert convoy(view([0, 20] * 3 + [0])) is None
+    assert run_queue_bursts(view([0, 20] * 3 + [0])) is None
 
 
 @given(st.floats(0, 100), st.floats(0, 100))

@@ -5,7 +5,7 @@ import io
 import pytest
 
 import iodiag
-from iodiag.analysis.array.members import account, arrays, members_gone
+from iodiag.analysis.array.members import array_traffic, arrays, members_gone
 from iodiag.analysis.view.prepare import Selection, views
 from iodiag.api import join
 from iodiag.model.topology import Device
@@ -34,7 +34,7 @@ def test_sums_go_over_the_legs_of_the_same_reports():
     view = view_of(iostat([sample(row(0, 600), row(200, 300))] * 4), TREE)
     (array,) = arrays(view)
     assert [leg.name for leg in array.legs] == list(DISKS)
-    paid = account(array.rows)
+    paid = array_traffic(array.rows)
     assert (paid.write_kb, paid.legs_write_kb, paid.legs_read_kb) == (600, 900, 600)
     assert paid.amplification == pytest.approx(1.5)
     assert paid.extra_reads == pytest.approx(1.0)
@@ -58,7 +58,7 @@ def test_a_leg_without_any_sample_is_named():
 def test_an_array_that_was_not_captured_has_its_legs_alone():
     (array,) = arrays(view_of(iostat([dict.fromkeys(DISKS, row(200, 300))] * 3), TREE))
     assert not array.is_seen
-    assert account(array.rows).legs_write_kb == 900
+    assert array_traffic(array.rows).legs_write_kb == 900
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_what_rebuilding_a_lost_member_reads_is_no_excess():
     )
     (array,) = arrays(view_of(iostat([sample(row(1000), row(500))] * 3), mdstat))
     assert array.read_cost == pytest.approx(1.5)
-    assert account(array.rows).excess_read_kb == pytest.approx(0.0)
+    assert array_traffic(array.rows).excess_read_kb == pytest.approx(0.0)

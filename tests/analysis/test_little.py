@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import iodiag
-from iodiag.analysis.load.queueing import levels
+from iodiag.analysis.load.queueing import load_levels
+from iodiag.analysis.states.state_sentences import sentence_of, text_of
 from iodiag.analysis.states.states import states
-from iodiag.analysis.states.summary import sentence_of, text_of
 from iodiag.judging.options import Options
 from iodiag.judging.run import prepared
 from views import view_of
@@ -39,7 +39,7 @@ def test_sentences_about_samples_obey_it(path):
                     assert is_little(values["rate"], values["latency"], state.depth), text_of(state, 1)
             if any("own counter" in text_of(state, 1) for state in states(series)):
                 continue  # the capture contradicts itself
-            for level in (level for kind in levels(series) for level in kind):
+            for level in (level for kind in load_levels(series) for level in kind):
                 rate, _, depth, latency = level.told
                 assert is_little(rate, latency, depth), (series.name, level.direction, level.told)
 
@@ -51,7 +51,7 @@ FLOOD = {"r/s": 720.0, "rkB/s": 2880.0, "r_await": 1.3, "w/s": 15.0, "wkB/s": 18
 def test_a_queue_is_told_by_the_direction_that_holds_it(samples):
     view = view_of(iostat([{"sda": FLOOD | {"aqu-sz": 150.9, "%util": 100.0}}] * samples))
     (series,) = view.devices
-    level = levels(series)[-1][-1]
+    level = load_levels(series)[-1][-1]
     assert level.direction == "writes"
     assert level.told == pytest.approx((15, 120, 150, 10000), rel=0.01)
     text = text_of(states(series)[0], samples)

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import iodiag
@@ -18,15 +18,15 @@ from iodiag.analysis.load.queueing import (
     LEVEL_SPAN,
     Level,
     _tenth,
-    baseline,
     elasticity,
     fan_out,
     gain_left,
     level_of,
-    levels,
-    levels_where,
+    load_levels,
+    load_levels_where,
     overlapped,
     prepared,
+    unloaded_baseline,
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, classify
 from iodiag.analysis.load.stalls import bridged
@@ -36,6 +36,7 @@ from iodiag.api import join
 from iodiag.model.rule import Limits
 from iodiag.model.topology import DeviceTopology
 from iodiag.table.table import Table
+from property_tests import examples
 from writers.captures import iostat, sar_d
 from writers.loads import array, load, lsblk
 
@@ -72,9 +73,9 @@ def ladder(*rows):
 
 
 def test_three_threads_counts_make_three_levels():
-    (kind,) = levels(series_of(ladder(ONE_THREAD, FOUR_THREADS, MANY_THREADS)))
+    (kind,) = load_levels(series_of(ladder(ONE_THREAD, FOUR_THREADS, MANY_THREADS)))
     one, four, many = kind
-    unloaded = baseline(kind)
+    unloaded = unloaded_baseline(kind)
     assert unloaded.is_measured
     assert unloaded.latency_ms == pytest.approx(7.83)
     assert one.busy_depth == pytest.approx(1.01 / 0.9668)
@@ -87,7 +88,7 @@ def test_three_threads_counts_make_three_levels():
 
 
 def test_a_latency_of_few_digits_is_taken_from_depth_and_rate():
-    light, deep = levels(series_of(SSD + SSD_LIGHT + "\n" + SSD + SSD_DEEP))[0]
+    light, deep = load_levels(series_of(SSD + SSD_LIGHT + "\n" + SSD + SSD_DEEP))[0]
     assert light.latency_ms == pytest.approx(1000 * 0.78 / 13823)
     assert deep.latency_ms / light.latency_ms == pytest.approx(3.71, abs=0.005)
     assert fan_out(light, deep) == pytest.approx(5.3, abs=0.05)
@@ -147,7 +148,7 @@ LOAD = st.tuples(
 def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
     series, samples, _ = prepared_of(*zip(*loads, strict=True))
     depth, kind = samples["at_once"], samples["kind"]
-    found = levels(series)
+    found = load_levels(series)
     together = [level for kind in found for level in kind]
     places = np.concatenate([level.places for level in together])
     assert sorted(places.tolist()) == list(range(len(loads)))
@@ -176,14 +177,14 @@ def test_every_sample_is_in_one_level_of_its_kind_and_depth(loads):
 def test_a_gap_is_one_wherever_it_lies(depth, apart, count):
     depths = [depth, depth * LEVEL_GAP * apart]
     series, _, _ = prepared_of([10.0] * 2, depths, [100.0] * 2, [True] * 2)
-    assert [len(kind) for kind in levels(series)] == [count]
+    assert [len(kind) for kind in load_levels(series)] == [count]
 
 
 @with_samples_as_prepared
 @given(st.lists(LOAD, min_size=1, max_size=60))
 def test_a_part_of_the_levels_is_what_its_samples_make(loads):
     series, samples, keep = prepared_of(*zip(*loads, strict=True))
-    for whole, part in zip(levels(series), levels_where(series, keep), strict=True):
+    for whole, part in zip(load_levels(series), load_levels_where(series, keep), strict=True):
         kept = [level.places[keep[level.places]] for level in whole]
         assert [level.places.tolist() for level in part] == [own.tolist() for own in kept if len(own)]
         for level in part:
@@ -355,7 +356,7 @@ def test_a_stall_that_never_ends_is_left_out():
     assert len(bridged(Table.of(frame))) == 5
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(1, 40), st.floats(0.2, 60), st.floats(50, 3000))
 def test_scaling_util_alone_never_saturates(count, latency, rate):
     text = iostat([{"sda": load(rate, latency, depth=0.3, util=20)}] * count)
@@ -364,7 +365,7 @@ def test_scaling_util_alone_never_saturates(count, latency, rate):
     assert "saturated" not in verdicts(busier)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(
         st.tuples(

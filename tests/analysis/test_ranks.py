@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.measure.correlation import together
+from iodiag.analysis.measure.correlation import spearman
 
 _VALUES = st.one_of(st.just(float("nan")), st.integers(-4, 4).map(float))
 
@@ -18,11 +18,11 @@ def test_it_is_the_correlation_of_ranks(pairs: list[tuple[float, float]]) -> Non
     first, second = (np.array(values) for values in zip(*pairs, strict=True))
     ranks = pd.DataFrame({"first": first, "second": second}).rank()
     expected = ranks["first"].corr(ranks["second"])
-    assert together(first, second) == pytest.approx(expected, nan_ok=True, abs=1e-9)
+    assert spearman(first, second) == pytest.approx(expected, nan_ok=True, abs=1e-9)
 
 
 def test_it_does_not_see_scales() -> None:
     rising = np.array([1.0, 2.0, 5.0, 9.0])
-    assert together(rising, np.exp(rising)) == pytest.approx(1.0)
-    assert together(rising, -(rising**3)) == pytest.approx(-1.0)
-    assert np.isnan(together(rising, np.ones(4)))
+    assert spearman(rising, np.exp(rising)) == pytest.approx(1.0)
+    assert spearman(rising, -(rising**3)) == pytest.approx(-1.0)
+    assert np.isnan(spearman(rising, np.ones(4)))

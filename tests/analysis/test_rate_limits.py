@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iodiag.analysis.load import rate_limits
-from iodiag.analysis.load.plateaus import densest, step_of
+from iodiag.analysis.load.plateaus import densest, rate_step
 from iodiag.table.table import Table
 
 
@@ -70,13 +70,13 @@ def test_the_densest_band_holds_most(rates, width):
 @given(st.integers(3, 40), st.integers(3, 40), st.floats(1.2, 20))
 def test_a_step_is_found_where_it_is(before, after, falls):
     frame = pd.DataFrame({"ios_per_s": [100.0 * falls] * before + [100.0] * after})
-    step = step_of(Table.of(frame), "ios_per_s", 3)
+    step = rate_step(Table.of(frame), "ios_per_s", 3)
     assert len(step.before) == before
     assert step.ratio("ios_per_s") == pytest.approx(1 / falls)
 
 
 def test_too_short_a_series_has_no_step():
-    assert step_of(Table.of(pd.DataFrame({"ios_per_s": [2.0, 1.0, 1.0]})), "ios_per_s", 3) is None
+    assert rate_step(Table.of(pd.DataFrame({"ios_per_s": [2.0, 1.0, 1.0]})), "ios_per_s", 3) is None
 
 
 def test_of_the_limits_near_the_nearest_is_named_and_of_equal_ones_the_first_listed():

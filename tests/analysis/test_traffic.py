@@ -101,7 +101,7 @@ def test_a_wide_stack_is_cut():
         ("raid5-small-writes", {"Stack", "Timeline"}),
         ("slow-member", {"Bars", "Timeline"}),
         ("commit-stall", {"Timeline"}),
-        ("ssd-two-in-flight", {"Ladder", "Timeline"}),
+        ("ssd-two-in-flight", {"RateByDepth", "Timeline"}),
     ],
 )
 def test_the_first_finding_of_a_sample_is_explained_by_its_picture(case, kinds):

@@ -195,7 +195,7 @@ def fleet(hosts: int = 40, days: int = 7, seed: int = 3) -> dict[str, pd.DataFra
 
 def measure(hosts: int, days: int) -> None:
     """Print the peak memory before and after the summary of so many hosts, each with one device."""
-    from iodiag.fleet.summary.summarise import summarise
+    from iodiag.fleet.across_hosts.summarise import summarise
 
     def peak() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -1,4 +1,4 @@
-"""The second engine, on a real scheduler with two worker processes: the same bytes, whatever dies."""
+"""The second executor, on a real scheduler with two worker processes: the same bytes, whatever dies."""
 
 from __future__ import annotations
 

@@ -178,3 +178,15 @@ def test_a_hosts_name_never_leads_out_of_its_folder(name):
     assert not set(folder) & set("/\\\n:")
     assert len(folder) <= 200
     assert folder_name(name + "x") != folder
+
+
+def test_hosts_that_share_a_name_but_not_their_disks_are_jobs_of_their_own(tmp_path):
+    flash = LSBLK.replace('ROTA="1"', 'ROTA="0"')
+    text = SAR.format(host="node")
+    alike = jobs_of(put(tmp_path / "alike", {"x/sar": text, "x/lsblk": LSBLK, "y/lsblk": LSBLK}))
+    assert {host for host, _ in alike} == {"node"}
+    other = text.replace("\nAverage", "\n\nAverage") + "\n"
+    files = {"x/sar": text, "x/lsblk": LSBLK, "y/sar": other, "y/lsblk": flash}
+    jobs = jobs_of(put(tmp_path / "apart", files))
+    assert {host for host, _ in jobs} == {"node (x)", "node (y)"}
+    assert all(job.named == "node" and read_by(job) == {"sar", "lsblk"} for job in jobs.values())

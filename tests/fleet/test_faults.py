@@ -196,8 +196,8 @@ def test_bad_inputs_are_lines_and_change_nothing_else(fleet, tmp_path):
 
 
 def test_a_process_that_dies_is_the_end_of_its_job_alone(tmp_path):
-    with local.workers(2) as engine:
-        results = dict(engine.each(die_on_three, range(10)))
+    with local.workers(2) as executor:
+        results = dict(executor.each(die_on_three, range(10)))
     failed = results.pop(3)
     assert isinstance(failed, OutputError)
     assert results == {number: number * 2 for number in range(10) if number != 3}

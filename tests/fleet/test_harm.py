@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fleet.tables import days_from, finding, findings_table, outcomes_table
-from iodiag.fleet.summary.summarise import summarise
+from iodiag.fleet.across_hosts.summarise import summarise
 
 DAYS = days_from(5)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iodiag.errors import ConfigError
-from iodiag.fleet.summary.inventory import LONGEST_CELL, parse_inventory, read_inventory
+from iodiag.fleet.across_hosts.inventory import LONGEST_CELL, parse_inventory, read_inventory
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from fleet.tables import (
     outcomes_table,
     slowed,
 )
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import summarise
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import summarise
 
 DAYS = days_from(8)
 HOSTS = host_names(60)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fleet.tables import days_from, devices_table, host_names, hours_table, outcomes_table, slowed
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import summarise
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import summarise
 
 DAYS = days_from(3)
 

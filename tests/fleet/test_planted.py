@@ -24,8 +24,8 @@ def test_a_fleet_of_the_stated_size(fleet, tmp_path):
         hosts, days = map(int, SIZE.split("x"))
         inputs, out = tmp_path / "in", tmp_path / "out"
         planted = write_fleet(inputs, hosts, days)
-        with workers(len(os.sched_getaffinity(0))) as engine:
-            run([str(inputs)], str(out), Options(), engine, Count())
+        with workers(len(os.sched_getaffinity(0))) as executor:
+            run([str(inputs)], str(out), Options(), executor, Count())
     findings = pd.read_parquet(out / "findings.parquet")
     found = set(zip(findings["host"], findings["day"], findings["rule"], strict=True))
     assert {(p.host, p.day, p.rule) for p in planted} - found == set()

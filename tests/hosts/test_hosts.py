@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from iodiag.hosts.assignment import STATEMENT, settle, topologies_of, without_host
+from iodiag.hosts.captures_to_hosts import STATEMENT, settle, topologies_of, without_host
 from iodiag.model.capture import Capture, Fact, Section, Source, SourceRef
 from iodiag.model.topology import Device, DeviceTopology
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.model import text_stretches as model_lines
+from iodiag.model import byte_positions as model_lines
 from iodiag.model.capture import Source
 
 

@@ -12,24 +12,15 @@ import pytest
 
 import iodiag
 from report.test_fleet import fleet_report
+from sample_files import CASES, FILES, SAMPLES, name_of
 
 # the pages are checked by one browser, so by one process
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 HERE = Path(__file__).parent / "browser"
-SAMPLES = Path(__file__).parents[2] / "samples"
-CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
-FILES = sorted(
-    path
-    for path in SAMPLES.rglob("*")
-    if path.is_file() and path.suffix != ".toml" and path.parent not in CASES
-)
+ALONE = [path for path in FILES if path.parent not in CASES]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 COMPARED = ("raid5-small-writes", "raid10-small-writes")
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SAMPLES))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +43,7 @@ def checked(browser, tmp_path_factory) -> dict[str, Any]:
     sides = (iodiag.read(SAMPLES / "cases" / name) for name in COMPARED)
     pages["compared"] = _written(folder / "compared.html", iodiag.compare(*sides))
     pages["fleet"] = _written(folder / "fleet.html", fleet_report())
-    for at, path in enumerate([*CASES, *FILES]):
+    for at, path in enumerate([*CASES, *ALONE]):
         captures, _ = iodiag.read_many([path])
         pages[name_of(path)] = _written(folder / f"{at}.html", iodiag.analyze(captures))
     script = ["node", HERE / "check.mjs", browser, *pages.values()]
@@ -67,7 +58,7 @@ def _written(path: Path, report: Any) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["compared", "fleet", *map(name_of, [*CASES, *FILES])])
+@pytest.mark.parametrize("name", ["compared", "fleet", *map(name_of, [*CASES, *ALONE])])
 def test_a_page_is_quiet_fits_and_is_open_to_everybody(checked, name):
     assert checked["pages"][name] == []
 

@@ -14,9 +14,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fleet import tables
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import summarise
 from iodiag.fleet.publish import page_address
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import summarise
 from iodiag.model import fleet as model
 from iodiag.model.fleet import FleetReport
 from report.builders import HOSTILE

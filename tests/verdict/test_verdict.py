@@ -11,7 +11,7 @@ import pytest
 import iodiag
 from iodiag.model.finding import Finding, Ignore
 from iodiag.model.report import Report
-from iodiag.verdict.health import shown
+from iodiag.verdict.health import shown_health
 from iodiag.verdict.verdict import verdict
 from views import view_of, views_of
 from writers.captures import iostat, vmstat
@@ -188,13 +188,13 @@ def test_blocked_tasks_are_not_healthy():
 
 def test_one_odd_sample_of_many_does_not_make_a_device_sick():
     series = view_of(iostat([{"sda": CALM}] * 30 + [{"sda": load(40, 20, size=8)}])).series("sda")
-    assert shown(series) == "healthy"
+    assert shown_health(series) == "healthy"
 
 
 def test_a_short_flood_in_which_requests_waited_most_is_not_healthy():
     flood = load(37, 380, size=600, reads=0, util=66.0)
     series = view_of(iostat([{"sda": load(31, 10)}] * 26 + [{"sda": flood}]), DISK).series("sda")
-    assert shown(series) == "not shown"
+    assert shown_health(series) == "not shown"
 
 
 # elsewhere

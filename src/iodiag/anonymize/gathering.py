@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from iodiag.anonymize.words import is_plain
+from iodiag.anonymize.allowed_words import is_plain
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.topology import device_names
 

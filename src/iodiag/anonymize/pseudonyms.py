@@ -7,8 +7,8 @@ import hmac
 import re
 from collections.abc import Iterable, Iterator
 
+from iodiag.anonymize.allowed_words import is_plain
 from iodiag.anonymize.gathering import Name, groups_of
-from iodiag.anonymize.words import is_plain
 
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 _HEAD = 3

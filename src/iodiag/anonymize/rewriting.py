@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from iodiag.anonymize.allowed_words import release_of
 from iodiag.anonymize.gathering import (
     HIDDEN_COLUMNS,
     KEPT_COLUMNS,
@@ -19,7 +20,6 @@ from iodiag.anonymize.gathering import (
     names_of_report,
 )
 from iodiag.anonymize.pseudonyms import Pseudonyms
-from iodiag.anonymize.words import release_of
 from iodiag.model.capture import Capture, Source
 from iodiag.table.tables import Tables
 

@@ -43,16 +43,16 @@ def user_errors(command: Callable[Params, None]) -> Callable[Params, None]:
         try:
             command(*args, **kwargs)
         except (ConfigError, OutputError, RuleError) as error:
-            fail(shown(error), EXIT_USAGE)
+            fail(anonymized_message(error), EXIT_USAGE)
         except IodiagError as error:
-            fail(shown(error), EXIT_INPUT)
+            fail(anonymized_message(error), EXIT_INPUT)
         except KeyboardInterrupt:
             fail("interrupted", 130)
 
     return wrapped
 
 
-def shown(message: object) -> str:
+def anonymized_message(message: object) -> str:
     """What standard error may say: a message, without the names that --anonymize hides."""
     names = call_names()
     return names.problem(str(message)) if names else str(message)
@@ -79,11 +79,11 @@ def read_inputs(
             raise problem
     if problems and (strict or not captures):
         for problem in problems[:-1]:
-            click.echo(f"iodiag: {one_line(shown(problem))}", err=True)
+            click.echo(f"iodiag: {one_line(anonymized_message(problem))}", err=True)
         raise problems[-1]
     if not quiet:
         for problem in problems:
-            click.echo(f"iodiag: left out: {one_line(shown(problem))}", err=True)
+            click.echo(f"iodiag: left out: {one_line(anonymized_message(problem))}", err=True)
     return captures
 
 
@@ -106,7 +106,10 @@ def write_whole(path: Path, text: str | bytes) -> None:
         os.replace(name, target)
     except OSError as error:
         fail(
-            shown(f"{path}: cannot be written ({error.strerror or error}); choose another place"), EXIT_USAGE
+            anonymized_message(
+                f"{path}: cannot be written ({error.strerror or error}); choose another place"
+            ),
+            EXIT_USAGE,
         )
     finally:
         if name is not None and os.path.exists(name):

@@ -12,11 +12,11 @@ import click
 
 from iodiag.cli._common import (
     EXIT_FAIL_ON,
+    anonymized_message,
     complete_rule,
     ignores,
     load_config,
     one_line,
-    shown,
     thresholds,
     write_whole,
 )
@@ -204,7 +204,7 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
         beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:
             charts = f" and {beside} chart{'s' * (beside != 1)} beside it" if beside else ""
-            click.echo(f"iodiag: wrote {one_line(shown(path))}{charts}", err=True)
+            click.echo(f"iodiag: wrote {one_line(anonymized_message(path))}{charts}", err=True)
     if not formats:
         _print(report, options)
     if options["fail_on"] is not None and _is_met(report, options["fail_on"]):

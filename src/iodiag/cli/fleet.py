@@ -12,7 +12,7 @@ from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
 from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
-    from iodiag.fleet.engine import Engine
+    from iodiag.fleet.executor import Executor
     from iodiag.fleet.plan import InputRow, Options
     from iodiag.fleet.run import Outcome
 
@@ -63,15 +63,15 @@ def fleet(
     the manifest and on standard error.
     """
     chosen = _options(options)
+    from iodiag.fleet.across_hosts.inventory import read_inventory
     from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
     from iodiag.fleet.store import check_pyarrow
-    from iodiag.fleet.summary.inventory import read_inventory
 
     check_pyarrow()
     peers = read_inventory(inventory) if inventory else None
-    with _engine(jobs, scheduler) as engine, progress(quiet) as told:
-        outcome = run(inputs, output, chosen, engine, told, prune, peers)
+    with _executor(jobs, scheduler) as executor, progress(quiet) as told:
+        outcome = run(inputs, output, chosen, executor, told, prune, peers)
     if not quiet:
         _tell(outcome, output)
     if not outcome.host_days:
@@ -120,7 +120,7 @@ def _options(options: dict[str, Any]) -> Options:
     return wanted
 
 
-def _engine(jobs: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Engine]:
+def _executor(jobs: int | None, scheduler: str | None) -> contextlib.AbstractContextManager[Executor]:
     if scheduler is not None:
         from iodiag.fleet.on_dask import cluster
 

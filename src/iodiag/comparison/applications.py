@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.measure.changes import AFTER, BEFORE, Sums, judged
+from iodiag.analysis.measure.before_after import AFTER, BEFORE, Sums, judged
 from iodiag.analysis.measure.evidence import cite_fact
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import View

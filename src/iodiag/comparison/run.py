@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iodiag.analysis.load.queueing import LEAST_REQUESTS
+from iodiag.analysis.measure.before_after import AFTER, BEFORE, LEAST_CHANGE_PCT, LEAST_POINTS, SURE_SAMPLES
 from iodiag.analysis.measure.bootstrap import DRAWS, LEAST_SAMPLES
-from iodiag.analysis.measure.changes import AFTER, BEFORE, LEAST_CHANGE_PCT, LEAST_POINTS, SURE_SAMPLES
-from iodiag.analysis.view.summary import series_for
+from iodiag.analysis.view.device_summaries import series_for
 from iodiag.analysis.view.view import View
-from iodiag.comparison.both_sides import subjects
-from iodiag.comparison.moved import verdict
+from iodiag.comparison.headline import verdict
 from iodiag.comparison.settings import differences
+from iodiag.comparison.subjects import subjects
 from iodiag.judging.options import Options
 from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import Capture, Source

@@ -18,6 +18,7 @@ import pandas as pd
 
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
 from iodiag.formats.sa import sa_binary
+from iodiag.hosts.same_name import DeviceFact, facts_of
 from iodiag.model.capture import Capture, Source
 from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import Contents, HostName, find
@@ -46,6 +47,7 @@ class Part:
 
     `named` are the hosts that it names, `days` the pairs of host ("" where it names none) and day
     that it has samples of. `zone_s` is what its host's clock was ahead of UTC, by which an sa file's days go.
+    `facts` are what it states of devices.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Part:
     named: tuple[str, ...]
     days: tuple[tuple[str, str], ...]
     zone_s: int = 0
+    facts: tuple[DeviceFact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,14 @@ def _part(source: Source) -> Part:
             return part
     capture = read_source(source)
     named = dict.fromkeys(section.host for section in capture.sections if section.host)
-    return Part(source.name, source.folder, source.sha256, tuple(named), tuple(_days(capture)))
+    return Part(
+        source.name,
+        source.folder,
+        source.sha256,
+        tuple(named),
+        tuple(_days(capture)),
+        facts=facts_of(capture.topology),
+    )
 
 
 def _part_of_sa(source: Source) -> Part:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet import frames, store
+from iodiag.fleet import dataset_rows, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.judging.run import judged, prepared
@@ -82,12 +82,12 @@ def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> 
         day=job.day,
         key=job.key,
         inputs=rows,
-        findings=frames.finding_rows(report, job.host, job.day, job.key),
-        devices=[row for view in hosts for row in frames.device_rows(view, job.host, job.day)],
-        outcomes=frames.outcome_rows(report, job.host, job.day),
-        hours=frames.hour_rows(hosts, job.host),
+        findings=dataset_rows.finding_rows(report, job.host, job.day, job.key),
+        devices=[row for view in hosts for row in dataset_rows.device_rows(view, job.host, job.day)],
+        outcomes=dataset_rows.outcome_rows(report, job.host, job.day),
+        hours=dataset_rows.hour_rows(hosts, job.host),
         tables={
-            family: frames.stored_table(frame)
+            family: dataset_rows.stored_table(frame)
             for family, frame in sorted(whole.tables.items())
             if tables is None or family in tables
         },
@@ -168,9 +168,9 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
     sections = [
         replace(section, host=job.host)
         for section in capture.sections
-        if section.host in (None, "", job.host) or is_context
+        if section.host in (None, "", job.named) or is_context
     ]
-    topology = capture.topologies.get(job.host, DeviceTopology()) if capture.topologies else capture.topology
+    topology = capture.topologies.get(job.named, DeviceTopology()) if capture.topologies else capture.topology
     has_days = any(_is_dated(frame, zone_s) for frame in capture.tables.values())
     return replace(
         capture,
@@ -179,7 +179,7 @@ def _narrowed(capture: Capture, job: Job, zone_s: int, is_context: bool) -> Capt
         topology=topology or capture.topology,
         topologies={},
         sections=sections,
-        evidence=[replace(f, host=job.host) for f in capture.evidence if f.host in (None, "", job.host)],
+        evidence=[replace(f, host=job.host) for f in capture.evidence if f.host in (None, "", job.named)],
     )
 
 
@@ -195,6 +195,6 @@ def _of_job(tables: Tables, job: Job, zone_s: int, has_days: bool) -> Tables:
 def _rows(frame: pd.DataFrame, job: Job, zone_s: int, has_days: bool) -> pd.DataFrame:
     """The rows of the job's host and day; those without a date go with the dated ones of their input."""
     days = days_of(frame, zone_s)
-    is_wanted = hosts_of(frame).isin(["", job.host]) & ((days == job.day) | ((days == UNDATED) & has_days))
+    is_wanted = hosts_of(frame).isin(["", job.named]) & ((days == job.day) | ((days == UNDATED) & has_days))
     kept = frame if is_wanted.all() else frame[is_wanted.to_numpy(dtype=bool)].reset_index(drop=True)
     return kept.assign(host=pd.Categorical([job.host] * len(kept)))

@@ -14,7 +14,7 @@ from itertools import islice
 from multiprocessing.connection import wait as wait_for
 
 from iodiag.errors import IodiagError, OutputError
-from iodiag.fleet.engine import Item, Result
+from iodiag.fleet.executor import Item, Result
 
 AHEAD = 2
 """Jobs that wait in the queue per process, so that none is idle; the others are not yet sent."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet.engine import Item, Result
+from iodiag.fleet.executor import Item, Result
 
 AHEAD = 4
 """Jobs sent per worker thread; more would fill the scheduler's memory, not the workers."""

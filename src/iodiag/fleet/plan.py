@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 
 from iodiag import __version__
-from iodiag.fleet.discover import Input, Part, Scan
-from iodiag.hosts.folders import HostFolders, parts_of
+from iodiag.fleet.discover import UNDATED, Input, Part, Scan
+from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
+from iodiag.hosts.same_name import DeviceFact, Place, contradiction, names_with_folders
 from iodiag.judging import options as judging
 from iodiag.model.finding import Ignore
 
@@ -61,12 +63,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Job:
-    """One host's day: all that `jobs.run` needs, and small enough to be sent anywhere."""
+    """One host's day: all that `jobs.run` needs, and small enough to be sent anywhere.
+
+    `named` is what its inputs call the host, where several share that name.
+    """
 
     host: str
     day: str
     readings: tuple[Reading, ...]
     options: Options
+    named: str
     version: str = __version__
 
     @property
@@ -75,7 +81,7 @@ class Job:
         of_inputs = [
             (reading.name, reading.sha256, reading.parts, reading.failures) for reading in self.readings
         ]
-        content = (SCHEMA, self.version, asdict(self.options), self.host, self.day, of_inputs)
+        content = (SCHEMA, self.version, asdict(self.options), self.host, self.named, self.day, of_inputs)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
@@ -101,12 +107,16 @@ class Plan:
     rows: list[InputRow] = field(default_factory=list)
 
 
+Members = dict[tuple[str, str], list[tuple[Scan, Part]]]
+"""The parts of inputs by host and day; the day of context is empty."""
+
+
 def plan(scans: Sequence[Scan], options: Options) -> Plan:
     """Group the parts of all inputs by host and day; context goes to all days of its host."""
     folders = _folders(scans)
     rows = [_unread_row(account) for account in scans if not account.parts]
-    samples: dict[tuple[str, str], list[tuple[Scan, Part]]] = {}
-    context: dict[str, list[tuple[Scan, Part]]] = {}
+    samples: Members = {}
+    context: Members = {}
     first: dict[str, str] = {}
     rest: list[tuple[Scan, Part]] = []
     for account in scans:
@@ -128,13 +138,48 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
     for account, part in rest:
         whose = part.named[0] if len(part.named) == 1 else _host_of_context(account.item, part, folders)
         if whose in hosts:
-            context.setdefault(whose, []).append((account, part))
+            context.setdefault((whose, ""), []).append((account, part))
         else:
             rows.append(_homeless(account, whose))
+    named = _named_with_folders(samples, context)
+    samples, context = _renamed(samples, named), _renamed(context, named)
+    called = {name: host for (host, _), name in named.items()}
     jobs = [
-        _job(host, day, samples[host, day], context.get(host, []), options) for host, day in sorted(samples)
+        _job(host, day, members, context.get((host, ""), []), options, called.get(host, host))
+        for (host, day), members in sorted(samples.items(), key=lambda item: item[0])
     ]
     return Plan(jobs, _merged(rows, jobs))
+
+
+def _named_with_folders(samples: Members, context: Members) -> dict[tuple[str, Parts], str]:
+    """New names for hosts that share one, by the old name and the folder."""
+    facts: dict[tuple[str, Parts], list[DeviceFact]] = {}
+    days: dict[str, dict[Parts, set[str]]] = {}
+    for (host, day), members in (*samples.items(), *context.items()):
+        for _, part in members:
+            facts.setdefault((host, parts_of(part.folder)), []).extend(part.facts)
+            if day:
+                days.setdefault(host, {}).setdefault(parts_of(part.folder), set()).add(day)
+    named: dict[tuple[str, Parts], str] = {}
+    for host, folders in days.items():
+        places = {
+            folder: Place(
+                tuple(facts[host, folder]), tuple(datetime.fromisoformat(day) for day in of - {UNDATED})
+            )
+            for folder, of in folders.items()
+        }
+        if contradiction(places):
+            named |= {(host, folder): name for folder, name in names_with_folders(host, places).items()}
+    return named
+
+
+def _renamed(members: Members, named: Mapping[tuple[str, Parts], str]) -> Members:
+    found: Members = {}
+    for (host, day), parts in members.items():
+        for account, part in parts:
+            name = named.get((host, parts_of(part.folder)), host)
+            found.setdefault((name, day), []).append((account, part))
+    return found
 
 
 def _folders(scans: Iterable[Scan]) -> HostFolders:
@@ -172,6 +217,7 @@ def _job(
     samples: list[tuple[Scan, Part]],
     context: list[tuple[Scan, Part]],
     options: Options,
+    named: str,
 ) -> Job:
     grouped: dict[str, list[tuple[Part, bool]]] = {}
     accounts: dict[str, Scan] = {}
@@ -195,7 +241,11 @@ def _job(
             )
         )
     return Job(
-        host, day, tuple(sorted(readings, key=lambda reading: (reading.name, reading.address))), options
+        host,
+        day,
+        tuple(sorted(readings, key=lambda reading: (reading.name, reading.address))),
+        options,
+        named,
     )
 
 

@@ -16,11 +16,11 @@ from urllib.parse import quote
 
 from iodiag.errors import IodiagError
 from iodiag.fleet import store
-from iodiag.fleet.engine import Engine, Progress
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import NEEDED, REPEATED, summarise
+from iodiag.fleet.executor import Executor, Progress
 from iodiag.fleet.output_files import Place, write
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import NEEDED, REPEATED, summarise
 from iodiag.model.fleet import FleetReport
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _PAGES = ".iodiag/pages.json"
 
 
 def publish(
-    place: Place, kept: Iterable[Record], engine: Engine, progress: Progress, inventory: Inventory | None
+    place: Place, kept: Iterable[Record], executor: Executor, progress: Progress, inventory: Inventory | None
 ) -> tuple[str, list[str]]:
     """Write `fleet.json`, `fleet.md` and `fleet.html` and the pages they lead to.
 
@@ -44,7 +44,7 @@ def publish(
         ("html", report.to_html()),
     ):
         write(place, f"fleet.{ending}", text.encode("utf-8", "replace"))
-    return report.headline, _write_pages(place, report, kept, engine, progress)
+    return report.headline, _write_pages(place, report, kept, executor, progress)
 
 
 def page_address(host: str, day: str) -> str:
@@ -64,7 +64,7 @@ def _frame(place: Place, name: str) -> pd.DataFrame:
 
 
 def _write_pages(
-    place: Place, report: FleetReport, kept: Iterable[Record], engine: Engine, progress: Progress
+    place: Place, report: FleetReport, kept: Iterable[Record], executor: Executor, progress: Progress
 ) -> list[str]:
     linked = {one.report for part in (report.hosts, report.outliers, report.departures) for one in part}
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
@@ -77,7 +77,7 @@ def _write_pages(
     if todo:
         progress.begin("pages written", len(todo))
     problems = []
-    for path, problem in engine.each(partial(_write_page, place=place), todo):
+    for path, problem in executor.each(partial(_write_page, place=place), todo):
         if isinstance(problem, IodiagError):
             problems.append(f"{path}: {problem}")
             del wanted[path]

@@ -14,13 +14,13 @@ from pathlib import Path
 from iodiag import __version__
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import jobs, store
+from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
-from iodiag.fleet.engine import Engine, Progress
+from iodiag.fleet.executor import Executor, Progress
 from iodiag.fleet.output_files import Bucket, Folder, Place, write
 from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
 from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record
-from iodiag.fleet.summary.inventory import Inventory
 from iodiag.sources.remote import is_remote
 
 _OWN = ".iodiag"
@@ -44,7 +44,7 @@ def run(
     places: Sequence[str],
     out: str,
     options: Options,
-    engine: Engine,
+    executor: Executor,
     progress: Progress,
     prune: bool = False,
     inventory: Inventory | None = None,
@@ -53,18 +53,18 @@ def run(
 
     Host-days of inputs that are not given any more stay, unless `prune`. Raises ConfigError when nothing
     was given that can be read, or `out` is no place for a data set; OutputError when it cannot be
-    written, is being written by another run, or the engine has gone.
+    written, is being written by another run, or the executor has gone.
     """
     with opened(out) as place:
         token = secrets.token_hex(8)
         write(place, store.RUN, token.encode())
         own = out if is_remote(out) else str(Path(out).absolute())
-        scans, lines = _scanned(inputs_of(places, own), engine, progress)
+        scans, lines = _scanned(inputs_of(places, own), executor, progress)
         planned = plan(scans, options)
         files = place.files()
         done = {(record.host, record.day): record for record in store.records(place, files)}
         todo = [job for job in planned.jobs if not _is_done(job, done.get((job.host, job.day)))]
-        rows, failed = _do(todo, place, token, engine, progress)
+        rows, failed = _do(todo, place, token, executor, progress)
         wanted = {(job.host, job.day): job.key for job in planned.jobs}
         files = place.files()
         paths = {store.record_path(job.host, job.day) for job in todo}
@@ -75,7 +75,7 @@ def run(
             place, files, (path for record in kept for path in (record.path, record.page, *record.files))
         )
         store.join(place, kept, (*planned.rows, *lines, *rows))
-        headline, pages = publish(place, kept, engine, progress, inventory)
+        headline, pages = publish(place, kept, executor, progress, inventory)
         head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
         place.remove(store.RUN)
@@ -99,7 +99,7 @@ def _stays(record: Record, wanted: dict[tuple[str, str], str], prune: bool) -> b
 
 
 def _scanned(
-    found: tuple[list[Input], list[IodiagError]], engine: Engine, progress: Progress
+    found: tuple[list[Input], list[IodiagError]], executor: Executor, progress: Progress
 ) -> tuple[list[Scan], list[InputRow]]:
     """The accounts of all inputs in the order of their names, and lines on what could not be listed."""
     items, problems = found
@@ -111,7 +111,7 @@ def _scanned(
     ]
     progress.begin("inputs looked at", len(items))
     scans: dict[str, Scan] = {}
-    for item, result in engine.each(scan, items):
+    for item, result in executor.each(scan, items):
         scans[item.address] = (
             Scan(item, failures=(str(result),)) if isinstance(result, IodiagError) else result
         )
@@ -120,14 +120,14 @@ def _scanned(
 
 
 def _do(
-    todo: Sequence[Job], place: Place, token: str, engine: Engine, progress: Progress
+    todo: Sequence[Job], place: Place, token: str, executor: Executor, progress: Progress
 ) -> tuple[list[InputRow], list[str]]:
     """Do the jobs; gives the lines on the inputs of those that failed, and why they did."""
     progress.begin("host-days judged", len(todo))
     rows: list[InputRow] = []
     failed: list[str] = []
     work = partial(jobs.run, place=place, token=token)
-    for batch, result in engine.each(work, batches(todo)):
+    for batch, result in executor.each(work, batches(todo)):
         if isinstance(result, IodiagError):
             result = [jobs.Done(job.host, job.day, job.key, (), str(result)) for job in batch]
         for done, job in zip(result, batch, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from iodiag.hosts.assignment import settle, without_host
+from iodiag.hosts.captures_to_hosts import settle, without_host
 from iodiag.hosts.time_zones import below_each_other, in_zone, is_mixed, unzoned
 from iodiag.model.capture import Capture
 from iodiag.model.topology import Device, merge

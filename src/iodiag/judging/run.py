@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from iodiag import __version__
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
-from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
+from iodiag.model.finding import Finding, Ignore, Ignored, Outcome, by_harm
 from iodiag.model.report import (
     DeviceSummary,
     HostTable,
@@ -22,9 +23,12 @@ from iodiag.model.report import (
     StateSummary,
     UnparsedLine,
 )
+from iodiag.model.rule import Rule
 
 if TYPE_CHECKING:
     from iodiag.analysis.view.view import View
+
+T = TypeVar("T")
 
 MOST_BESIDE = 5
 """Peers and members whose samples a report holds beside those of its findings."""
@@ -48,57 +52,81 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
-    from iodiag.analysis.array.stack_traffic import with_traffic
-    from iodiag.analysis.host.tables import host_tables
-    from iodiag.analysis.states.summary import state_summaries
-    from iodiag.analysis.view.phases import phase_summaries
-    from iodiag.analysis.view.summary import device_summaries, series_for
-    from iodiag.rules.engine import run
-    from iodiag.rules.selection import changed_limits, chosen_rules, without_ignored
+    from iodiag.rules.selection import changed_limits, chosen_rules
     from iodiag.verdict.verdict import verdict
 
     chosen = chosen_rules(options.rules, options.skip_rules)
     changed = changed_limits(options.limits)
-    findings: list[Finding] = []
-    outcomes: list[Outcome] = []
-    summaries: list[DeviceSummary] = []
-    series: list[Series] = []
-    ignored: list[Ignored] = []
-    states: list[StateSummary] = []
-    host: list[HostTable] = []
-    phases: list[PhaseSummary] = []
-    for view in hosts:
-        found, others = run(chosen.values(), view, changed, capture.sources)
-        described = device_summaries(view)
-        found, passed = without_ignored(found, options.ignore, {d.name: d.aliases for d in described})
-        findings += with_traffic(view, found)
-        ignored += passed
-        outcomes += others
-        summaries += described
-        shown = state_summaries(view)
-        series += series_for(view, _drawn(view, found, shown))
-        states += shown
-        host += host_tables(view)
-        phases += phase_summaries(view)
+    told = [_of_host(view, chosen.values(), changed, capture, options.ignore) for view in hosts]
+    findings = _all(host.findings for host in told)
+    ignored = _all(host.ignored for host in told)
     said, headline = verdict(findings, hosts, ignored=len(ignored), ledgers=capture.ledgers)
     return Report(
         iodiag=__version__,
         generated=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         headline=headline,
         verdict=said,
-        states=tuple(states),
-        host_tables=tuple(host),
-        phases=tuple(phases),
+        states=_all(host.states for host in told),
+        host_tables=_all(host.tables for host in told),
+        phases=_all(host.phases for host in told),
         sources=_source_summaries(capture),
-        devices=tuple(summaries),
-        findings=tuple(findings),
-        outcomes=tuple(outcomes),
+        devices=_all(host.devices for host in told),
+        findings=findings,
+        outcomes=_all(host.outcomes for host in told),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
-        series=tuple(series),
+        series=_all(host.series for host in told),
         timezone=options.tz,
-        ignored=tuple(ignored),
+        ignored=ignored,
     )
+
+
+class _OfHost(NamedTuple):
+    """What a report says of one host."""
+
+    findings: Sequence[Finding]
+    ignored: Sequence[Ignored]
+    outcomes: Sequence[Outcome]
+    devices: Sequence[DeviceSummary]
+    series: Sequence[Series]
+    states: Sequence[StateSummary]
+    tables: Sequence[HostTable]
+    phases: Sequence[PhaseSummary]
+
+
+def _of_host(
+    view: View,
+    rules: Iterable[Rule],
+    changed: Mapping[str, Mapping[str, float]],
+    capture: Capture,
+    ignore: Sequence[Ignore],
+) -> _OfHost:
+    from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.tables import host_tables
+    from iodiag.analysis.states.state_sentences import state_summaries
+    from iodiag.analysis.view.device_summaries import device_summaries, series_for
+    from iodiag.analysis.view.phases import phase_summaries
+    from iodiag.rules.engine import run
+    from iodiag.rules.selection import without_ignored
+
+    found, outcomes = run(rules, view, changed, capture.sources)
+    devices = device_summaries(view)
+    found, ignored = without_ignored(found, ignore, {d.name: d.aliases for d in devices})
+    states = state_summaries(view)
+    return _OfHost(
+        findings=with_traffic(view, found),
+        ignored=ignored,
+        outcomes=outcomes,
+        devices=devices,
+        series=series_for(view, _drawn(view, found, states)),
+        states=states,
+        tables=host_tables(view),
+        phases=phase_summaries(view),
+    )
+
+
+def _all(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    return tuple(chain.from_iterable(parts))
 
 
 def _drawn(view: View, findings: Sequence[Finding], states: Sequence[StateSummary]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from iodiag.model.text_stretches import places_of
+from iodiag.model.byte_positions import places_of
 from iodiag.model.topology import DeviceTopology
 
 if TYPE_CHECKING:

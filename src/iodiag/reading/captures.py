@@ -9,7 +9,7 @@ from iodiag.errors import FormatError, ReportGiven, UnknownFormat
 from iodiag.formats import file_formats
 from iodiag.formats.text.reader import read_text
 from iodiag.formats.types import Item
-from iodiag.hosts.assignment import topologies_of
+from iodiag.hosts.captures_to_hosts import topologies_of
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.time_zones import below_each_other
 from iodiag.model.capture import Capture, Fact, Ledger, ParseNote, SampleTable, Section, Source

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
-from iodiag.hosts.assignment import STATEMENT
+from iodiag.hosts.captures_to_hosts import STATEMENT
 from iodiag.hosts.joining import has_samples
 from iodiag.model.capture import Capture, ParseNote, Section, Source
 from iodiag.reading.captures import is_known, read_source

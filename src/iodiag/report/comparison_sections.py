@@ -78,7 +78,9 @@ def _moved(report: Report, comparison: Comparison) -> Section:
     if comparison.settings:
         differ = (finding_sections.evidence_item(e, e.source in in_bytes) for e in comparison.settings)
         blocks.append(Section((Span("Settings that differ"),), (Bullets(tuple(differ)),)))
-    moved = [_section(at, subject, report, comparison) for at, subject in enumerate(shown(comparison), 1)]
+    moved = [
+        _section(at, subject, report, comparison) for at, subject in enumerate(shown_subjects(comparison), 1)
+    ]
     blocks += moved or [Paragraph((Span("Nothing could be compared."),))]
     rest = others(comparison)
     if rest.rows:
@@ -103,7 +105,7 @@ def _method_section(comparison: Comparison) -> list[Section]:
     return [Section(heading, (Bullets(items),), "method", "folded", pointer)] if items else []
 
 
-def shown(comparison: Comparison) -> list[Subject]:
+def shown_subjects(comparison: Comparison) -> list[Subject]:
     """The subjects that have something to say, in their order; the other devices are in `others`."""
     devices = [s for s in comparison.subjects if s.kind == "device" and not s.is_part and _has_verdict(s)]
     kept = devices[:SUBJECTS_SHOWN] or [s for s in comparison.subjects if s.kind == "device"][:1]
@@ -178,7 +180,7 @@ def _row(name: str, change: Change) -> tuple[Spans, ...]:
         name,
         wording.number(change.before),
         wording.number(change.after),
-        by(change.ratio),
+        ratio_text(change.ratio),
         interval(change),
         verdict(change),
         change.confidence,
@@ -186,7 +188,7 @@ def _row(name: str, change: Change) -> tuple[Spans, ...]:
     return tuple((Span(cell),) if cell else () for cell in cells)
 
 
-def by(ratio: float) -> str:
+def ratio_text(ratio: float) -> str:
     """A ratio as people say it: ×24.9 from twice on, else +95 % or −50 %."""
     if math.isnan(ratio):
         return wording.UNKNOWN
@@ -210,7 +212,7 @@ def interval(change: Change) -> str:
         return wording.UNKNOWN
     if change.ratio >= 2:
         return f"{times(change.low)} to {times(change.high)}"
-    return f"{by(change.low)} to {by(change.high)}"
+    return f"{ratio_text(change.low)} to {ratio_text(change.high)}"
 
 
 def verdict(change: Change) -> str:
@@ -248,10 +250,10 @@ def loads(matched: Iterable[MatchedLoad]) -> TextTable:
             (Span(_both(load.size_kb)),),
             (Span(_both(load.queue_depth)),),
             (Span(_both((load.latency.before, load.latency.after))),),
-            (Span(by(load.latency.ratio)),),
+            (Span(ratio_text(load.latency.ratio)),),
             (Span(interval(load.latency)),),
             (Span(_both((load.rate.before, load.rate.after))),),
-            (Span(by(load.rate.ratio)),),
+            (Span(ratio_text(load.rate.ratio)),),
         )
         for load in every[:LOADS_SHOWN]
     ]
@@ -268,7 +270,7 @@ def _both(values: tuple[float, float]) -> str:
 
 def others(comparison: Comparison) -> TextTable:
     """The devices without a section of their own: members of arrays, and those with little work."""
-    found = shown(comparison)
+    found = shown_subjects(comparison)
     rest = [s for s in comparison.subjects if s.kind == "device" and not any(s is one for one in found)]
     columns = ("ios_per_s", "kb_per_s", "request_size_kb", "queue_depth")
     rows = []

@@ -154,7 +154,7 @@ def _brief(report: Report) -> Iterator[Section]:
         if not report.findings:
             yield Section((Span("Findings"),), (_nothing(report),), place="brief")
         return
-    items = [_line(finding) for finding in rest[:BRIEF_FINDINGS]]
+    items = [_line(finding, len(report.hosts) > 1) for finding in rest[:BRIEF_FINDINGS]]
     more = len(rest) - len(items)
     if more:
         items.append(Item((Span(f"{wording.plural(more, 'more finding')} in the full report"),)))
@@ -162,8 +162,10 @@ def _brief(report: Report) -> Iterator[Section]:
     yield Section((Span(side),), (Bullets(tuple(items)),), place="brief")
 
 
-def _line(finding: Finding) -> Item:
+def _line(finding: Finding, has_hosts: bool) -> Item:
     devices = wording.names(finding.devices, 3)
+    if has_hosts and finding.host:
+        devices += (*((Span(" of "),) if devices else ()), wording.name(finding.host))
     return Item(
         (
             Span(f"{finding.severity.capitalize()}: "),

@@ -65,12 +65,14 @@ def covered(report: Report) -> tuple[str | None, str | None]:
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     """What it costs, since when, how often it was seen, how sure that is, and what else there is."""
     devices = lead.devices if lead else report.verdict.devices if report.verdict else ()
-    worst = _costliest([s for s in report.states if s.device in devices[:4]])
+    worst = _costliest([s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)])
     if worst is not None:
         seen, _, cost = worst.text.rpartition(": ")
         yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
     if lead is not None:
-        total = next((d.samples for d in report.devices if d.name in devices[:1]), None)
+        total = next(
+            (d.samples for d in report.devices if d.name in devices[:1] and _is_on_host(d.host, lead)), None
+        )
         when = finding_sections.window(lead, total, report.timezone)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
@@ -82,6 +84,10 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
     yield "Result", (Span(tally(report)),)
+
+
+def _is_on_host(host: str | None, lead: Finding | None) -> bool:
+    return lead is None or host == lead.host
 
 
 def _costliest(states: Sequence[StateSummary]) -> StateSummary | None:

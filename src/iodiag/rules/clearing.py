@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.load.saturation import UNTOLD, is_untold
-from iodiag.analysis.states.service_times import counted
+from iodiag.analysis.load.saturation import UNTIMED
+from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Rule, ToClear
@@ -52,9 +52,9 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     ]
     if missing:
         return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
-    if needed.columns and is_untold(series):
-        return UNTOLD
-    requests = float(np.nansum(counted(samples)))
+    if needed.columns and series.is_untimed:
+        return UNTIMED
+    requests = float(np.nansum(events_per_sample(samples)))
     if requests < needed.requests:
         return f"it completed {requests:.0f} requests; {needed.requests} would show it"
     util = samples.floats("util_pct")

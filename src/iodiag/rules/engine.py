@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from iodiag.analysis.measure.evidence import telling
+from iodiag.analysis.measure.evidence import best_matching_lines
 from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
@@ -70,10 +70,11 @@ def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list
         return [], [Outcome(rule.id, "not_applicable", (), why, missing)]
     findings: list[Finding] = []
     outcomes: list[Outcome] = []
+    limits = rule.limits(changed)
     try:
-        for item in rule.detect(view, rule.limits(changed)):
+        for item in rule.detect(view, limits):
             if isinstance(item, Finding):
-                findings.append(replace(item, role=rule.role))
+                findings.append(replace(item, role=rule.role, thresholds=limits.as_dict()))
             else:
                 outcomes.append(item)
     except Exception as error:  # the fence around one rule: recorded, the others go on
@@ -146,7 +147,7 @@ def quoted(evidence: tuple[Evidence, ...], sources: Mapping[str, Source]) -> tup
 
 
 def _with_telling(item: Evidence, source: Source) -> Evidence:
-    at = telling(item.text, [source.quote(line) for line in item.lines[:MOST_SEARCHED]])
+    at = best_matching_lines(item.text, [source.quote(line) for line in item.lines[:MOST_SEARCHED]])
     return replace(item, quotes=tuple(Quote(item.source, item.lines[n], "") for n in at))
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from iodiag.errors import SourceError
+from iodiag.model.byte_positions import places_of
 from iodiag.model.capture import Source
-from iodiag.model.text_stretches import places_of
 from iodiag.sources._compressed import unpacked
 from iodiag.sources._stream import ByteStream, DamageError, pieces_of
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts

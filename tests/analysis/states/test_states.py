@@ -7,8 +7,8 @@ import math
 import pytest
 
 from iodiag.analysis.states.service_times import SERVICE, class_of, relative_error, slowest_ms, usual_ms
+from iodiag.analysis.states.state_sentences import state_summaries, text_of
 from iodiag.analysis.states.states import MOST_STATES, State, states
-from iodiag.analysis.states.summary import state_summaries, text_of
 from views import view_of
 from writers.captures import iostat, sar_d
 from writers.loads import load, lsblk

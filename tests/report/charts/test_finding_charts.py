@@ -6,14 +6,15 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Section
 from iodiag.model.finding import Edge, Evidence, Finding
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary
 from iodiag.report.charts import finding_charts, layout, png, svg
-from iodiag.report.charts.chart import Bars, Ladder, Stack, Timeline, thinned
+from iodiag.report.charts.chart import Bars, RateByDepth, Stack, Timeline, thinned
+from property_tests import examples
 from report.builders import HOSTILE, raid5_report
 
 
@@ -330,7 +331,7 @@ STEPS = {"reads_per_s": (128.6, 296.3, 602.3), "queue_depth": (1.01, 4.06, 63.9)
 
 def test_the_ladder_is_drawn_where_a_finding_asks_for_it():
     chart = pictures(series(**STEPS), about=steps())[0]
-    assert isinstance(chart, Ladder)
+    assert isinstance(chart, RateByDepth)
     assert chart.inside[0].x == (1.01, 4.06)
     assert chart.outside[0].y == (602.3,)
     assert (
@@ -372,7 +373,7 @@ EVERY = ("stack", "peers", "ladder", "cpu")
 ODD = st.one_of(st.floats(), st.sampled_from([0.0, 1e-300, 1e300, -5.0, 100.0]))
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(
     st.lists(st.tuples(ODD, ODD, ODD), min_size=1, max_size=5),
     st.sampled_from([(), (7.0,), (7.0, 7.0), (0.0, 1e300), (0.0, 60.0, 1e9), (1e11, 2e11)]),
@@ -413,7 +414,7 @@ def test_any_device_name_can_be_drawn(text):
     )
     described = (device(text, text, text), device(text + " ", text, None))
     found = pictures(steps, twin, about=about, devices=described)
-    assert {type(picture) for picture in found} == {Stack, Bars, Ladder, Timeline}
+    assert {type(picture) for picture in found} == {Stack, Bars, RateByDepth, Timeline}
     for picture in found:
         text = svg_of(picture)
         assert text.count("<svg") == text.count("</svg>") == 1

@@ -21,11 +21,11 @@ from iodiag.report.charts.chart import (
     BarPanel,
     Bars,
     Intervals,
-    Ladder,
     Line,
     Link,
     Node,
     Panel,
+    RateByDepth,
     Stack,
     Timeline,
 )
@@ -84,9 +84,9 @@ PICTURES = {
         ),
         (0,),
     ),
-    "ladder": Ladder("c", "d", rates(9, 6, ("sda",)), rates(12, 5, ("sdb", LONG)), 8.0, 2.1),
-    "wide ladder": Ladder("c", "d", rates(300, 9, SIX), (), 7.83, 25.0),
-    "widest ladder": Ladder("c", "d", rates(1e12, 9, SIX), (), 7.83, 25.0),
+    "ladder": RateByDepth("c", "d", rates(9, 6, ("sda",)), rates(12, 5, ("sdb", LONG)), 8.0, 2.1),
+    "wide ladder": RateByDepth("c", "d", rates(300, 9, SIX), (), 7.83, 25.0),
+    "widest ladder": RateByDepth("c", "d", rates(1e12, 9, SIX), (), 7.83, 25.0),
     "intervals": Intervals("c", "d", ("reads/s", LONG), (24.9, 1), (20, math.nan), (30, math.nan), None, "x"),
     "narrow intervals": Intervals("c", "d", ("a", "b"), (1.1, 0.9), (1, 0.8), (1.2, 1), (0.85, 1.15), "x"),
     "far intervals": Intervals("c", "d", ("a", "b"), (900, 0.002), (800, 0.001), (990, 0.003), None, "x"),
@@ -249,7 +249,9 @@ def test_drawing_takes_no_figure_and_no_axes():
 @pytest.mark.parametrize(("highest", "is_shown"), [(90.0, True), (60.0, True), (40.0, False)])
 def test_a_ladder_shows_the_ceiling_that_is_in_reach(highest: float, is_shown: bool):
     # ten served at once at 100 ms each: 100 a second
-    picture = Ladder("c", "d", (Line("", (1.0, 12.0), (10.0, highest), 0),), (), alone_ms=100.0, servers=10.0)
+    picture = RateByDepth(
+        "c", "d", (Line("", (1.0, 12.0), (10.0, highest), 0),), (), alone_ms=100.0, servers=10.0
+    )
     strokes = [shape for shape in layout.drawing(picture).shapes if isinstance(shape, Stroke)]
     level = [stroke for stroke in strokes if stroke.width == 1.2 and len(set(stroke.y)) == 1]
     # a legend's strokes are short

@@ -17,7 +17,7 @@ from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.weighted import or_zero
-from iodiag.analysis.states.service_times import counted, relative_error
+from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -145,7 +145,7 @@ def _layer(
     is_equal = are_together and _are_equal(upper, below)
     latency = samples.floats("latency_ms")
     slowest, is_full, is_calm = _below(keys, parts, are_together)
-    weights = np.nan_to_num(counted(samples) + np.nan_to_num(samples.floats("depth")))
+    weights = np.nan_to_num(events_per_sample(samples) + np.nan_to_num(samples.floats("depth")))
     weights = np.where(np.nan_to_num(samples.floats("ios_per_s")) > 0, weights, 0)
     ratio, least = (bounds.ratio, bounds.added_ms) if is_equal else (bounds.calm_ratio, bounds.calm_ms)
     is_slow = (latency >= ratio * slowest) & (latency - slowest >= least) & ~is_full & (weights > 0)
@@ -156,7 +156,7 @@ def _layer(
         return _why_not(latency, slowest, weights, is_full, bounds)
     rows, own = samples[chosen], weights[chosen]
     below_rows = [part[np.isin(report_keys(part), keys[chosen])] if are_together else part for part in parts]
-    requests, others = float(own.sum()), sum(float(np.nansum(counted(part))) for part in below_rows)
+    requests, others = float(own.sum()), sum(float(np.nansum(events_per_sample(part))) for part in below_rows)
     return Layer(
         upper=upper,
         below=below,

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import MOST_DEVICES, is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE, Mask
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Floats, Table, stacked
+from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 _SHARE = 0.1
 """Share of the sum from which a disk takes part in it."""
@@ -49,12 +48,6 @@ class Ceiling:
     share_high: float
     depth_low: float
     depth_high: float
-
-
-def disks_of(view: View) -> list[DeviceSeries]:
-    """The disks of a host with samples, without partitions and devices on top of others."""
-    found = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
-    return without_parts(found)[:MOST_DEVICES]
 
 
 def ceiling(
@@ -126,7 +119,7 @@ def full_streams(disks: list[DeviceSeries], *, is_spread: bool) -> list[DeviceSe
 
 
 @dataclass(frozen=True)
-class Company:
+class SlowedBySharing:
     """A disk, the first of `disks`, that streams alone in some samples (`alone`) and beside others in `own`.
 
     `rows` are the samples of all of them in those reports.
@@ -137,7 +130,7 @@ class Company:
     own: Table = field(repr=False)
     rows: Table = field(repr=False)
 
-    def of_own(self, column: str) -> tuple[float, float]:
+    def alone_and_shared(self, column: str) -> tuple[float, float]:
         """The mean of a column of the first disk, alone and in company."""
         return weighted.mean(self.alone, column), weighted.mean(self.own, column)
 
@@ -147,7 +140,7 @@ class Company:
         return float(np.nansum(self.rows.floats("kb_per_s"))) / len(self.own)
 
 
-def company(disks: list[DeviceSeries], slower: float) -> Company | None:
+def slowed_by_sharing(disks: list[DeviceSeries], slower: float) -> SlowedBySharing | None:
     """A disk that moves `slower` times as much alone as in company, always busy with the same requests.
 
     With as many requests in flight nothing but what it shares with the others can hold it back. Of several
@@ -170,9 +163,9 @@ def company(disks: list[DeviceSeries], slower: float) -> Company | None:
             often = streams[:, shared].mean(axis=1) >= DENSE
             members = [place, *(n for n in np.flatnonzero(often).tolist() if n != place)]
             rows = [parts[n][np.isin(report_keys(parts[n]), reports[shared])] for n in members]
-            found.append(Company(tuple(disks[n] for n in members), alone, own, stacked(rows)))
+            found.append(SlowedBySharing(tuple(disks[n] for n in members), alone, own, stacked(rows)))
     found = [each for each in found if len(each.disks) > 1]
-    return max(found, key=lambda each: np.divide(*each.of_own("kb_per_s")), default=None)
+    return max(found, key=lambda each: np.divide(*each.alone_and_shared("kb_per_s")), default=None)
 
 
 def _at(reports: Keys, part: Table, mask: Mask) -> Mask:

@@ -9,21 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, report_numbers
-from iodiag.table.remembered import remembered
-from iodiag.table.table import Table
+from iodiag.table.result_cache import cached
+from iodiag.table.table import Floats, Places, Table
 
-Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
 
 
-@remembered
+@cached
 def report_keys(samples: Table) -> Keys:
     """A number per sample that is the same in the samples of one report."""
     return np.asarray(samples["stream"] * REPORTS + samples["report"], dtype=np.int64)
 
 
-@remembered
+@cached
 def once(series: DeviceSeries) -> Table:
     """A device's samples, of each report the first; their keys rise."""
     keys = report_keys(series.samples)

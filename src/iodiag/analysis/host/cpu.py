@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import View
 from iodiag.table.table import Table
 
@@ -40,7 +41,7 @@ class CpuShares:
         """The growth that taking iowait at its word would promise."""
         return (self.busy + self.iowait) / self.busy if self.busy > 0 else float("inf")
 
-    def numbers(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name."""
         return {
             "idle": self.idle,
@@ -66,7 +67,7 @@ def cpu_shares(rows: Table | None) -> CpuShares | None:
 
 
 @dataclass(frozen=True)
-class Convoy:
+class RunQueueBursts:
     """How runnable tasks come and go: shares of samples (in per cent) without any and with a crowd.
 
     A task counts as none: newer vmstat counts itself. `crowd` is from how many on it is a crowd;
@@ -79,7 +80,7 @@ class Convoy:
     crowd: float
     dispersion: float
 
-    def numbers(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name; `runs` are the first counts as the samples show them."""
         runs = weighted.values(self.rows, "run_queue")[:12]
         return {
@@ -96,7 +97,7 @@ CROWD_WITHOUT_CPU_COUNT = 8.0
 """Runnable tasks that make a crowd where the number of processors is not known: twice a host of four."""
 
 
-def convoy(view: View) -> Convoy | None:
+def run_queue_bursts(view: View) -> RunQueueBursts | None:
     """The pattern of runnable tasks over the whole capture; None with fewer than eight samples."""
     queue = view.samples("queue")
     if queue is None or "run_queue" not in queue:
@@ -106,7 +107,7 @@ def convoy(view: View) -> Convoy | None:
     if len(counts) < LEAST_CONVOY_SAMPLES or counts.mean() == 0:
         return None
     crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
-    return Convoy(
+    return RunQueueBursts(
         rows=rows,
         empty=100 * float((counts <= 1).mean()),
         crowded=100 * float((counts >= max(crowd, 2)).mean()),

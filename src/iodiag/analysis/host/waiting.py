@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.table.table import Table, by_text
 
@@ -27,7 +28,7 @@ STILL_KB, FLAT = 256.0, 0.1
 """kB/s below which next to nothing moves, and the range of a flat rate."""
 
 
-def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, dict[str, float | str]] | None:
+def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] | None:
     """Where reads fall by half while `least` kB/s and more are written, or the reverse: rows and text."""
     found = []
     for own, other, falls, verb in (
@@ -40,7 +41,7 @@ def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, dict[str
             continue
         before, during = float(np.nanmedian(fell[~floods])), float(np.nanmedian(fell[floods]))
         if before >= least and during <= before / 2:
-            values: dict[str, float | str] = {"what": falls, "verb": verb, "before": before, "during": during}
+            values: Values = {"what": falls, "verb": verb, "before": before, "during": during}
             values["flood"] = float(np.nanmedian(flood[floods]))
             text = "{what} from {before:.0f} to {during:.0f} kB/s while {flood:.0f} kB/s are {verb}"
             later = float(np.flatnonzero(floods).mean() - np.flatnonzero(~floods).mean())
@@ -49,11 +50,11 @@ def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, dict[str
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
-def moved(paging: Table) -> tuple[str, dict[str, float | str]]:
+def moved(paging: Table) -> tuple[str, Values]:
     """What a host without numbers of its disks read and wrote, as a sentence with its values."""
     read, written = paging.floats("pgpgin_kb_per_s"), paging.floats("pgpgout_kb_per_s")
     main, verb = (written, "written") if np.nansum(written) >= np.nansum(read) else (read, "read")
-    values: dict[str, float | str] = {
+    values: Values = {
         "verb": verb,
         "mean": float(np.nanmean(main)),
         "low": float(np.nanmin(main)),
@@ -84,6 +85,21 @@ def blocked(view: View, rows: Table) -> tuple[Table, float] | None:
 def pressure(view: View, rows: Table, state: str) -> tuple[Table, float] | None:
     """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
     return _mean(view, "pressure", f"io_{state}_pct", rows)
+
+
+def under_pressure(view: View, what: str, some: float, full: float) -> tuple[Table, str] | None:
+    """The samples in which some or all tasks waited for "io" or "memory" so much (in %).
+
+    Beside them the ending of the columns: of the sample itself, else averages of the last 10 or 60 s. None
+    without a table of pressure.
+    """
+    table = view.samples("pressure")
+    if table is None:
+        return None
+    kind = next((kind for kind in ("", "_10s", "_60s") if view.has("pressure", f"{what}_some{kind}_pct")), "")
+    shares = (weighted.values(table, f"{what}_{state}{kind}_pct") for state in ("some", "full"))
+    is_pressed = np.any([share >= least for share, least in zip(shares, (some, full), strict=True)], axis=0)
+    return table[is_pressed], kind
 
 
 def is_any_busy(devices: Iterable[DeviceSeries], rows: Table, util_pct: float, depth: float) -> bool:

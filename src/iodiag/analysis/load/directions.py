@@ -53,7 +53,7 @@ def slowdown(before: Table, after: Table, way: str) -> float:
     return mean_wait_per_kb(after, way) / first if first > 0 else float("nan")
 
 
-def counted_in(samples: Table, way: str) -> Floats:
+def requests_per_sample(samples: Table, way: str) -> Floats:
     """Requests of a direction in each sample; by its share of the bytes where only all are counted."""
     own, ios = samples.floats(f"{way}s_per_s"), samples.floats("ios_per_s")
     moved, total = samples.floats(f"{way}_kb_per_s"), samples.floats("kb_per_s")
@@ -61,9 +61,9 @@ def counted_in(samples: Table, way: str) -> Floats:
     return np.nan_to_num(np.where(np.isnan(own), ios * share, own) * weighted.seconds_or_one(samples))
 
 
-def counted_of(samples: Table, way: str) -> float:
+def request_count(samples: Table, way: str) -> float:
     """The same in all samples together."""
-    return float(counted_in(samples, way).sum())
+    return float(requests_per_sample(samples, way).sum())
 
 
 def ratio_of(before: Table, after: Table, column: str) -> float:

@@ -9,27 +9,25 @@ from dataclasses import replace
 import numpy as np
 
 from iodiag.analysis.host.waiting import blocked, pressure
-from iodiag.analysis.load.device_class import is_card
+from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load
-from iodiag.analysis.measure.evidence import cite, cite_fact
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service_times import class_of
+from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
-from iodiag.analysis.states.summary import sentence_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
 
-Values = dict[str, float | str]
-
 NOBODY = 0.5
 """Blocked tasks, on the average, below which nobody waits."""
 
 
-def numbers(series: DeviceSeries, load: Load) -> Values:
+def template_values(series: DeviceSeries, load: Load) -> Values:
     """What sentences about a load name: shares in per cent, everything else in its printed unit."""
     level, unloaded = load.level, load.unloaded
     values = _of_level(level, "") | {"device": series.name, "direction": level.direction}
@@ -85,12 +83,12 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
         load.level.rows,
         "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, {latency} "
         "ms each",
-        numbers(series, load),
+        template_values(series, load),
         worst="util_pct",
     )
 
 
-def otherwise(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
+def other_state_evidence(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
     """What else a device did, where what most samples agree on is not all: its longest other state."""
     for other in states(series):
         if other.kind != "idle" and not np.isin(other.rows["sample"], rows["sample"]).any():
@@ -99,7 +97,7 @@ def otherwise(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
             return
 
 
-def both(one: Table, other: Table) -> Table:
+def rows_of_both(one: Table, other: Table) -> Table:
     """The rows of two load levels: what compares them rests on both, and both are quoted."""
     return stacked([one, other])
 
@@ -112,12 +110,12 @@ def in_order(loads: Iterable[Load]) -> Table:
 
 def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     """How much longer a request takes than it would alone, and what that leaves."""
-    values = numbers(series, load)
+    values = template_values(series, load)
     rows = load.level.rows
     if load.basis in ("measured", "least seen"):
         alone = "seen at {unloaded_depth} in flight" if load.basis == "measured" else "least seen under load"
         text = "{latency} ms at {depth} in flight is {inflation}x the {unloaded} ms " + alone
-        seen = both(rows, load.unloaded.rows) if load.unloaded is not None else rows
+        seen = rows_of_both(rows, load.unloaded.rows) if load.unloaded is not None else rows
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
     elif load.basis == "spindles":
         text = (
@@ -140,17 +138,17 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             "{lighter_mb:.1f} MB/s at {lighter_depth} in flight, {mb:.1f} MB/s at {depth}: a longer queue "
             "moved no more"
         )
-        yield cite(both(load.lighter.rows, rows), text, values, worst="queue_depth")
+        yield cite(rows_of_both(load.lighter.rows, rows), text, values, worst="queue_depth")
     if load.lower is not None and load.basis == "measured":
         yield cite(
-            both(load.lower.rows, rows),
+            rows_of_both(load.lower.rows, rows),
             "from {lower_depth} to {depth} in flight ({lower_queue:.1f}x the queue) it did "
             "{lower_times:.2f}x the requests: elasticity {elasticity:.2f}",
             values,
         )
     if load.basis == "measured" and load.unloaded is not None and load.inflation > 1:
         yield cite(
-            both(load.unloaded.rows, rows),
+            rows_of_both(load.unloaded.rows, rows),
             "at most about {gain:.0f} % more throughput is left, at any depth",
             values,
         )
@@ -158,10 +156,10 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
 
 def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
     """How many requests the device serves at once, as far as two load levels tell."""
-    values = numbers(series, load)
+    values = template_values(series, load)
     if load.unloaded is not None and load.unloaded.is_measured and "servers" in values:
         yield cite(
-            both(load.unloaded.rows, load.level.rows),
+            rows_of_both(load.unloaded.rows, load.level.rows),
             "two load levels fit a device that serves about {servers:.1f} requests at once",
             values,
             weighs="context",
@@ -204,7 +202,7 @@ def waiters(view: View, load: Load) -> Iterator[Evidence]:
         yield cite(rows, text, {"some": mean}, weighs="for" if mean >= LEAST_PRESSURE else "against")
 
 
-def felt(view: View, load: Load) -> Iterator[Evidence]:
+def application_latency(view: View, load: Load) -> Iterator[Evidence]:
     """What an application measured at the same two depths, where it says so: sysbench by its threads."""
     if load.basis != "measured" or load.unloaded is None:
         return

@@ -7,21 +7,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.load import rate_limits
-from iodiag.analysis.load.queueing import Level, level_of, levels
+from iodiag.analysis.load.queueing import Level, level_of, load_levels
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.episodes import DENSE, Mask, longest_among
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.quantiles import median, percentiles
+from iodiag.analysis.measure.windows import DENSE, longest_among
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Mask, Table
 
 MOSTLY_BUSY = 0.7
 """Busy share from which a level's rate while busy can be held against a plateau."""
@@ -76,14 +73,14 @@ class Plateau:
         way = self.quantity.split("_")[0].rstrip("s")
         return f"{unit} of {way}s" if way in ("read", "write") else unit
 
-    def shown(self, rate: float) -> float:
+    def in_unit(self, rate: float) -> float:
         """A rate of this quantity in its unit."""
         return rate / KB_PER_MB if self.is_bytes else rate
 
     @property
     def other_range(self) -> float:
         """How far the other of IOPS and throughput ranged meanwhile."""
-        return spread(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
+        return p90_over_p10(self.rows, "ios_per_s" if self.is_bytes else "kb_per_s")
 
 
 def plateau(
@@ -132,12 +129,12 @@ def of_rate(rows: Table, quantity: rate_limits.Directed, rate: float, variation:
 
 def likeness(found: Plateau) -> Iterator[Evidence]:
     """Which published limit or round number a plateau is near, if any."""
-    values: dict[str, float | str] = {"unit": found.unit, "date": rate_limits.published()[0]}
+    values: Values = {"unit": found.unit, "date": rate_limits.published()[0]}
     if found.cap is not None:
-        values |= {"listed": found.shown(found.cap.value), "name": found.cap.name}
+        values |= {"listed": found.in_unit(found.cap.value), "name": found.cap.name}
         yield cite(found.rows, "{listed:g} {unit} is the limit of {name} (list of {date})", values)
     elif found.round_rate is not None:
-        values["round"] = found.shown(found.round_rate)
+        values["round"] = found.in_unit(found.round_rate)
         yield cite(found.rows, "{round:g} {unit} is a round number, as settings are", values)
 
 
@@ -146,7 +143,7 @@ def queue_range(series: DeviceSeries, top: Plateau, width: float) -> float:
     "kind."""
     depths = list(percentiles(weighted.values(top.rows, "at_once"), 10, 90))
     kinds = set(top.rows["kind"].tolist())
-    for kind in levels(series):
+    for kind in load_levels(series):
         if kind[0].kind in kinds:
             for level in kind:
                 rate = level.busy_rate * (level.size_kb if top.is_bytes else 1.0)
@@ -163,7 +160,7 @@ def densest(rates: Floats, width: float) -> float:
     return float((in_order[best] + in_order[ends[best] - 1]) / 2)
 
 
-def spread(rows: Table, column: str) -> float:
+def p90_over_p10(rows: Table, column: str) -> float:
     """How far a column ranges: its 90th percentile over its 10th; NaN where that is unknown."""
     data = weighted.values(rows, column)
     data = data[np.isfinite(data) & (data > 0)]
@@ -173,7 +170,7 @@ def spread(rows: Table, column: str) -> float:
     return high / low
 
 
-def most(rows: Table, column: str) -> float:
+def max_over_min(rows: Table, column: str) -> float:
     """The largest value of a column over its least; NaN where that is unknown."""
     data = weighted.values(rows, column)
     data = data[np.isfinite(data) & (data > 0)]
@@ -181,7 +178,7 @@ def most(rows: Table, column: str) -> float:
 
 
 @dataclass(frozen=True)
-class Step:
+class RateStep:
     """The samples before and after one step of a rate; rates are medians, noise is robust."""
 
     quantity: rate_limits.Quantity
@@ -224,7 +221,7 @@ class Step:
         return _median(self.after, column) / before if before > 0 else float("nan")
 
 
-def step_of(samples: Table, quantity: rate_limits.Quantity, least: int) -> Step | None:
+def rate_step(samples: Table, quantity: rate_limits.Quantity, least: int) -> RateStep | None:
     """The one step that splits a rate's samples best, at least `least` of them to each side.
 
     Least squares on logarithms over all splits; whether it is a step is for the caller to judge.
@@ -233,7 +230,7 @@ def step_of(samples: Table, quantity: rate_limits.Quantity, least: int) -> Step 
     if len(rates) < 2 * least or not (rates > 0).all():
         return None
     place = split(np.log(rates), least)
-    return Step(quantity, samples[:place], samples[place:])
+    return RateStep(quantity, samples[:place], samples[place:])
 
 
 def _median(rows: Table, column: str) -> float:

@@ -23,11 +23,8 @@ from iodiag.analysis.load.directions import ONE_WAY, in_flight
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.remembered import remembered
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+from iodiag.table.result_cache import cached
+from iodiag.table.table import Floats, Mask, Places, Table
 
 ALONE = 1.3
 """Requests in flight up to which a device serves about one at a time; below 0.8 util is not to be trusted."""
@@ -118,7 +115,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Baseline:
+class UnloadedBaseline:
     """What a request costs on an unloaded device: measured there, or the least seen under load.
 
     `rows` are the (prepared) samples in which it was seen.
@@ -130,8 +127,8 @@ class Baseline:
     rows: Table = field(repr=False, compare=False)
 
 
-@remembered
-def levels(series: DeviceSeries) -> list[list[Level]]:
+@cached
+def load_levels(series: DeviceSeries) -> list[list[Level]]:
     """The load levels of a device by kind of request, each list rising in depth.
 
     Left out are idle samples, samples in which the device was busy for less than a twentieth of the
@@ -143,9 +140,9 @@ def levels(series: DeviceSeries) -> list[list[Level]]:
     return [[made[n] for n in kind] for kind in by_level.kinds]
 
 
-def levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
+def load_levels_where(series: DeviceSeries, keep: Mask) -> list[list[Level]]:
     """The same of those prepared samples alone for which `keep` holds; kinds without any are empty."""
-    whole = levels(series)
+    whole = load_levels(series)
     if keep.all():
         return whole
     samples = prepared(series)
@@ -167,17 +164,17 @@ def places_of(kind: Sequence[Level]) -> Places:
     return np.concatenate([level.places for level in kind])
 
 
-def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> Baseline | None:
-    """What a request of one of a device's kinds costs alone (`baseline`)."""
+def unloaded(series: DeviceSeries, kind: Sequence[Level]) -> UnloadedBaseline | None:
+    """What a request of one of a device's kinds costs alone (`unloaded_baseline`)."""
     return _unloaded(series, kind[0].kind)
 
 
-@remembered
-def _unloaded(series: DeviceSeries, number: float) -> Baseline | None:
-    return baseline(next(kind for kind in levels(series) if kind[0].kind == number))
+@cached
+def _unloaded(series: DeviceSeries, number: float) -> UnloadedBaseline | None:
+    return unloaded_baseline(next(kind for kind in load_levels(series) if kind[0].kind == number))
 
 
-@remembered
+@cached
 def prepared(series: DeviceSeries) -> Table:
     """A device's loaded samples, stalls bridged, with `busy`, `at_once`, `cost_ms`, `kind`.
 
@@ -251,7 +248,7 @@ class _ByLevel(NamedTuple):
     kinds: tuple[range, ...]
 
 
-@remembered
+@cached
 def _by_level(samples: Table) -> _ByLevel:
     number, kinds, count = np.zeros(len(samples), dtype=np.intp), [], 0
     for places in _alike(samples.floats("kind").astype(np.int16)):
@@ -363,7 +360,7 @@ def _over_time(samples: Table) -> Floats:
     return rows
 
 
-@remembered
+@cached
 def _requests(samples: Table) -> Floats:
     """The requests of each sample, at the least: it lasts a second where its length is unknown."""
     span, is_known = samples.floats("span"), np.isfinite(samples.floats("interval_s"))
@@ -371,7 +368,7 @@ def _requests(samples: Table) -> Floats:
     return lasts * samples.floats("ios_per_s")
 
 
-def baseline(kind: Sequence[Level]) -> Baseline | None:
+def unloaded_baseline(kind: Sequence[Level]) -> UnloadedBaseline | None:
     """R1 of one kind of request: measured at about one in flight, else the least under load.
 
     Measured needs samples of LEAST_REQUESTS each with at most ALONE in flight: three of them or
@@ -386,13 +383,13 @@ def baseline(kind: Sequence[Level]) -> Baseline | None:
     is_measured = len(alone) >= 3 or requests[alone].sum() >= 500
     if is_measured or (len(alone) and np.isnan(samples.floats("interval_s").take(places)).all()):
         level = level_of(samples[np.sort(places[alone])])
-        return Baseline(level.latency_ms, True, level.depth, level.rows)
+        return UnloadedBaseline(level.latency_ms, True, level.depth, level.rows)
     if not enough.any():
         return None
     enough_at = np.flatnonzero(enough)
     cost = samples.floats("cost_ms").take(places[enough_at])
     at = int(places[enough_at[_tenth(cost, requests[enough_at])]])
-    return Baseline(
+    return UnloadedBaseline(
         float(samples.floats("cost_ms")[at]), False, float(samples.floats("depth")[at]), samples[at : at + 1]
     )
 
@@ -425,7 +422,7 @@ def fan_out(low: Level, high: Level) -> float:
     return float(servers) if servers >= 1 else float("nan")
 
 
-def overlapped(level: Level, unloaded: Baseline) -> float:
+def overlapped(level: Level, unloaded: UnloadedBaseline) -> float:
     """X·R1: requests that the device must have served at once, at the least."""
     return level.busy_rate * unloaded.latency_ms / 1000
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.array.topmost_devices import leads
-from iodiag.analysis.load.device_class import (
+from iodiag.analysis.load.device_traits import (
     PLAUSIBLE,
     SPINDLE_MS,
     cloud_model,
@@ -27,28 +27,28 @@ from iodiag.analysis.load.queueing import (
     ALONE,
     LEAST_REQUESTS,
     SLOWER_THAN_ALONE,
-    Baseline,
     Level,
+    UnloadedBaseline,
     elasticity,
     fan_out,
     level_of,
-    levels,
-    levels_where,
+    load_levels,
+    load_levels_where,
     overlapped,
     prepared,
     unloaded,
 )
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import longest
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Outcome
 from iodiag.model.rule import Limits, Threshold
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
 Verdict = Literal["false alarm", "approaching", "saturated", "indeterminate"]
@@ -90,10 +90,7 @@ _MODEL = "at most 1/(I - 1) more throughput is left in a closed queue of c serve
 THRESHOLDS = {
     "busy_util": Threshold(70, "%", "util from which a load is judged", "below it nobody takes alarm"),
     "full_util": Threshold(
-        90,
-        "%",
-        "util that known spindles or a class need",
-        "judgement: no idle time to speak of",
+        90, "%", "util that known spindles or a class need", "judgement: no idle time to speak of"
     ),
     "burst_depth": Threshold(
         32,
@@ -178,7 +175,7 @@ class Load(NamedTuple):
 
     level: Level
     verdict: Verdict = "indeterminate"
-    unloaded: Baseline | None = None
+    unloaded: UnloadedBaseline | None = None
     inflation: float = float("nan")
     basis: Basis = "none"
     lower: Level | None = None
@@ -199,7 +196,7 @@ def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
     return _classified(series, view, limits.only(THRESHOLDS))
 
 
-@remembered
+@cached
 def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
     if not (series.samples.floats("util") >= limits.busy_util / 100).any():
         return []
@@ -207,7 +204,7 @@ def _classified(series: DeviceSeries, view: View, limits: Limits) -> list[Load]:
     samples = prepared(series)
     is_busy = samples.floats("util") >= limits.busy_util / 100
     is_steady = samples.floats("busy") >= STEADY
-    parts = (levels(series), levels_where(series, is_busy), levels_where(series, is_steady))
+    parts = (load_levels(series), load_levels_where(series, is_busy), load_levels_where(series, is_steady))
     for kind, alarming, calm in zip(*parts, strict=True):
         if alarming:
             alone = unloaded(series, kind)
@@ -250,14 +247,14 @@ def with_verdict(
         elif loads:
             yield Outcome(rule, "clear", (series.name,), clear)
         else:
-            yield _unbusy(rule, series, limits)
+            yield _not_busy(rule, series, limits)
     for name, below in leads(view, found).items():
         yield Busy(*found[name], below)
 
 
-def _unbusy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
+def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
     """What a rule says of a device without a busy load level: util alone clears nothing."""
-    reason = UNTOLD if is_untold(series) else ""
+    reason = UNTIMED if series.is_untimed else ""
     if not reason and (series.samples.floats("util") >= limits.busy_util / 100).any():
         reason = "busy at times, but nothing that completed then tells of its limit"
     reason = reason or next((said for state in states(series) if (said := _contradicted(series, state))), "")
@@ -275,11 +272,7 @@ def _contradicted(series: DeviceSeries, state: State) -> str:
     is_slow = state.latency_ms > CALM * usual_ms(series, state.size_kb, state.rate)
     if not (is_slow and state.at_once >= BURST and state.requests >= BURST):
         return ""
-    values: dict[str, float | str] = {
-        "util": 100 * state.util,
-        "at_once": state.at_once,
-        "latency": state.latency_ms,
-    }
+    values: Values = {"util": 100 * state.util, "at_once": state.at_once, "latency": state.latency_ms}
     text = (
         "{util:.0f} % busy, yet {at_once} in flight whenever it was, {latency:.0f} ms each: bursts shorter "
     )
@@ -290,18 +283,10 @@ BURST = 8.0
 """Requests in flight whenever a device is busy, from which they come in bursts."""
 
 
-UNTOLD = "its counters tell neither how long requests took nor how long it was busy"
+UNTIMED = "its counters tell neither how long requests took nor how long it was busy"
 
 
-def is_untold(series: DeviceSeries) -> bool:
-    """Whether latency, queue and busy time are printed as nothing of a device with I/O: md counts none."""
-    samples = series.samples
-    columns = ("latency_ms", "depth", "util")
-    has_io = bool((samples.floats("ios_per_s") > 0).any())
-    return has_io and not any((samples.floats(column) > 0).any() for column in columns)
-
-
-def together(series: DeviceSeries, rows: Table) -> Table:
+def longest_contiguous(series: DeviceSeries, rows: Table) -> Table:
     """The longest window in which some of a device's samples follow each other, with stalls before them."""
     samples = series.samples
     mask = np.zeros(len(samples), dtype=np.bool_)
@@ -317,7 +302,7 @@ def together(series: DeviceSeries, rows: Table) -> Table:
 
 
 def _facts(
-    view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: Baseline | None
+    view: View, series: DeviceSeries, level: Level, steady: Sequence[Level], unloaded: UnloadedBaseline | None
 ) -> Load:
     below = [other for other in steady if other.busy_depth * 2 <= level.busy_depth]
     above = [
@@ -360,7 +345,7 @@ def _parallel(series: DeviceSeries, level: Level, at_best: float) -> str:
     return ""
 
 
-def _at_best(steady: Sequence[Level], unloaded: Baseline | None) -> float:
+def _at_best(steady: Sequence[Level], unloaded: UnloadedBaseline | None) -> float:
     """The most requests that it must have served at once, X·R1, over the levels that R1 holds for."""
     if unloaded is None or not unloaded.is_measured:
         return float("nan")

@@ -20,9 +20,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
 
 DRAWS = 2000
 SEED = 20070907
@@ -113,7 +112,7 @@ def log_estimate(values: Floats, weights: Floats, side: int) -> Estimate:
     return Estimate(math.exp(shifted.value - shift), shifted.error * shifted.value, shifted.blocks)
 
 
-def joint(parts: Iterable[Estimate]) -> tuple[float, float]:
+def combined_error(parts: Iterable[Estimate]) -> tuple[float, float]:
     """Standard error of a sum or difference of logarithms, and the factor of its 95 % interval.
 
     The parts are independent. The degrees of freedom are Welch's (1947).

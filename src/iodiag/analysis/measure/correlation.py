@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
 
 
-def together(first: Floats, second: Floats) -> float:
+def spearman(first: Floats, second: Floats) -> float:
     """Spearman's coefficient: Pearson's of the ranks, over what both know; NaN without a spread."""
     known = ~np.isnan(first) & ~np.isnan(second)
     one, other = _ranks(first)[known], _ranks(second)[known]

@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import quantiles
 from iodiag.model import columns as registry
-from iodiag.table.remembered import remembered
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.result_cache import cached
+from iodiag.table.table import Floats, Table
 
 
-@remembered
+@cached
 def lengths(rows: Table) -> Floats:
     """Length of each sample for weighting: seconds where all are known, else 1 each."""
     seconds = rows.floats("interval_s")
@@ -48,7 +45,7 @@ def values(rows: Table, column: str) -> Floats:
     return rows.floats(column)
 
 
-@remembered
+@cached
 def mean(rows: Table, column: str, family: str = "disk") -> float:
     """The mean of a column over all samples, weighted as the registry says; NaN without data."""
     entry = registry.find(family, column)
@@ -63,14 +60,14 @@ def mean(rows: Table, column: str, family: str = "disk") -> float:
     return above / total if total > 0 else float("nan")
 
 
-@remembered
+@cached
 def _weights(rows: Table, column: str) -> tuple[Floats, float]:
     """What samples weigh, lengths times the column of their weights ("" for none), and the sum of it."""
     weights = lengths(rows) * rows.floats(column) if column else lengths(rows)
     return weights, float(weights.sum())
 
 
-@remembered
+@cached
 def extent(rows: Table, column: str) -> dict[str, float] | None:
     """Median, p95 and maximum of a column's samples, as they are; None where none is known."""
     return quantiles.extent(rows.floats(column))

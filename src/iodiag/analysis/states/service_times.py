@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import is_card, is_spinning, names_below
+from iodiag.analysis.load.device_traits import is_card, is_spinning, names_below
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.table import Floats, Table
@@ -95,7 +95,7 @@ def _or_zero(number: float) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def counted(samples: Table, rate: str = "ios_per_s") -> Floats:
+def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:
     """How many events of a rate each sample counted; one of unknown length lasts a second at least."""
     return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))
 

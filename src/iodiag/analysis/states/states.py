@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from iodiag.analysis.load.directions import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import counted, relative_error
+from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Places, Table
 
 Kind = Literal["idle", "reads", "writes", "reads and writes", "discards", "stuck"]
@@ -41,7 +41,7 @@ MOST_STATES = 8
 
 @dataclass(frozen=True)
 class State:
-    """Table of one device in which it did the same.
+    """The samples of one device in which it did the same, taken together: like kind, latency and depth.
 
     Means are weighted as the column registry says. `seconds` is NaN where no length is known; `requests` are
     those counted (of samples of unknown length at the least); `share` is of the device's time. `at_once` are
@@ -113,13 +113,6 @@ class State:
         """The relative error of its means, by the requests counted."""
         return relative_error(self.requests)
 
-    def spread(self, column: str) -> float:
-        """The largest relative deviation of a column from its mean; NaN for one sample."""
-        data = self.rows.floats(column)
-        data = data[~np.isnan(data)]
-        middle = float(data.mean()) if len(data) else math.nan
-        return float(np.abs(data - middle).max()) / middle if len(data) > 1 and middle > 0 else math.nan
-
 
 def contradicts(state: State) -> bool:
     """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
@@ -132,7 +125,7 @@ def _by_requests(rows: Table, column: str, rate: str) -> float:
     return float((data[known] * weights[known]).sum() / weights[known].sum()) if known.any() else math.nan
 
 
-@remembered
+@cached
 def states(series: DeviceSeries) -> tuple[State, ...]:
     """What a device did, the longest state first."""
     return tuple(_states(series))
@@ -146,7 +139,7 @@ def _states(series: DeviceSeries) -> Iterator[State]:
     ]
     lengths = weighted.lengths(samples)
     groups.sort(key=lambda group: -float(lengths[group[1]].sum()))
-    requests, total = counted(samples), float(lengths.sum())
+    requests, total = events_per_sample(samples), float(lengths.sum())
     for kind, places in _merged(groups):
         rows = samples[places]
         share = float(lengths[places].sum()) / total if total > 0 else math.nan

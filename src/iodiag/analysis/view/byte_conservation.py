@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.parity import Geometry, small_share
-from iodiag.analysis.measure.correlation import together
-
-Floats = npt.NDArray[np.float64]
+from iodiag.analysis.measure.correlation import spearman
+from iodiag.table.table import Floats
 
 LEAST_KB = 64.0
 """A sample in which the device moves less proves nothing: rounding and metadata are in the way."""
@@ -32,7 +30,7 @@ LEAST_SHARE, MOST_APART = 0.2, 0.15
 """Of small writes on parity: the least share, and how far its two estimates may be apart."""
 
 
-class Law(NamedTuple):
+class ConservingLayout(NamedTuple):
     """A layout that explains the traffic: level and copies where the traffic tells them, and the sums.
 
     `is_mixture` says that small writes on parity do, whose sums count whole pages.
@@ -44,7 +42,7 @@ class Law(NamedTuple):
     is_mixture: bool = False
 
     def sentence(self, name: str, legs: Sequence[str]) -> str:
-        """The law in words. The sums themselves are evidence where a rule uses them, not provenance."""
+        """The layout in words. The sums themselves are evidence where a rule uses them, not provenance."""
         together = ", ".join(legs) if len(legs) <= 4 else f"the devices from {legs[0]} to {legs[-1]}"
         pages = ", counted in whole pages" if self.is_mixture else ""
         return f"the bytes of {together} add up to what {name} was asked for{pages}"
@@ -70,7 +68,7 @@ class Sums(NamedTuple):
         return self.write >= MATTERS * (self.read + self.write)
 
 
-def law(
+def conserving_layout(
     own: tuple[Floats, Floats],
     paged: Floats,
     below: tuple[Floats, Floats],
@@ -78,7 +76,7 @@ def law(
     *,
     may_be_chain: bool,
     may_be_mixture: bool,
-) -> Law | None:
+) -> ConservingLayout | None:
     """The layout that conserves bytes between a device and a group, sample by sample; or None.
 
     `own` and `below` are reads and writes in kB/s of the device and of the group's sum, in samples of
@@ -106,7 +104,7 @@ def _sums(values: Floats, legs: int) -> Sums:
     return Sums(read, write, legs_read, legs_write, legs)
 
 
-def _exact(sums: Sums, within: float, may_be_chain: bool) -> Iterator[Law]:
+def _exact(sums: Sums, within: float, may_be_chain: bool) -> Iterator[ConservingLayout]:
     """The layouts whose sums are what was seen, up to a share of them.
 
     Where devices may stand on each other, equal writes prove nothing: each of a chain writes the same.
@@ -115,21 +113,21 @@ def _exact(sums: Sums, within: float, may_be_chain: bool) -> Iterator[Law]:
         return
     if not sums.has_writes:
         if sums.legs_write <= MATTERS * sums.legs_read:
-            yield Law(None, None, sums)
+            yield ConservingLayout(None, None, sums)
         return
     ratio = sums.legs_write / sums.write
     is_told = sums.legs > 2 or sums.has_reads or not may_be_chain
     if abs(ratio / 2 - 1) <= within and is_told and _mixture(sums) is None:
-        yield Law("raid1" if sums.legs == 2 else "raid10", 2, sums)
+        yield ConservingLayout("raid1" if sums.legs == 2 else "raid10", 2, sums)
     if not sums.has_reads and sums.legs_read > MATTERS * sums.legs_write:
         return
     for level, parity in (("raid0", 0), ("raid5", 1), ("raid6", 2)):
         geometry = Geometry(sums.legs, parity)
         if (not parity or sums.legs > 2 * parity) and abs(ratio / geometry.full_stripe - 1) <= within:
-            yield Law(level, None, sums)
+            yield ConservingLayout(level, None, sums)
 
 
-def _of_few(grid: Floats, legs: int, may_be_chain: bool) -> Iterator[Law]:
+def _of_few(grid: Floats, legs: int, may_be_chain: bool) -> Iterator[ConservingLayout]:
     """The layouts that hold exactly in one of a few samples, and that no other sample contradicts."""
     for sample in grid.T:
         for found in _exact(_sums(sample, legs), EXACT_ONE, may_be_chain):
@@ -137,21 +135,21 @@ def _of_few(grid: Floats, legs: int, may_be_chain: bool) -> Iterator[Law]:
                 yield found
 
 
-def _is_in_step(grid: Floats, found: Law) -> bool:
+def _is_in_step(grid: Floats, found: ConservingLayout) -> bool:
     """Whether the sum holds over the samples as well: they rise and fall together, or each fits."""
     wanted, seen = _sides(grid, found)
     if np.median(_residuals(grid, found)) <= EXACT_MANY:
         return True
-    return together(wanted, seen) >= 0.9
+    return spearman(wanted, seen) >= 0.9
 
 
-def _residuals(grid: Floats, found: Law) -> Floats:
+def _residuals(grid: Floats, found: ConservingLayout) -> Floats:
     wanted, seen = _sides(grid, found)
     return np.asarray(np.abs(seen / np.maximum(wanted, 1e-9) - 1))
 
 
-def _sides(grid: Floats, found: Law) -> tuple[Floats, Floats]:
-    """What the legs should have moved by the law, and what they did, in the directions that matter."""
+def _sides(grid: Floats, found: ConservingLayout) -> tuple[Floats, Floats]:
+    """What the legs should have moved by the layout, and what they did, in the directions that matter."""
     sums = found.sums
     own_read, own_write, legs_read, legs_write = grid
     factor = sums.legs_write / sums.write if sums.has_writes else 0.0
@@ -159,7 +157,7 @@ def _sides(grid: Floats, found: Law) -> tuple[Floats, Floats]:
     return reads * own_read + factor * own_write, reads * legs_read + writes * legs_write
 
 
-def _mixture(sums: Sums) -> Law | None:
+def _mixture(sums: Sums) -> ConservingLayout | None:
     """Parity whose writes and extra reads tell the same share of small writes."""
     if sums.write < LEAST_KB:
         return None
@@ -171,5 +169,5 @@ def _mixture(sums: Sums) -> Law | None:
         share = small_share(amplification, extra, geometry)
         agrees = share.disagreement <= MOST_APART and share.by_writes <= 1 + MOST_APART
         if share.smaller >= LEAST_SHARE and agrees:
-            return Law(f"raid{4 + parity}", None, sums, is_mixture=True)
+            return ConservingLayout(f"raid{4 + parity}", None, sums, is_mixture=True)
     return None

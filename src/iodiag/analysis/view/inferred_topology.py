@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.equal_rates import MOST_DEVICES, clusters, is_md, is_part, is_physical, whole_of
 from iodiag.analysis.array.members import least_writes
@@ -26,14 +25,12 @@ from iodiag.analysis.view.byte_conservation import (
     LEAST_KB,
     MANY,
     MATTERS,
-    Law,
-    law,
+    ConservingLayout,
+    conserving_layout,
 )
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Table, numbered
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table, numbered
 
 MOST_REPORTS = 512
 ROUNDED_KB = 1.0
@@ -57,7 +54,7 @@ class Traffic(NamedTuple):
     write: Floats
     paged: Floats
 
-    def both(self) -> Floats:
+    def total(self) -> Floats:
         """Reads and writes together."""
         return np.asarray(self.read + self.write)
 
@@ -152,7 +149,7 @@ def _lowest(traffic: Traffic, places: Sequence[int]) -> list[int]:
 def _is_equal(traffic: Traffic, places: Sequence[int], base: int) -> bool:
     """Whether devices move together what one below them does, both ways and in each report."""
     exact = EXACT_MANY if traffic.read.shape[1] >= MANY else EXACT_ONE
-    if not places or traffic.both()[base].max(initial=0) < LEAST_KB:
+    if not places or traffic.total()[base].max(initial=0) < LEAST_KB:
         return False
     for grid in (traffic.read, traffic.write):
         above, below = grid[list(places)].sum(axis=0), grid[base]
@@ -211,28 +208,28 @@ def _traffic(part: Table, *, with_partitions: bool = False) -> Traffic:
 
 def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
     """The devices of one stream whose bytes a group of equal-rate devices moves together."""
-    found: dict[tuple[int, ...], list[tuple[int, Law]]] = {}
+    found: dict[tuple[int, ...], list[tuple[int, ConservingLayout]]] = {}
     free = {n for n, name in enumerate(traffic.names) if not topology.parents(name)}
     for parent, name in enumerate(traffic.names):
         if not _may_be_array(name, topology):
             continue
         groups = _groups(traffic, parent, free)
-        laws = [(legs, one) for legs, is_equal in groups if (one := _law(traffic, parent, legs, is_equal))]
+        layouts = [
+            (legs, one)
+            for legs, is_equal in groups
+            if (one := _conserving_layout(traffic, parent, legs, is_equal))
+        ]
         # legs of its own kind are nearer than the disks below them
-        nearest = [pair for pair in laws if _is_mapped(traffic.names[pair[0][0]])] or laws
+        nearest = [pair for pair in layouts if _is_mapped(traffic.names[pair[0][0]])] or layouts
         if len(nearest) == 1:
             found.setdefault(nearest[0][0], []).append((parent, nearest[0][1]))
     for legs, parents in found.items():
-        parent, found_law = min(parents, key=lambda pair: _depth(traffic.names[pair[0]]))
+        parent, layout = min(parents, key=lambda pair: _depth(traffic.names[pair[0]]))
         members = tuple(sorted((traffic.names[leg] for leg in legs), key=_natural))
-        why = f"inferred: {found_law.sentence(traffic.names[parent], members)}"
-        said = {"members": why} | ({"level": why} if found_law.level else {})
+        why = f"inferred: {layout.sentence(traffic.names[parent], members)}"
+        said = {"members": why} | ({"level": why} if layout.level else {})
         yield Device(
-            traffic.names[parent],
-            members=members,
-            level=found_law.level,
-            copies=found_law.copies,
-            provenance=said,
+            traffic.names[parent], members=members, level=layout.level, copies=layout.copies, provenance=said
         )
 
 
@@ -242,7 +239,7 @@ def _groups(traffic: Traffic, parent: int, free: set[int]) -> Iterator[tuple[tup
     if not loaded.any():
         return
     rates = np.stack([grid[:, loaded].mean(axis=1) for grid in (traffic.read, traffic.write)], axis=1)
-    moved, usual = rates.sum(axis=1), np.median(traffic.both()[:, loaded], axis=1)
+    moved, usual = rates.sum(axis=1), np.median(traffic.total()[:, loaded], axis=1)
     for is_mapped in (True, False):
         places = [n for n in range(len(moved)) if _is_mapped(traffic.names[n]) is is_mapped]
         places = [n for n in places if n != parent and moved[n] >= 1]
@@ -254,11 +251,13 @@ def _groups(traffic: Traffic, parent: int, free: set[int]) -> Iterator[tuple[tup
                 yield legs, legs in equal
 
 
-def _law(traffic: Traffic, parent: int, legs: tuple[int, ...], is_equal: bool) -> Law | None:
+def _conserving_layout(
+    traffic: Traffic, parent: int, legs: tuple[int, ...], is_equal: bool
+) -> ConservingLayout | None:
     """The conservation that holds between a device and a group, or None."""
     if not _may_stand_on(traffic, parent, legs):
         return None
-    return law(
+    return conserving_layout(
         (traffic.read[parent], traffic.write[parent]),
         traffic.paged[parent],
         (traffic.read[list(legs)].sum(axis=0), traffic.write[list(legs)].sum(axis=0)),
@@ -355,12 +354,12 @@ def _disk_groups(traffic: Traffic, topology: DeviceTopology) -> Iterator[list[in
 
 def _carries(traffic: Traffic, disks: Sequence[int], legs: Sequence[int]) -> bool:
     """Whether the disks move what the legs do, both ways, in the samples that the legs have."""
-    loaded = (traffic.both()[list(legs)] > 0).all(axis=0) & (
-        traffic.both()[list(legs)].sum(axis=0) >= LEAST_KB
+    loaded = (traffic.total()[list(legs)] > 0).all(axis=0) & (
+        traffic.total()[list(legs)].sum(axis=0) >= LEAST_KB
     )
     if not loaded.any():
         return False
-    total = traffic.both()[list(legs)][:, loaded].sum()
+    total = traffic.total()[list(legs)][:, loaded].sum()
     for direction in (traffic.read, traffic.write):
         above, below = direction[list(legs)][:, loaded].sum(), direction[list(disks)][:, loaded].sum()
         if max(above, below) >= MATTERS * total and abs(below / max(above, 1e-9) - 1) > EXACT_MANY:

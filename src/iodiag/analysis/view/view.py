@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
-from iodiag.table.remembered import remembered
-from iodiag.table.table import Table, numbered
+from iodiag.table.result_cache import cached
+from iodiag.table.table import Mask, Table, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ class DeviceSeries:
     `samples` holds the disk table's columns and those that request_columns adds: util (0..1, may
     exceed 1), depth, busy_depth and busy_ios_per_s (while the device was not empty), latency_ms,
     read_size_kb, write_size_kb, is_util_trusted, is_idle, stream, sample. What several rules derive from
-    a device is `@remembered` on it.
+    a device is `@cached` on it.
     """
 
     name: str
@@ -49,7 +49,7 @@ class DeviceSeries:
     @cached_property
     def loaded(self) -> Table:
         """The samples in which the device was not idle."""
-        is_idle: npt.NDArray[np.bool_] = self.samples["is_idle"]
+        is_idle: Mask = self.samples["is_idle"]
         return self.samples[~is_idle]
 
     @cached_property
@@ -89,6 +89,13 @@ class DeviceSeries:
             return True
         return self.name.startswith(("dm-", "md")) or (self.device is not None and bool(self.device.members))
 
+    @cached_property
+    def is_untimed(self) -> bool:
+        """Whether it serves requests and shows no latency, no queue and no busy time: md counts none."""
+        timed = (self.samples.floats(column) for column in ("latency_ms", "depth", "util"))
+        has_io = bool((self.samples.floats("ios_per_s") > 0).any())
+        return has_io and not any((values > 0).any() for values in timed)
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -122,7 +129,7 @@ class View:
         found = self.samples(name)
         return None if found is None else found.frame
 
-    @remembered
+    @cached
     def has(self, table: str, column: str) -> bool:
         """Whether any row of a table has a value in a column."""
         # each device's rows lie together, those of the whole table would have to be gathered
@@ -183,7 +190,7 @@ class View:
         return found if len(found) else None
 
 
-def same_reports(samples: Table, others: Table) -> npt.NDArray[np.bool_]:
+def same_reports(samples: Table, others: Table) -> Mask:
     """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
     own, wanted = report_numbers(samples, others)
     return np.isin(own, wanted)

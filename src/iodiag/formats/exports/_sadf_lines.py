@@ -90,7 +90,7 @@ class Lines:
             encoding_errors="replace",
         )
 
-    def numbers(self, columns: pd.DataFrame) -> tuple[Floats, Bools]:
+    def floats_of(self, columns: pd.DataFrame) -> tuple[Floats, Bools]:
         """The values of columns of words, and which rows hold something that is no number."""
         values = np.empty(columns.shape)
         is_bad = np.zeros(len(columns), dtype=np.bool_)

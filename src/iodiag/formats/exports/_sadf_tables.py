@@ -15,7 +15,7 @@ from iodiag.formats.clock import Floats
 from iodiag.formats.columns import front_columns
 from iodiag.formats.raw_columns.sar import combine_long_cpu, unfolded
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.text.arrays import Ints
+from iodiag.formats.text.array_types import Ints
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
 from iodiag.table.table import Column, Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts

@@ -115,7 +115,7 @@ def _parts(lines: Lines, plan: _Plan, below: Ints) -> Iterator[Part]:
     for width in np.unique(counts[fits]).tolist():
         chosen = below[counts == width]
         fields = lines.fields(chosen, width)
-        numbers, is_bad = lines.numbers(fields[[_FRONT + at for at in plan.values_at]])
+        numbers, is_bad = lines.floats_of(fields[[_FRONT + at for at in plan.values_at]])
         words = {
             name: lines.words(fields[_FRONT + at], _NAMES.get(name, {})) for name, at in plan.words_at.items()
         }
@@ -133,7 +133,7 @@ def _part(
 ) -> Part:
     """The good ones among rows, with a segment still to be told; the others are left unread."""
     seconds = lines.stamps(fields[2])
-    interval, has_no_interval = lines.numbers(fields[[1]])
+    interval, has_no_interval = lines.floats_of(fields[[1]])
     good = ~(is_bad | has_no_interval | np.isnan(seconds))
     lines.refuse(chosen[~good], _NO_ROW)
     lines.classes[chosen[good]] = CLASS["row"]

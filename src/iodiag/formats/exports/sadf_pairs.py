@@ -82,7 +82,7 @@ def _parts(lines: Lines, chosen: Ints) -> Iterator[Part]:
 
     fields = lines.fields(chosen, _WIDTH)
     seconds = lines.stamps(fields[2])
-    interval, is_bad = lines.numbers(fields[[1]])
+    interval, is_bad = lines.floats_of(fields[[1]])
     good = ~(np.isnan(seconds) | is_bad)
     lines.refuse(chosen[~good], "no interval or no time in it")
     chosen, fields = chosen[good], fields[good].reset_index(drop=True)
@@ -159,7 +159,7 @@ def _part(
 
     section, own = piece.section, words[piece.first : piece.last]
     is_label = np.array([name in section.label_tokens for name in own], dtype=np.bool_)
-    values, is_bad = lines.numbers(pd.DataFrame({0: fields[5].iloc[places[:, ~is_label].ravel()]}))
+    values, is_bad = lines.floats_of(pd.DataFrame({0: fields[5].iloc[places[:, ~is_label].ravel()]}))
     lines.refuse(chosen[places[:, ~is_label].ravel()[is_bad]], "the value is no number")
     rows = chosen[places.ravel()]
     lines.classes[rows] = np.where(lines.classes[rows] == CLASS["unread"], CLASS["unread"], CLASS["row"])

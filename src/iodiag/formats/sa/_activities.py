@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.formats.sa._header import Activity, Order, padded
-from iodiag.formats.sa._layout import Run, fields_of, view, width
+from iodiag.formats.sa._layout import FieldRun, fields_of, view, width
 
 NAMES = {
     1: "cpu",
@@ -112,7 +112,7 @@ _FS = "blocks free available files files_free"
 _TICKS = "rd_ticks wr_ticks tot_ticks rq_ticks major minor"
 
 
-class Counted(NamedTuple):
+class CountedStruct(NamedTuple):
     """A structure of 0x2175: u64 (or doubles), unsigned long and u32 fields, then characters.
 
     `magics` are the revisions that have these fields. `tail` lists `name:bytes`.
@@ -126,132 +126,136 @@ class Counted(NamedTuple):
     quad_code: str = "u8"
 
 
-_COUNTED: dict[int, tuple[Counted, ...]] = {
-    1: (Counted((0x8A, 0x8B), _CPU),),
-    2: (Counted((0x8A, 0x8B), "cswch/s", "proc/s"),),
-    3: (Counted((0x8A, 0x8B), "intr/s"), Counted((0x8C,), ints="intr/s", tail="name:8")),
-    4: (Counted((0x8A,), longs="pswpin/s pswpout/s"),),
-    5: (Counted((0x8A,), longs=_PAGING),),
-    6: (Counted((0x8B,), _IO),),
-    7: (Counted((0x8A, 0x8B), _MEMORY),),
-    8: (Counted((0x8A, 0x8B), _KTABLES),),
-    9: (Counted((0x8B, 0x8C), "runq-sz blocked plist-sz", ints=_LOADS),),
-    10: (Counted((0x8A, 0x8B), ints=_SERIAL),),
-    11: (Counted((0x8B, 0x8C), "tps wwn wwn_more", "rd_sec/s wr_sec/s dc_sec/s", f"{_TICKS} dc_ticks part"),),
-    12: (Counted((0x8C, 0x8D), _NETWORK, ints="speed", tail="name:16 duplex:1"),),
-    13: (Counted((0x8B, 0x8C), _ERRORS, tail="name:16"),),
-    14: (Counted((0x8A,), ints=_NFS),),
-    15: (Counted((0x8A,), ints=_NFSD),),
-    16: (Counted((0x8A,), ints=_SOCKETS),),
-    17: (Counted((0x8B, 0x8C), _IP),),
-    18: (Counted((0x8B, 0x8C), _IP_ERRORS),),
-    19: (Counted((0x8A,), longs=_ICMP),),
-    20: (Counted((0x8A,), longs=_ICMP_ERRORS),),
-    21: (Counted((0x8A,), longs=_TCP),),
-    22: (Counted((0x8A,), longs=_TCP_ERRORS),),
-    23: (Counted((0x8A,), longs=_UDP),),
-    24: (Counted((0x8A,), ints=_SOCKETS6),),
-    25: (Counted((0x8B, 0x8C), _IP6),),
-    26: (Counted((0x8B, 0x8C), _IP6_ERRORS),),
-    27: (Counted((0x8A,), longs=_ICMP6),),
-    28: (Counted((0x8A,), longs=_ICMP6_ERRORS),),
-    29: (Counted((0x8A,), longs=_UDP6),),
-    30: (Counted((0x8A,), longs="frequency"),),
-    31: (Counted((0x8A,), "rpm lowest", tail="chip:20", quad_code="f8"),),
-    32: (Counted((0x8A,), "degC lowest highest", tail="chip:20", quad_code="f8"),),
-    33: (Counted((0x8A,), "inV lowest highest", tail="chip:20", quad_code="f8"),),
-    34: (Counted((0x8A, 0x8B), _HUGE),),
-    35: (Counted((0x8A, 0x8B), "time_in_state", "frequency"),),
-    36: (Counted((0x8A,), ints="bus vendor product_number power", tail="manufacturer:24 product:48"),),
-    37: (Counted((0x8A, 0x8B), _FS, tail="name:128 mountpoint:128"),),
-    38: (Counted((0x8A,), longs=_FC, tail="name:16"),),
-    39: (Counted((0x8A,), ints=_SOFTNET),),
-    40: (Counted((0x8A,), "%scpu", "%scpu-10 %scpu-60 %scpu-300"),),
-    41: (Counted((0x8A,), "%sio %fio", "%sio-10 %sio-60 %sio-300 %fio-10 %fio-60 %fio-300"),),
-    42: (Counted((0x8A,), "%smem %fmem", "%smem-10 %smem-60 %smem-300 %fmem-10 %fmem-60 %fmem-300"),),
-    43: (Counted((0x8A,), tail="name:1 capacity:1 status:1"),),
+_COUNTED: dict[int, tuple[CountedStruct, ...]] = {
+    1: (CountedStruct((0x8A, 0x8B), _CPU),),
+    2: (CountedStruct((0x8A, 0x8B), "cswch/s", "proc/s"),),
+    3: (CountedStruct((0x8A, 0x8B), "intr/s"), CountedStruct((0x8C,), ints="intr/s", tail="name:8")),
+    4: (CountedStruct((0x8A,), longs="pswpin/s pswpout/s"),),
+    5: (CountedStruct((0x8A,), longs=_PAGING),),
+    6: (CountedStruct((0x8B,), _IO),),
+    7: (CountedStruct((0x8A, 0x8B), _MEMORY),),
+    8: (CountedStruct((0x8A, 0x8B), _KTABLES),),
+    9: (CountedStruct((0x8B, 0x8C), "runq-sz blocked plist-sz", ints=_LOADS),),
+    10: (CountedStruct((0x8A, 0x8B), ints=_SERIAL),),
+    11: (
+        CountedStruct(
+            (0x8B, 0x8C), "tps wwn wwn_more", "rd_sec/s wr_sec/s dc_sec/s", f"{_TICKS} dc_ticks part"
+        ),
+    ),
+    12: (CountedStruct((0x8C, 0x8D), _NETWORK, ints="speed", tail="name:16 duplex:1"),),
+    13: (CountedStruct((0x8B, 0x8C), _ERRORS, tail="name:16"),),
+    14: (CountedStruct((0x8A,), ints=_NFS),),
+    15: (CountedStruct((0x8A,), ints=_NFSD),),
+    16: (CountedStruct((0x8A,), ints=_SOCKETS),),
+    17: (CountedStruct((0x8B, 0x8C), _IP),),
+    18: (CountedStruct((0x8B, 0x8C), _IP_ERRORS),),
+    19: (CountedStruct((0x8A,), longs=_ICMP),),
+    20: (CountedStruct((0x8A,), longs=_ICMP_ERRORS),),
+    21: (CountedStruct((0x8A,), longs=_TCP),),
+    22: (CountedStruct((0x8A,), longs=_TCP_ERRORS),),
+    23: (CountedStruct((0x8A,), longs=_UDP),),
+    24: (CountedStruct((0x8A,), ints=_SOCKETS6),),
+    25: (CountedStruct((0x8B, 0x8C), _IP6),),
+    26: (CountedStruct((0x8B, 0x8C), _IP6_ERRORS),),
+    27: (CountedStruct((0x8A,), longs=_ICMP6),),
+    28: (CountedStruct((0x8A,), longs=_ICMP6_ERRORS),),
+    29: (CountedStruct((0x8A,), longs=_UDP6),),
+    30: (CountedStruct((0x8A,), longs="frequency"),),
+    31: (CountedStruct((0x8A,), "rpm lowest", tail="chip:20", quad_code="f8"),),
+    32: (CountedStruct((0x8A,), "degC lowest highest", tail="chip:20", quad_code="f8"),),
+    33: (CountedStruct((0x8A,), "inV lowest highest", tail="chip:20", quad_code="f8"),),
+    34: (CountedStruct((0x8A, 0x8B), _HUGE),),
+    35: (CountedStruct((0x8A, 0x8B), "time_in_state", "frequency"),),
+    36: (CountedStruct((0x8A,), ints="bus vendor product_number power", tail="manufacturer:24 product:48"),),
+    37: (CountedStruct((0x8A, 0x8B), _FS, tail="name:128 mountpoint:128"),),
+    38: (CountedStruct((0x8A,), longs=_FC, tail="name:16"),),
+    39: (CountedStruct((0x8A,), ints=_SOFTNET),),
+    40: (CountedStruct((0x8A,), "%scpu", "%scpu-10 %scpu-60 %scpu-300"),),
+    41: (CountedStruct((0x8A,), "%sio %fio", "%sio-10 %sio-60 %sio-300 %fio-10 %fio-60 %fio-300"),),
+    42: (CountedStruct((0x8A,), "%smem %fmem", "%smem-10 %smem-60 %smem-300 %fmem-10 %fmem-60 %fmem-300"),),
+    43: (CountedStruct((0x8A,), tail="name:1 capacity:1 status:1"),),
 }
 
 
-def _name(at: int, size: int = 16) -> Run:
-    return Run(f"S{size}", at, size, "name")
+def _name(at: int, size: int = 16) -> FieldRun:
+    return FieldRun(f"S{size}", at, size, "name")
 
 
-def _sensor(chip_at: int, names: str) -> tuple[Run, ...]:
-    return Run("f8", 0, 8, names), Run("S20", chip_at, 20, "chip")
+def _sensor(chip_at: int, names: str) -> tuple[FieldRun, ...]:
+    return FieldRun("f8", 0, 8, names), FieldRun("S20", chip_at, 20, "chip")
 
 
-_PLACED: dict[tuple[int, int], tuple[Run, ...]] = {
-    (1, 0x8A): (Run("u8", 0, 16, _CPU),),
-    (2, 0x8A): (Run("u8", 0, 16, "cswch/s"), Run("ulong", 16, 8, "proc/s")),
-    (3, 0x8A): (Run("u8", 0, 16, "intr/s"),),
-    (4, 0x8A): (Run("ulong", 0, 8, "pswpin/s pswpout/s"),),
-    (5, 0x8A): (Run("ulong", 0, 8, _PAGING),),
-    (6, 0x8B): (Run("u8", 0, 8, " ".join(_IO.split()[:5])),),
-    (7, 0x8A): (Run("ulong", 0, 8, _MEMORY),),
-    (8, 0x8A): (Run("u4", 0, 4, _KTABLES),),
-    (9, 0x8A): (Run("ulong", 0, 8, "runq-sz"), Run("u4", 8, 4, f"{_LOADS} plist-sz")),
-    (9, 0x8B): (Run("ulong", 0, 8, "runq-sz blocked"), Run("u4", 16, 4, f"{_LOADS} plist-sz")),
-    (10, 0x8A): (Run("u4", 0, 4, _SERIAL),),
+_PLACED: dict[tuple[int, int], tuple[FieldRun, ...]] = {
+    (1, 0x8A): (FieldRun("u8", 0, 16, _CPU),),
+    (2, 0x8A): (FieldRun("u8", 0, 16, "cswch/s"), FieldRun("ulong", 16, 8, "proc/s")),
+    (3, 0x8A): (FieldRun("u8", 0, 16, "intr/s"),),
+    (4, 0x8A): (FieldRun("ulong", 0, 8, "pswpin/s pswpout/s"),),
+    (5, 0x8A): (FieldRun("ulong", 0, 8, _PAGING),),
+    (6, 0x8B): (FieldRun("u8", 0, 8, " ".join(_IO.split()[:5])),),
+    (7, 0x8A): (FieldRun("ulong", 0, 8, _MEMORY),),
+    (8, 0x8A): (FieldRun("u4", 0, 4, _KTABLES),),
+    (9, 0x8A): (FieldRun("ulong", 0, 8, "runq-sz"), FieldRun("u4", 8, 4, f"{_LOADS} plist-sz")),
+    (9, 0x8B): (FieldRun("ulong", 0, 8, "runq-sz blocked"), FieldRun("u4", 16, 4, f"{_LOADS} plist-sz")),
+    (10, 0x8A): (FieldRun("u4", 0, 4, _SERIAL),),
     (11, 0x8A): (
-        Run("u8", 0, 16, "rd_sec/s wr_sec/s"),
-        Run("ulong", 32, 8, "rd_ticks wr_ticks tot_ticks rq_ticks tps"),
-        Run("u4", 72, 4, "major minor"),
+        FieldRun("u8", 0, 16, "rd_sec/s wr_sec/s"),
+        FieldRun("ulong", 32, 8, "rd_ticks wr_ticks tot_ticks rq_ticks tps"),
+        FieldRun("u4", 72, 4, "major minor"),
     ),
     (11, 0x8B): (
-        Run("u8", 0, 8, "tps"),
-        Run("ulong", 16, 8, "rd_sec/s wr_sec/s"),
-        Run("u4", 32, 4, _TICKS),
+        FieldRun("u8", 0, 8, "tps"),
+        FieldRun("ulong", 16, 8, "rd_sec/s wr_sec/s"),
+        FieldRun("u4", 32, 4, _TICKS),
     ),
-    (12, 0x8A): (Run("ulong", 0, 8, _NETWORK), _name(56)),
-    (12, 0x8B): (Run("u8", 0, 16, _NETWORK), _name(112)),
+    (12, 0x8A): (FieldRun("ulong", 0, 8, _NETWORK), _name(56)),
+    (12, 0x8B): (FieldRun("u8", 0, 16, _NETWORK), _name(112)),
     (12, 0x8C): (
-        Run("u8", 0, 16, _NETWORK),
-        Run("u4", 112, 4, "speed"),
+        FieldRun("u8", 0, 16, _NETWORK),
+        FieldRun("u4", 112, 4, "speed"),
         _name(116),
-        Run("u1", 132, 1, "duplex"),
+        FieldRun("u1", 132, 1, "duplex"),
     ),
-    (13, 0x8A): (Run("ulong", 0, 8, _ERRORS), _name(72)),
-    (13, 0x8B): (Run("u8", 0, 16, _ERRORS), _name(144)),
-    (14, 0x8A): (Run("u4", 0, 4, _NFS),),
-    (15, 0x8A): (Run("u4", 0, 4, _NFSD),),
-    (16, 0x8A): (Run("u4", 0, 4, _SOCKETS),),
-    (17, 0x8A): (Run("ulong", 0, 8, _IP),),
-    (17, 0x8B): (Run("u8", 0, 16, _IP),),
-    (18, 0x8A): (Run("ulong", 0, 8, _IP_ERRORS),),
-    (18, 0x8B): (Run("u8", 0, 16, _IP_ERRORS),),
-    (19, 0x8A): (Run("ulong", 0, 8, _ICMP),),
-    (20, 0x8A): (Run("ulong", 0, 8, _ICMP_ERRORS),),
-    (21, 0x8A): (Run("ulong", 0, 8, _TCP),),
-    (22, 0x8A): (Run("ulong", 0, 8, _TCP_ERRORS),),
-    (23, 0x8A): (Run("ulong", 0, 8, _UDP),),
-    (24, 0x8A): (Run("u4", 0, 4, _SOCKETS6),),
-    (25, 0x8A): (Run("ulong", 0, 8, _IP6),),
-    (25, 0x8B): (Run("u8", 0, 16, _IP6),),
-    (26, 0x8A): (Run("ulong", 0, 8, _IP6_ERRORS),),
-    (26, 0x8B): (Run("u8", 0, 16, _IP6_ERRORS),),
-    (27, 0x8A): (Run("ulong", 0, 8, _ICMP6),),
-    (28, 0x8A): (Run("ulong", 0, 8, _ICMP6_ERRORS),),
-    (29, 0x8A): (Run("ulong", 0, 8, _UDP6),),
-    (30, 0x8A): (Run("ulong", 0, 8, "frequency"),),
+    (13, 0x8A): (FieldRun("ulong", 0, 8, _ERRORS), _name(72)),
+    (13, 0x8B): (FieldRun("u8", 0, 16, _ERRORS), _name(144)),
+    (14, 0x8A): (FieldRun("u4", 0, 4, _NFS),),
+    (15, 0x8A): (FieldRun("u4", 0, 4, _NFSD),),
+    (16, 0x8A): (FieldRun("u4", 0, 4, _SOCKETS),),
+    (17, 0x8A): (FieldRun("ulong", 0, 8, _IP),),
+    (17, 0x8B): (FieldRun("u8", 0, 16, _IP),),
+    (18, 0x8A): (FieldRun("ulong", 0, 8, _IP_ERRORS),),
+    (18, 0x8B): (FieldRun("u8", 0, 16, _IP_ERRORS),),
+    (19, 0x8A): (FieldRun("ulong", 0, 8, _ICMP),),
+    (20, 0x8A): (FieldRun("ulong", 0, 8, _ICMP_ERRORS),),
+    (21, 0x8A): (FieldRun("ulong", 0, 8, _TCP),),
+    (22, 0x8A): (FieldRun("ulong", 0, 8, _TCP_ERRORS),),
+    (23, 0x8A): (FieldRun("ulong", 0, 8, _UDP),),
+    (24, 0x8A): (FieldRun("u4", 0, 4, _SOCKETS6),),
+    (25, 0x8A): (FieldRun("ulong", 0, 8, _IP6),),
+    (25, 0x8B): (FieldRun("u8", 0, 16, _IP6),),
+    (26, 0x8A): (FieldRun("ulong", 0, 8, _IP6_ERRORS),),
+    (26, 0x8B): (FieldRun("u8", 0, 16, _IP6_ERRORS),),
+    (27, 0x8A): (FieldRun("ulong", 0, 8, _ICMP6),),
+    (28, 0x8A): (FieldRun("ulong", 0, 8, _ICMP6_ERRORS),),
+    (29, 0x8A): (FieldRun("ulong", 0, 8, _UDP6),),
+    (30, 0x8A): (FieldRun("ulong", 0, 8, "frequency"),),
     (31, 0x8A): _sensor(16, "rpm lowest"),
     (32, 0x8A): _sensor(24, "degC lowest highest"),
     (33, 0x8A): _sensor(24, "inV lowest highest"),
-    (34, 0x8A): (Run("ulong", 0, 8, "kbhugfree total_kb"),),
-    (35, 0x8A): (Run("u8", 0, 8, "time_in_state"), Run("ulong", 16, 8, "frequency")),
+    (34, 0x8A): (FieldRun("ulong", 0, 8, "kbhugfree total_kb"),),
+    (35, 0x8A): (FieldRun("u8", 0, 8, "time_in_state"), FieldRun("ulong", 16, 8, "frequency")),
     (36, 0x8A): (
-        Run("u4", 0, 4, "bus vendor product_number power"),
-        Run("S24", 16, 24, "manufacturer"),
-        Run("S48", 40, 48, "product"),
+        FieldRun("u4", 0, 4, "bus vendor product_number power"),
+        FieldRun("S24", 16, 24, "manufacturer"),
+        FieldRun("S48", 40, 48, "product"),
     ),
-    (37, 0x8A): (Run("u8", 0, 16, _FS), _name(80, 72)),
-    (38, 0x8A): (Run("ulong", 0, 8, _FC), _name(32)),
-    (39, 0x8A): (Run("u4", 0, 4, _SOFTNET),),
+    (37, 0x8A): (FieldRun("u8", 0, 16, _FS), _name(80, 72)),
+    (38, 0x8A): (FieldRun("ulong", 0, 8, _FC), _name(32)),
+    (39, 0x8A): (FieldRun("u4", 0, 4, _SOFTNET),),
 }
 
 _IO_TOTALS = " ".join(_IO.split()[:5])
-_IO_BY_SIZE = {20: (Run("u4", 0, 4, _IO_TOTALS),), 80: (Run("u8", 0, 16, _IO_TOTALS),)}
-_FS_WITH_MOUNTPOINT = (Run("u8", 0, 16, _FS), _name(80, 128), Run("S128", 208, 128, "mountpoint"))
+_IO_BY_SIZE = {20: (FieldRun("u4", 0, 4, _IO_TOTALS),), 80: (FieldRun("u8", 0, 16, _IO_TOTALS),)}
+_FS_WITH_MOUNTPOINT = (FieldRun("u8", 0, 16, _FS), _name(80, 128), FieldRun("S128", 208, 128, "mountpoint"))
 
 
 def structure(activity: Activity, order: Order, long_bytes: int) -> np.dtype[np.void] | None:

@@ -14,7 +14,7 @@ import struct
 from typing import Literal, NamedTuple
 
 from iodiag.errors import FormatError
-from iodiag.formats.sa._layout import Run
+from iodiag.formats.sa._layout import FieldRun
 
 SELF_DESCRIBING = 0x2175
 _WITHOUT_REVISIONS = (0x2170, 0x1170)
@@ -57,7 +57,7 @@ class Activity(NamedTuple):
     size: int
     types: Types | None
     at: int | None = None
-    fields: tuple[Run, ...] = ()
+    fields: tuple[FieldRun, ...] = ()
     continues: bool = False
 
 
@@ -71,7 +71,7 @@ class OldRecords(NamedTuple):
     releases: str
     size: int
     comment_at: int
-    head: tuple[Run, ...]
+    head: tuple[FieldRun, ...]
 
 
 class SaHeader(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Run(NamedTuple):
+class FieldRun(NamedTuple):
     """Fields of one kind in a row: the first at `at`, then one every `step` bytes.
 
     `code` is a numpy type without byte order; `ulong` is as wide as the writer's.
@@ -20,7 +20,7 @@ class Run(NamedTuple):
     names: str
 
 
-def fields_of(runs: Iterable[Run]) -> Iterator[tuple[str, str, int]]:
+def fields_of(runs: Iterable[FieldRun]) -> Iterator[tuple[str, str, int]]:
     """Name, code and offset of each field."""
     for run in runs:
         for number, name in enumerate(run.names.split()):

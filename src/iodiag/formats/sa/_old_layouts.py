@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from iodiag.formats.sa._layout import Run
+from iodiag.formats.sa._layout import FieldRun
 
 
 class Part(NamedTuple):
@@ -31,13 +31,13 @@ class Layout(NamedTuple):
     """A structure: its length in bytes as it is written, and its fields."""
 
     size: int
-    runs: tuple[Run, ...]
+    runs: tuple[FieldRun, ...]
 
-    def only(self, names: str) -> tuple[Run, ...]:
+    def only(self, names: str) -> tuple[FieldRun, ...]:
         """The runs, one field each, of those of the named fields that the structure has."""
         wanted = set(names.split())
         return tuple(
-            Run(run.code, run.at + number * run.step, run.step, name)
+            FieldRun(run.code, run.at + number * run.step, run.step, name)
             for run in self.runs
             for number, name in enumerate(run.names.split())
             if name in wanted
@@ -71,6 +71,6 @@ def layout(kind: str, magic: int) -> Layout | None:
     return None
 
 
-def _run(line: str) -> Run:
+def _run(line: str) -> FieldRun:
     code, at, step, names = line.split(" ", 3)
-    return Run(code, int(at), int(step), names)
+    return FieldRun(code, int(at), int(step), names)

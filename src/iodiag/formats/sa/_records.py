@@ -58,7 +58,7 @@ class Record(NamedTuple):
     has_extra: bool
 
 
-class Run(NamedTuple):
+class RecordRun(NamedTuple):
     """Statistics records of one layout, `size` bytes each, one behind the other from `at` on.
 
     `places` and `counts` have the offset within the record and the number of items of each
@@ -83,7 +83,7 @@ class Segment:
 
     cpus: int | None
     seconds_of_day: int
-    runs: list[Run] = field(default_factory=list)
+    runs: list[RecordRun] = field(default_factory=list)
     _places: dict[tuple[int, ...], tuple[Ints, Ints]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -283,12 +283,12 @@ class _Pass:
             self._bytes(record.at, self.header.old.size)
         segment = self._segment_for(record)
         clocks = (np.array([value], dtype=np.uint64) for value in record[1:4])
-        segment.runs.append(Run(record.at, at - record.at, places, counts, *clocks))
+        segment.runs.append(RecordRun(record.at, at - record.at, places, counts, *clocks))
         if not record.has_extra:
             at = self._take_alike(segment.runs, at)
         return at
 
-    def _take_alike(self, runs: list[Run], at: int) -> int:
+    def _take_alike(self, runs: list[RecordRun], at: int) -> int:
         """Let the last run go on as long as records are laid out like it; the offset behind them."""
         size, many = runs[-1].size, _FIRST_LOOK
         while many := min(many, (len(self.data) - at) // size):
@@ -313,7 +313,7 @@ class _Pass:
     def _has(self, name: str) -> bool:
         return name in (self._head.names or ())
 
-    def _are_alike(self, heads: Structs, run: Run, at: int) -> Bools:
+    def _are_alike(self, heads: Structs, run: RecordRun, at: int) -> Bools:
         """Which of these records are sound, of the run's layout, and later than the one before."""
         clock = heads["uptime"].astype(np.uint64)
         if self._has("uptime_one"):

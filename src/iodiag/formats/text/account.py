@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools
+from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk
-from iodiag.formats.text.times.row_times import Timing, levels
+from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
 from iodiag.table.times import span
 
@@ -44,7 +44,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
     merged: dict[tuple[int, str], Section] = {}
     spans: dict[tuple[int, int], Span] = {}
     for rows, timing in zip(all_rows, all_timings, strict=True):
-        for number in levels(timing.segment):
+        for number in distinct_sorted(timing.segment):
             first, last = np.searchsorted(timing.segment, (number, number + 1)).tolist()
             here, clocks = slice(first, last), (number, timing.clocks)
             if clocks not in spans:

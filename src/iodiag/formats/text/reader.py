@@ -13,14 +13,14 @@ from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
-from iodiag.formats.text.clean.row_margins import rejoined, respelled, unstamped
+from iodiag.formats.text.clean.row_cleaning import rejoined, respelled, unstamped
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.disproven import without_cut_number, without_disproven
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.untrue_rows import true_rows
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.structure.foreign_tools import refusal
-from iodiag.formats.text.structure.headerless import adopt
+from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
 from iodiag.formats.text.times.row_times import timings
@@ -40,7 +40,7 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     unzoned = Unzoned()
     text = clean(source.data, [*_REWRITES, unzoned, unbroken, unstamped, rejoined, *own], source.line_feeds)
     found = walk(text, source.name)
-    adopt(found, columns)
+    blocks_from_loose_rows(found, columns)
     if found.foreign and not (found.blocks or found.contexts):
         tool, index = next(iter(found.foreign.items()))
         raise UnknownFormat(f"{source.name}:{text.numbers[index]}: {refusal(tool)}")

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools, Ints
-from iodiag.formats.text.rows.repeated_values import together
-from iodiag.formats.text.rows.row_by_hand import is_kernel_name
+from iodiag.formats.text.array_types import Bools, Ints
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import Walk
 from iodiag.formats.text.times.row_times import OF_THE_MOMENT, Timing
 from iodiag.model.capture import SampleTable
@@ -95,7 +95,7 @@ def _families(rows: Rows) -> list[str]:
 
 def _places(rows: Rows, is_average: bool) -> Ints | slice:
     """Which rows are samples, or averages; as a slice where they stand together: that copies nothing."""
-    return together(np.flatnonzero(rows.is_average == is_average))
+    return slice_if_contiguous(np.flatnonzero(rows.is_average == is_average))
 
 
 def _frames(

@@ -79,7 +79,7 @@ class BarPanel:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class RateByDepth:
     """Requests per second against requests in flight; points inside the window are filled.
 
     `alone_ms` is what a request takes without a queue, `servers` how many are served at once: both bound
@@ -143,7 +143,7 @@ class Stack:
     gaps: tuple[tuple[str, ...], ...]
 
 
-Picture = Timeline | Bars | Ladder | Intervals | Stack
+Picture = Timeline | Bars | RateByDepth | Intervals | Stack
 
 
 def is_drawable(value: float) -> bool:

@@ -14,10 +14,10 @@ from iodiag.report.charts.chart import (
     BarPanel,
     Bars,
     Intervals,
-    Ladder,
     Line,
     Panel,
     Picture,
+    RateByDepth,
     Timeline,
     is_drawable,
     label_of,
@@ -73,7 +73,7 @@ def _intervals(subject: Subject, comparison: Comparison) -> Intervals | None:
         return None
     least = comparison.limits.get("least_change_pct", math.nan) / 100
     told = "; ".join(
-        f"{name} {comparison_sections.by(change.ratio)} ({comparison_sections.interval(change)})"
+        f"{name} {comparison_sections.ratio_text(change.ratio)} ({comparison_sections.interval(change)})"
         for name, change in kept
     )
     return Intervals(
@@ -89,7 +89,7 @@ def _intervals(subject: Subject, comparison: Comparison) -> Intervals | None:
     )
 
 
-def _ladder(sides: Sequence[Series | None]) -> Ladder | None:
+def _ladder(sides: Sequence[Series | None]) -> RateByDepth | None:
     """Requests per second against requests in flight, the two sides in two colours."""
     lines = []
     for at, (label, series) in enumerate(zip(SIDES, sides, strict=True)):
@@ -109,7 +109,7 @@ def _ladder(sides: Sequence[Series | None]) -> Ladder | None:
         f"at {wording.number(_middle(one.x))} in flight"
         for one in lines
     ]
-    return Ladder(
+    return RateByDepth(
         caption="Requests per second against requests in flight, a point per sample. At the same place on "
         "the lower axis, the higher points are the faster side.",
         description=f"Medians: {', '.join(middle)}.",

@@ -15,9 +15,9 @@ from iodiag.report.charts.chart import (
     POINTS_IN_LADDER,
     BarPanel,
     Bars,
-    Ladder,
     Line,
     Picture,
+    RateByDepth,
     is_drawable,
     label_of,
 )
@@ -99,7 +99,7 @@ def _known(value: float) -> float:
     return value if value > LEAST else 0.0
 
 
-def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
+def ladder(finding: Finding, series: Sequence[Series]) -> RateByDepth | None:
     """Work done against requests in flight, or None for less than two load levels."""
     inside: list[Line] = []
     outside: list[Line] = []
@@ -121,7 +121,7 @@ def ladder(finding: Finding, series: Sequence[Series]) -> Ladder | None:
         return None
     low, high = min(levels), max(levels)
     alone_ms, servers = _bounds(finding, levels)
-    return Ladder(
+    return RateByDepth(
         caption="Requests per second against requests in flight. Points that rise say there was room; a "
         "flat top says that more requests in flight brought no more work."
         + (f" Filled: {stretch(finding)}." if outside and inside else ""),

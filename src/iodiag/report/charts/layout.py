@@ -14,10 +14,10 @@ from iodiag.report.charts.chart import (
     BarPanel,
     Bars,
     Intervals,
-    Ladder,
     Line,
     Panel,
     Picture,
+    RateByDepth,
     Stack,
     Timeline,
 )
@@ -278,7 +278,7 @@ def _intervals(picture: Intervals) -> Drawing:
     return Drawing(frame.bottom + axes.X_AXIS_ROOM - 13, tuple(shapes))
 
 
-def _ladder(picture: Ladder) -> Drawing:
+def _ladder(picture: RateByDepth) -> Drawing:
     """A dot for each load level, with the bounds."""
     every = (*picture.inside, *picture.outside)
     names = {line.label: line.colour for line in every}
@@ -321,7 +321,7 @@ def _ladder(picture: Ladder) -> Drawing:
     return Drawing(frame.bottom + axes.X_AXIS_ROOM, tuple(shapes))
 
 
-def _bound_entries(picture: Ladder) -> list[Entry]:
+def _bound_entries(picture: RateByDepth) -> list[Entry]:
     if math.isnan(picture.alone_ms):
         return []
     told = f"bound: in flight ÷ {wording.number(picture.alone_ms)} ms alone"
@@ -333,12 +333,12 @@ def _bound_entries(picture: Ladder) -> list[Entry]:
     return entries
 
 
-def _ceiling(picture: Ladder) -> float:
+def _ceiling(picture: RateByDepth) -> float:
     """The rate that as many as are served at once make; NaN where that is unknown."""
     return picture.servers * 1000 / picture.alone_ms
 
 
-def _bounds(picture: Ladder, frame: Frame, x: Scale, y: Scale) -> list[Shape]:
+def _bounds(picture: RateByDepth, frame: Frame, x: Scale, y: Scale) -> list[Shape]:
     """The rate without any queue, and the ceiling where several are served at once, within the frame."""
     if math.isnan(picture.alone_ms):
         return []

@@ -33,7 +33,7 @@ def wanted(report: Report, document: Document) -> Iterator[tuple[Key, list[Pictu
     from iodiag.report.charts import comparison_charts, finding_charts
 
     findings = dict(finding_sections.in_detail(report))
-    moved = comparison_sections.shown(report.comparison) if report.comparison else []
+    moved = comparison_sections.shown_subjects(report.comparison) if report.comparison else []
     for key in charts_of(document):
         place, number = key
         if key == PICTURE:

@@ -16,12 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from iodiag.analysis.load.load_sentences import disks_below, in_order, inflation, numbers, parallelism, state
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
+from iodiag.analysis.load.load_sentences import (
+    disks_below,
+    in_order,
+    inflation,
+    parallelism,
+    state,
+    template_values,
+)
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, ToClear
@@ -31,7 +38,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that nears its limit and never passes it in the capture."""
     clear = "busy, but far from its limit"
     for found in with_verdict(view, RULE.id, limits, "approaching", clear, _past):
-        yield found if isinstance(found, Outcome) else _finding(*found, limits)
+        yield found if isinstance(found, Outcome) else _finding(*found)
 
 
 def _past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
@@ -40,19 +47,20 @@ def _past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
     return Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
 
 
-def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]) -> Finding:
     lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
     rows = in_order(loads)
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = "high" if is_sustained(together(series, rows)) or is_compared else "medium"
+    longest: Confidence = (
+        "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
+    )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(points, at_most=longest),
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY, numbers(series, lead)),
+        summary=say(_SUMMARY, template_values(series, lead)),
         evidence=(
             state(series, lead),
             *inflation(series, lead),

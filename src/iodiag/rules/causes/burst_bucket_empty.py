@@ -20,13 +20,13 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
-from iodiag.analysis.load.device_class import is_spinning
-from iodiag.analysis.load.plateaus import Step, step_of
+from iodiag.analysis.load.device_traits import is_spinning
+from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, prepared
 from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
-from iodiag.analysis.measure.episodes import by_stream, is_sustained, seconds
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -39,7 +39,7 @@ GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that stepped down under the same demand."""
-    found: dict[str, Step] = {}
+    found: dict[str, RateStep] = {}
     for series in view.devices:
         step = None if is_spinning(series) else _step(series, limits)
         if step is None:
@@ -50,18 +50,18 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(series, told, below, limits)
 
 
-def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+def _step(series: DeviceSeries, limits: Limits) -> RateStep | None:
     samples = prepared(series)
     samples = samples[samples.floats("util") >= limits.least_util / 100]
     for part in by_stream(samples):
         for quantity in QUANTITIES:
-            step = step_of(part, quantity, int(limits.least_samples))
+            step = rate_step(part, quantity, int(limits.least_samples))
             if step is not None and _is_step(step, limits):
                 return step
     return None
 
 
-def _is_step(step: Step, limits: Limits) -> bool:
+def _is_step(step: RateStep, limits: Limits) -> bool:
     """Whether the rate fell to a flat level while demand, size and mix stayed and latency rose."""
     return (
         step.ratio(step.quantity) <= 1 / limits.falls
@@ -76,20 +76,19 @@ def _is_step(step: Step, limits: Limits) -> bool:
     )
 
 
-def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limits: Limits) -> Finding:
     evidence = tuple(_evidence(step, limits))
     points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
     sure = confidence(points, at_most="medium")
     unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "high": step.before_rate / unit,
         "low": step.after_rate / unit,
         "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
     }
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(step.after),
@@ -106,11 +105,11 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
     )
 
 
-def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
+def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     before, after = level_of(step.before), level_of(step.after)
     unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
     high, low = step.before_rate, step.after_rate
-    values: dict[str, float | str] = {
+    values: Values = {
         "high": high / unit,
         "low": low / unit,
         "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
@@ -137,7 +136,7 @@ def _evidence(step: Step, limits: Limits) -> Iterator[Evidence]:
 
 def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
     cap, number = rate_limits.near(rate, quantity), rate_limits.round_number(rate, quantity)
-    values: dict[str, float | str] = {"rate": rate / unit}
+    values: Values = {"rate": rate / unit}
     if cap is not None:
         values |= {"listed": cap.value / unit, "name": cap.name, "date": rate_limits.published()[0]}
         yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
@@ -149,14 +148,14 @@ def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterato
         )
 
 
-def _gp2(step: Step, low: float) -> Iterator[Evidence]:
+def _gp2(step: RateStep, low: float) -> Iterator[Evidence]:
     """Whether the high phase lasted as long as a full gp2 bucket of that baseline does."""
     lasted = seconds(step.before)
     if step.quantity != "ios_per_s" or low >= GP2_BURST or np.isnan(lasted):
         return
     full = GP2_CREDITS / (GP2_BURST - low)
     if abs(lasted / full - 1) <= 0.15:
-        values: dict[str, float | str] = {"lasted": lasted, "full": full, "size": low / 3}
+        values: Values = {"lasted": lasted, "full": full, "size": low / 3}
         text = (
             "it lasted {lasted:.0f} s; a full bucket of an Amazon gp2 volume of {size:.0f} GiB lasts "
             "{full:.0f} s"
@@ -198,10 +197,7 @@ RULE = Rule(
             3, "%", "robust deviation of a flat rate", "token buckets are exact; sampling edges make 1 %"
         ),
     },
-    confirm=(
-        "iostat -xyt 10 60 DEVICE",
-        "nvme smart-log /dev/DEVICE",
-    ),
+    confirm=("iostat -xyt 10 60 DEVICE", "nvme smart-log /dev/DEVICE"),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",),
     to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),
     detect=detect,

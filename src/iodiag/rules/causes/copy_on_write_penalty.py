@@ -33,7 +33,7 @@ from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.states.service_times import counted, relative_error
+from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -65,8 +65,8 @@ class _Volume:
     @property
     def writes(self) -> Floats:
         """Writes to the origin, counted in each sample; all requests where directions are not told apart."""
-        writes = counted(self.rows, "writes_per_s")
-        return np.nan_to_num(np.where(np.isnan(writes), counted(self.rows), writes))
+        writes = events_per_sample(self.rows, "writes_per_s")
+        return np.nan_to_num(np.where(np.isnan(writes), events_per_sample(self.rows), writes))
 
     @property
     def reads_unasked(self) -> float:
@@ -78,15 +78,18 @@ class _Volume:
     def unasked(self, column: str) -> Floats:
         """How much more the disks did in each sample than they were asked for, by a rate's column."""
         below = sum(
-            (np.nan_to_num(counted(rows, column)) for rows in self.disk_rows), np.zeros(len(self.rows))
+            (np.nan_to_num(events_per_sample(rows, column)) for rows in self.disk_rows),
+            np.zeros(len(self.rows)),
         )
-        above = sum((np.nan_to_num(counted(rows, column)) for rows in self.asked), np.zeros(len(self.rows)))
+        above = sum(
+            (np.nan_to_num(events_per_sample(rows, column)) for rows in self.asked), np.zeros(len(self.rows))
+        )
         return below - above
 
     def moved(self, tables: Sequence[Table]) -> Floats:
         """kB read and written in each sample."""
         columns = [f"{way}_kb_per_s" for way in _DIRECTIONS]
-        parts = [np.nan_to_num(counted(rows, column)) for rows in tables for column in columns]
+        parts = [np.nan_to_num(events_per_sample(rows, column)) for rows in tables for column in columns]
         return sum(parts, np.zeros(len(self.rows)))
 
 
@@ -155,8 +158,8 @@ def _keeps(volume: _Volume) -> bool:
     """
     real, store = volume.disk_rows
     read_kb, requests = (float(volume.unasked(name).sum()) for name in ("read_kb_per_s", "ios_per_s"))
-    kept_kb, kept = (np.nansum(counted(store, name)) for name in ("write_kb_per_s", "ios_per_s"))
-    written_kb = np.nansum(counted(volume.rows, "write_kb_per_s"))
+    kept_kb, kept = (np.nansum(events_per_sample(store, name)) for name in ("write_kb_per_s", "ios_per_s"))
+    written_kb = np.nansum(events_per_sample(volume.rows, "write_kb_per_s"))
     # the requests beyond those asked for are reads of chunks and writes to the store
     reads, writes = max(requests - float(kept), 1.0), volume.writes.sum()
     is_chunk = read_kb / reads >= _CHUNK * written_kb / writes and reads <= _MOST_READS * writes
@@ -219,7 +222,7 @@ def _copies(volume: _Volume, limits: Limits) -> bool:
     # where the bytes of reads are not printed, their number and the bytes written tell
     has_bytes = all(rows.has("read_kb_per_s") for rows in volume.disk_rows)
     read_kb = volume.unasked("read_kb_per_s").sum() if has_bytes else np.inf
-    written_kb = np.nan_to_num(counted(volume.rows, "write_kb_per_s")).sum()
+    written_kb = np.nan_to_num(events_per_sample(volume.rows, "write_kb_per_s")).sum()
     return bool(
         (
             volume.reads_unasked >= limits.reads / 100 * writes
@@ -239,7 +242,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     read = " and read {per_write:.0f} kB per {noun} that nobody asked for" if values["per_write"] > 0 else ""
     wait = " Each takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
-        limits,
         severity="warning" if is_slow else "notice",
         confidence=sure,
         devices=(volume.origin.name,),
@@ -286,7 +288,7 @@ def _values(volume: _Volume) -> dict[str, Any]:
         "noun": "request" if np.isnan(volume.rows.floats("writes_per_s")).any() else "write",
         "disks": ", ".join(disk.name for disk in volume.disks[:4]),
         "writes": writes / weighted.seconds_or_one(volume.rows).sum(),
-        "size": np.nan_to_num(counted(volume.rows, "write_kb_per_s")).sum() / writes,
+        "size": np.nan_to_num(events_per_sample(volume.rows, "write_kb_per_s")).sum() / writes,
         "per_write": read_kb / writes,
         "chunk": read_kb / reads if reads > 0 else float("nan"),
         "times": moved / max(asked, 1e-9),

@@ -27,21 +27,21 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.waiting import blocked
-from iodiag.analysis.load.load_sentences import otherwise
-from iodiag.analysis.load.plateaus import most
+from iodiag.analysis.load.load_sentences import other_state_evidence
+from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
-from iodiag.analysis.load.saturation import UNTOLD, is_untold
+from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table, stacked
+from iodiag.table.table import stacked
 
 TRANSFER_KB_PER_MS = 50.0
 """What the slowest disk transfers; a write of its size takes that long by itself."""
@@ -54,11 +54,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         level = _alone(series, limits)
         callers = None if level is not None or series.is_stacked else _callers(series, limits)
         if callers is not None:
-            yield _of_callers(series, callers, limits)
+            yield _of_callers(series, callers)
         elif level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
-        elif level is None and is_untold(series):
-            yield Outcome(RULE.id, "undetermined", (series.name,), UNTOLD)
+        elif level is None and series.is_untimed:
+            yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
         elif level is None and (reason := _looks_alone(series, limits)):
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif level is None:
@@ -68,7 +68,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for group in equal_rates([s for s in view.devices if not s.is_stacked and len(s.loaded)], LOCKSTEP):
         lead = next((series for series in group if series.name in found), None)
         if lead is not None and len(group) >= LEAST_DISKS and _is_lockstep(group):
-            yield _of_set(group, found[lead.name], limits)
+            yield _of_set(group, found[lead.name])
             found = {name: level for name, level in found.items() if name not in {s.name for s in group}}
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
@@ -85,10 +85,10 @@ def _is_lockstep(group: Sequence[DeviceSeries]) -> bool:
     return max(rates) <= (1 + 2 * LOCKSTEP) * min(rates) and max(depths) <= ALONE
 
 
-def _of_set(group: Sequence[DeviceSeries], level: Level, limits: Limits) -> Finding:
+def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
     rates = [weighted.mean(series.samples, "ios_per_s") for series in group]
     names = [series.name for series in group]
-    values: dict[str, float | str] = {
+    values: Values = {
         "count": len(group),
         "names": ", ".join(names[:4]) + (", ..." if len(names) > 4 else ""),
         "low": min(rates),
@@ -101,7 +101,6 @@ def _of_set(group: Sequence[DeviceSeries], level: Level, limits: Limits) -> Find
     }
     text = "{count} disks serve {low:.0f} to {high:.0f} {direction}/s of {size:.1f} kB"
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=tuple(names),
@@ -189,12 +188,12 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     busy = np.count_nonzero(samples.floats("util") >= limits.least_util / 100)
     is_most = len(rows) >= limits.few and 2 * len(rows) >= busy
     is_calm = level.latency_ms <= usual_ms(series, level.size_kb, level.rate)
-    return level if is_most and is_calm and most(rows, "ios_per_s") >= limits.ranges else None
+    return level if is_most and is_calm and max_over_min(rows, "ios_per_s") >= limits.ranges else None
 
 
-def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
+def _of_callers(series: DeviceSeries, level: Level) -> Finding:
     rates = level.rows.floats("ios_per_s")
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "callers": round(level.busy_depth),
         "count": len(level.rows),
@@ -204,7 +203,6 @@ def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
         "latency": level.latency_ms,
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(series.name,),
@@ -239,7 +237,7 @@ def _finding(
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
     rate, size_kb, depth, latency_ms = level.told
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": rate,
         "latency": latency_ms,
@@ -254,9 +252,8 @@ def _finding(
         "count": len(level.rows),
         "samples": len(series.samples),
     }
-    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(series.samples))
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and _is_slow_writer(series, level, limits) else "notice",
         confidence=sure,
         devices=(series.name, *below),
@@ -271,7 +268,7 @@ def _finding(
         evidence=(
             cite(level.rows, _STATE, values, worst="await_ms"),
             cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
-            *otherwise(series, level.rows),
+            *other_state_evidence(series, level.rows),
             *witnesses,
         ),
         refutes=("two requests in flight at the same time in a trace (blktrace, biosnoop)",),
@@ -312,17 +309,13 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
     if waiting is not None and 0.5 <= waiting[1] <= 1.5:
         yield cite(waiting[0], "{blocked:.1f} tasks were blocked on I/O", {"blocked": waiting[1]})
     cpu = view.cpu_at(level.rows)
-    if cpu is None or view.cpus is None or not _is_same_time(cpu, level.rows):
+    if cpu is None or view.cpus is None or cpu["source"][0] != level.rows["source"][0]:
         return
     share = weighted.mean(cpu, "iowait_pct", "cpu")
     waiters = share * view.cpus / 100
     if not np.isnan(waiters) and 0.5 <= waiters <= 1.5:
-        values: dict[str, float | str] = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
+        values: Values = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
-
-
-def _is_same_time(cpu: Table, rows: Table) -> bool:
-    return bool(cpu["source"][0] == rows["source"][0])
 
 
 _OF_WRITES = (

@@ -17,17 +17,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.device_class import PLAUSIBLE, SOLID_MS, is_spinning
-from iodiag.analysis.load.plateaus import Plateau, likeness, plateau, spread
-from iodiag.analysis.load.queueing import levels, places_of, prepared, unloaded
+from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
+from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plateau
+from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import Mask
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -42,7 +41,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             )
             yield Outcome(RULE.id, "clear" if is_spinning(series) else "undetermined", (series.name,), reason)
         else:
-            yield _finding(series, top, limits)
+            yield _finding(series, top)
 
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
@@ -55,7 +54,7 @@ def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
     if 2 * np.count_nonzero(part) < least:
         return None
     top = plateau(frame, "ios_per_s", part, width=limits.flat / 100, least=least, while_busy=True)
-    return top if top is not None and spread(top.rows, "ios_per_s") >= limits.varies else None
+    return top if top is not None and p90_over_p10(top.rows, "ios_per_s") >= limits.varies else None
 
 
 def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Mask:
@@ -64,16 +63,16 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
     Looked up for the kinds of request that some sample of `part` has.
     """
     alone = np.full(len(frame), SOLID_MS * PLAUSIBLE / limits.inflation)
-    for kind in levels(series):
+    for kind in load_levels(series):
         places = places_of(kind)
         if part[places].any() and (found := unloaded(series, kind)) is not None and found.is_measured:
             alone[places] = found.latency_ms
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
 
 
-def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, top: Plateau) -> Finding:
     known = tuple(likeness(top))
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": top.rate,
         "variation": 100 * top.variation,
@@ -87,7 +86,6 @@ def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
         "{variation:.1f} %"
     )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),
         devices=(series.name,),

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.load.queueing import Baseline, Level, levels, unloaded
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
@@ -52,7 +52,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             )
             yield Outcome(RULE.id, "clear", (series.name,), reason)
         elif size is not None:
-            yield _finding(series, level, alone, size, limits)
+            yield _finding(series, level, alone, size)
         else:
             reason = say(
                 "its depth stays at {depth}, a common size of queues: /sys/block/{device}/queue/nr_requests "
@@ -70,7 +70,7 @@ _STEADY = (
 
 def _steady(series: DeviceSeries, limits: Limits) -> float:
     """A depth above one client's that it keeps while busy, without a baseline; 0 where there is none."""
-    for kind in levels(series):
+    for kind in load_levels(series):
         alone = unloaded(series, kind)
         for level in kind if alone is None or not alone.is_measured else ():
             depths = level.samples.floats("depth")[level.places]
@@ -80,11 +80,11 @@ def _steady(series: DeviceSeries, limits: Limits) -> float:
     return 0.0
 
 
-def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, Baseline] | None:
+def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, UnloadedBaseline] | None:
     """A level that stays at one depth near a known size of queue, with inflated latency."""
     stated = series.device.nr_requests if series.device else None
     sizes = (*COMMON, *((stated, 2 * stated) if stated else ()))
-    for kind in levels(series):
+    for kind in load_levels(series):
         for level in kind:
             depths = level.samples.floats("depth")[level.places]
             if len(depths) < limits.least_samples:
@@ -123,8 +123,8 @@ def _stated(series: DeviceSeries, level: Level, limits: Limits) -> int | None:
     return next((n for n in (stated, 2 * stated) if abs(level.depth / n - 1) <= limits.near / 100), None)
 
 
-def _finding(series: DeviceSeries, level: Level, alone: Baseline, size: int, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: int) -> Finding:
+    values: Values = {
         "device": series.name,
         "depth": level.depth,
         "size": size,
@@ -138,7 +138,6 @@ def _finding(series: DeviceSeries, level: Level, alone: Baseline, size: int, lim
         cite(level.rows, "{latency} ms each, {times:.1f}x the {alone} ms of a request alone", values),
     )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(3, at_most="medium"),
         devices=(series.name,),

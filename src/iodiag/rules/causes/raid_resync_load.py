@@ -24,22 +24,27 @@ import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.equal_rates import is_physical
-from iodiag.analysis.array.members import Account, Array, account, arrays, quotient
-from iodiag.analysis.array.resync import ALIKE, Unasked, is_rebuild, spread, suspected, unasked, window
+from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
+from iodiag.analysis.array.resync import (
+    ALIKE,
+    Unasked,
+    is_rebuild,
+    read_spread,
+    suspected,
+    unasked,
+    window,
+)
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.episodes import is_sustained
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
-Values = dict[str, float | str]
-
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array whose members read what nobody asked for."""
-    clear: list[str] = []
     known = [array for array in arrays(view) if array.has_peers]
     guess = suspected(view)
     for array in (*known, *([guess] if guess is not None else [])):
@@ -51,16 +56,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if rows is not None:
             yield _finding(view, array, rows, limits)
         elif array.is_seen and len(array.rows) >= 3:
-            clear.append(array.name)
+            reason = "the members move what the array was asked for, or do not read alike"
+            yield Outcome(RULE.id, "clear", (array.name,), reason)
         elif array.is_seen:
             reason = "it was seen in too few samples; three could show that nothing else is read"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
-    if clear:
-        reason = "the members move what the array was asked for, or do not read alike"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if guess is not None:
         return
     moved = unasked(view) if not known else None
@@ -72,7 +75,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
-    paid, activity = account(rows), array.device.activity
+    paid, activity = array_traffic(rows), array.device.activity
     values = _values(array, rows, paid, limits)
     size = float(values["size"])
     is_idle = float(values["asked_share"]) <= limits.most_asked
@@ -89,7 +92,6 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     if target is not None:
         values |= {"target": target.name, "target_kb": weighted.mean(target.samples, "write_kb_per_s")}
     return RULE.finding(
-        limits,
         severity="warning" if competes else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
@@ -132,7 +134,6 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     rows = stacked([series.samples for series in disks])
     is_unit = abs(moved.size_kb / limits.resync_size - 1) <= 0.05 or moved.size_kb >= 2 * limits.resync_size
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium" if is_unit else "low",
         devices=tuple(series.name for series in disks),
@@ -161,7 +162,7 @@ _CHECKED = (
 )
 
 
-def _values(array: Array, rows: Table, paid: Account, limits: Limits) -> Values:
+def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Values:
     reads = array.leg_mean(rows, "read_kb_per_s")
     rates = [rate for rate in array.leg_mean(rows, "reads_per_s") if not np.isnan(rate)]
     ios = sum(rates) if len(rates) == len(reads) else paid.legs_ios
@@ -174,7 +175,7 @@ def _values(array: Array, rows: Table, paid: Account, limits: Limits) -> Values:
         "legs_read": paid.legs_read_kb,
         "least": min(reads),
         "most": max(reads),
-        "apart": 100 * float(np.median(spread(array)[rows["place"]])),
+        "apart": 100 * float(np.median(read_spread(array)[rows["place"]])),
         "asked": weighted.or_zero(paid.read_kb),
         "asked_share": 100 * weighted.or_zero(paid.read_kb) / paid.legs_read_kb,
         "written": weighted.or_zero(paid.write_kb),

@@ -29,24 +29,24 @@ from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     NOBODY,
+    application_latency,
     class_named,
     disks_below,
-    felt,
     in_order,
     inflation,
-    numbers,
     parallelism,
     state,
+    template_values,
     waiters,
 )
 from iodiag.analysis.load.queueing import prepared
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, together, with_verdict
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -87,14 +87,15 @@ def _finding(
     lead = max(loads, key=lambda load: (_RANK.index(load.basis), load.level.span))
     rows = in_order(loads)
     is_compared = lead.basis == "measured" and lead.lower is not None
-    longest: Confidence = "high" if is_sustained(together(series, rows)) or is_compared else "medium"
+    longest: Confidence = (
+        "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
+    )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: dict[str, float | str] = {"count": len(rows), "samples": len(series.samples)}
+    counts: Values = {"count": len(rows), "samples": len(series.samples)}
     shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
-    values = numbers(series, lead) | counts | shown
-    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
+    values = template_values(series, lead) | counts | shown
+    often = in_samples(len(series.samples))
     return RULE.finding(
-        limits,
         severity="notice"
         if _is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
@@ -111,7 +112,7 @@ def _finding(
             *parallelism(series, lead),
             *disks_below(lead),
             *waiters(view, lead),
-            *felt(view, lead),
+            *application_latency(view, lead),
             *onset(series, int(rows["sample"].min())),
             *_against(lead),
         ),
@@ -128,7 +129,7 @@ def _points(view: View, load: Load, limits: Limits) -> float:
         load.basis, 0
     )
     points += 2 * (load.lower is not None and load.elasticity <= limits.flat_elasticity)
-    points += 2 * any(True for _ in felt(view, load))
+    points += 2 * any(True for _ in application_latency(view, load))
     if (some := pressure(view, load.level.rows, "some")) is not None:
         points += some[1] >= LEAST_PRESSURE
     if (waiting := blocked(view, load.level.rows)) is not None:

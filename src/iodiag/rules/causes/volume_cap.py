@@ -29,27 +29,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.device_class import cloud_model, is_card, is_spinning, is_virtual
-from iodiag.analysis.load.plateaus import Plateau, likeness, most, of_rate, plateau, queue_range
-from iodiag.analysis.load.queueing import ALONE, Level, levels, prepared, unloaded
+from iodiag.analysis.load.device_traits import cloud_model, is_card, is_spinning, is_virtual
+from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
+from iodiag.analysis.load.queueing import ALONE, Level, load_levels, prepared, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE, Mask
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.states.service_times import (
-    FASTER_THAN_SEEKS,
-    RANDOM_KB,
-    Class,
-    class_of,
-    usual_ms,
-)
+from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
 
@@ -175,12 +169,12 @@ def _asked(series: DeviceSeries, top: Plateau, limits: Limits) -> float:
         return 1.0
     is_odd = _is_odd(series, top) or is_virtual(series) or _is_mixed(top, limits)
     is_deep = is_odd and is_metered
-    return max(top.other_range, most(top.rows, "at_once") if is_deep else 1.0)
+    return max(top.other_range, max_over_min(top.rows, "at_once") if is_deep else 1.0)
 
 
 def _is_stiff(series: DeviceSeries, top: Plateau, limits: Limits) -> bool:
     """Whether the rate kept its value, while what was asked ranged at least ten times as far."""
-    held = most(top.rows, top.quantity)
+    held = max_over_min(top.rows, top.quantity)
     return math.log(held) <= limits.stiff * math.log(_asked(series, top, limits))
 
 
@@ -232,9 +226,9 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
     severity = "info" if sure == "low" and not is_hint else severity
     low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
-        "rate": top.shown(top.rate),
+        "rate": top.in_unit(top.rate),
         "unit": top.unit,
         "variation": 100 * top.variation,
         "count": len(top.rows),
@@ -253,7 +247,6 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     else:
         text += ", with {high} in flight"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name, *below),
@@ -281,7 +274,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
         yield cite(top.rows, text, {"depths": depths})
     elif len(top.rows) > 1 and (asked := _asked(series, top, limits)) >= limits.asked:
         text = "the rate kept to {held:.1f} %, while what was asked ranged over {asked:.1f} %"
-        held = most(top.rows, top.quantity)
+        held = max_over_min(top.rows, top.quantity)
         yield cite(top.rows, text, {"held": 100 * (held - 1), "asked": 100 * (asked - 1)})
     yield from likeness(top)
     if top.other_range >= limits.varies:
@@ -290,7 +283,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
     if model := cloud_model(series):
         yield cite(None, "its model is {model}", {"model": model})
     longest, kinds = float(weighted.values(top.rows, "cost_ms").max()), set(top.rows["kind"].tolist())
-    for kind in levels(series):
+    for kind in load_levels(series):
         alone = unloaded(series, kind) if kind[0].kind in kinds else None
         if alone is not None and alone.is_measured and longest >= 3 * alone.latency_ms:
             text = "requests wait up to {longest} ms where one alone takes {alone} ms"

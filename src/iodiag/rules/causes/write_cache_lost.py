@@ -29,20 +29,20 @@ from itertools import pairwise
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.directions import (
-    counted_of,
     in_flight,
     mean_wait_per_kb,
     ratio_of,
+    request_count,
     slowdown,
     wait_per_kb,
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.episodes import by_stream, seconds
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -56,15 +56,14 @@ SURE = 200
 """Writes after the step from which their mean is known to 7 %."""
 
 MISPLACED = 0.15
-"""Share of the writes of either level that may be on the other side of the middle: what is more is no "
-"step."""
+"""Share of the writes of either level that may be on the other side of the middle: more is no step."""
 
 MOST_BUSY, MOST_WAITS = 0.8, 2.0
 """Up to this share of busy time 1/(1-U) says how much longer reads wait behind slow writes; twice at most."""
 
 
 @dataclass(frozen=True)
-class Step:
+class WriteLatencyStep:
     """The samples with writes before and after a step in their latency.
 
     `slower` is the latency of writes after over before, `reads` that of reads, NaN where too few were read;
@@ -80,27 +79,22 @@ class Step:
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes alone stepped up."""
-    found: dict[str, Step] = {}
-    clear, mixed = [], []
+    found: dict[str, WriteLatencyStep] = {}
     for series in view.devices:
         if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
             continue
         if not np.isfinite(in_flight(series.samples, "write")).any():
-            mixed.append(series.name)
+            reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif step := _step(series, limits):
             found[series.name] = step
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "writes do not step up alone at an equal load")
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "writes do not step up alone at an equal load")
-    if mixed:
-        reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
-        yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
-def _step(series: DeviceSeries, limits: Limits) -> Step | None:
+def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:
     """The largest step that is one; of each stream alone."""
     best = None
     for part in by_stream(series.samples):
@@ -133,9 +127,9 @@ def _levels(rows: Table, limits: Limits) -> list[Table]:
     return [rows[first:last] for first, last in pairwise(edges)]
 
 
-def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
+def _judged(before: Table, after: Table, limits: Limits) -> WriteLatencyStep | None:
     """The step between two levels, where writes alone became slower."""
-    counts = [counted_of(rows, "write") for rows in (before, after)]
+    counts = [request_count(rows, "write") for rows in (before, after)]
     slower = slowdown(before, after, "write")
     chance = 2 * math.hypot(*map(relative_error, counts))
     if min(counts) < limits.requests or not slower >= limits.slower * (1 + chance):
@@ -156,12 +150,12 @@ def _judged(before: Table, after: Table, limits: Limits) -> Step | None:
     reads, waits, least = _reads(before, after, limits)
     if reads > (1 + limits.same / 100) * waits + least or reads < 1 / (1 + limits.same / 100) - least:
         return None
-    return Step(before, after, slower, reads, waits) if _is_sharp(before, after) else None
+    return WriteLatencyStep(before, after, slower, reads, waits) if _is_sharp(before, after) else None
 
 
 def _reads(before: Table, after: Table, limits: Limits) -> tuple[float, float, float]:
     """How much slower reads became, how much of that the busier device explains, and the error of it."""
-    counts = [counted_of(rows, "read") for rows in (before, after)]
+    counts = [request_count(rows, "read") for rows in (before, after)]
     if min(counts) < limits.requests:
         return math.nan, 1.0, 0.0
     ratio = slowdown(before, after, "read")
@@ -197,11 +191,11 @@ def _latency(rows: Table) -> float:
     return weighted.mean(rows, "write_await_ms")
 
 
-def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...], limits: Limits) -> Finding:
     before, after = step.before, step.after
     began = after["time"].first()
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "ratio": step.slower,
         "kb": weighted.mean(after, "write_kb_per_s"),
@@ -210,17 +204,15 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         "samples": len(after),
         "all": len(series.samples),
     }
-    points = 2 + (2 if step.reads == step.reads else -1) + (counted_of(after, "write") >= SURE)
+    points = 2 + (2 if step.reads == step.reads else -1) + (request_count(after, "write") >= SURE)
     points += was_cached
     sure = confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
-    name = series.device.name if series.device else series.name
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(after),
@@ -230,16 +222,11 @@ def _finding(series: DeviceSeries, step: Step, below: tuple[str, ...], limits: L
         cannot_know=(
             "whose cache it is: the controller's, the drive's, or that of storage behind a network",
         ),
-        confirm=(
-            f"cat /sys/block/{name}/queue/write_cache",
-            f"smartctl -g wcache /dev/{name}",
-            "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
-        ),
     )
 
 
 def _evidence(
-    series: DeviceSeries, step: Step, values: dict[str, float | str], was_cached: bool
+    series: DeviceSeries, step: WriteLatencyStep, values: Values, was_cached: bool
 ) -> Iterator[Evidence]:
     around = stacked([step.before, step.after])
     text = "waiting per kB written steps up {ratio:.1f} times"
@@ -248,7 +235,7 @@ def _evidence(
     yield cite(around, text, values, worst="write_await_ms")
     yield cite(around, "{kb_before} kB/s were written before and {kb} after, in like requests", values)
     if step.reads == step.reads:
-        said: dict[str, float | str] = {"reads": step.reads, "waits": step.waits}
+        said: Values = {"reads": step.reads, "waits": step.waits}
         text = "reads take {reads:.2f} times as long as before; waiting behind slow writes makes {waits:.2f}"
         yield cite(around, text, said)
     else:
@@ -276,12 +263,10 @@ RULE = Rule(
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(
-        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the "
-        "end of "
-        "its learn cycle, and schedule that for quiet hours.",
+        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the end "
+        "of its learn cycle, and schedule that for quiet hours.",
         "On a drive without a controller look whether its write cache was switched off (hdparm -W, sdparm "
-        "WCE) and "
-        "why; switch it on only where it is protected or the file system flushes it.",
+        "WCE) and why; switch it on only where it is protected or the file system flushes it.",
     ),
     needs=Needs(
         one_of=({"disk": ("write_await_ms|write_queue_depth|await_ms|queue_depth", "write_kb_per_s")},)
@@ -304,6 +289,11 @@ RULE = Rule(
             2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2 ms; 7,200 rpm: 4.2 ms"
         ),
     },
+    confirm=(
+        "cat /sys/block/DEVICE/queue/write_cache",
+        "smartctl -g wcache /dev/DEVICE",
+        "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
+    ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
     to_clear=ToClear(samples=8, requests=200, columns=("write_await_ms|write_queue_depth",)),
     detect=detect,

@@ -22,19 +22,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.load.load_sentences import (
-    Values,
-    both,
     disks_below,
     in_order,
     inflation,
-    numbers,
     parallelism,
+    rows_of_both,
     state,
+    template_values,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, together, with_verdict
-from iodiag.analysis.measure.episodes import is_sustained
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, longest_contiguous, with_verdict
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, ToClear
@@ -52,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     while rest:
         alike = [one for one in rest if _are_alike(rest[0], one)]
         rest = [one for one in rest if one not in alike]
-        yield _finding(alike, limits)
+        yield _finding(alike)
 
 
 def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
@@ -74,7 +73,7 @@ _LIKE, ALIKE = ("rate", "latency_ms", "busy_depth"), 1.25
 """Equal members of a set measure within a fifth of each other."""
 
 
-def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
+def _finding(alike: Sequence[Busy]) -> Finding:
     series, alarms, _ = alike[0]
     lead = max(alarms, key=_gain)
     told = _told(alarms, lead)
@@ -82,12 +81,11 @@ def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
     # levels that are compared stand for a window each; a lone level must last
     alone: Confidence = "medium" if any(map(_is_compared, alarms)) else "low"
     sure = confidence(
-        max(map(_points, alarms)), at_most="high" if is_sustained(together(series, rows)) else alone
+        max(map(_points, alarms)), at_most="high" if is_sustained(longest_contiguous(series, rows)) else alone
     )
-    values = numbers(series, lead) | {"others": len(alike) - 1}
+    values = template_values(series, lead) | {"others": len(alike) - 1}
     more = " So do {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
-        limits,
         severity="info" if sure == "low" else "notice",
         confidence=sure,
         devices=tuple(name for one in alike for name in (one.series.name, *one.below)),
@@ -141,14 +139,13 @@ _USELESS = 0.1
 
 def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence]:
     for load in alarms:
-        values = numbers(series, load)
+        values = template_values(series, load)
         if "scaled" in load.legs and load.higher is not None:
             reads = ", {higher_reads_times:.2f}x the reads" if "higher_reads_times" in values else ""
             yield cite(
-                both(load.level.rows, load.higher.rows),
+                rows_of_both(load.level.rows, load.higher.rows),
                 "the same device did {higher_rate} requests/s at {higher_depth} in flight: "
-                "{higher_times:.2f}x "
-                "as many as at {depth}" + reads,
+                "{higher_times:.2f}x as many as at {depth}" + reads,
                 values,
             )
         if "flat latency" in load.legs or "idle spindles" in load.legs:
@@ -166,10 +163,10 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
 
 
 def _against(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
-    values: Values = numbers(series, load)
+    values: Values = template_values(series, load)
     if load.elasticity < _USELESS:
         text = "from {lower_depth} to {depth} in flight the rate hardly grew (elasticity {elasticity:.2f})"
-        rows = load.level.rows if load.lower is None else both(load.lower.rows, load.level.rows)
+        rows = load.level.rows if load.lower is None else rows_of_both(load.lower.rows, load.level.rows)
         yield cite(rows, text, values, weighs="against")
     elif len(load.level.rows) == 1:
         yield cite(load.level.rows, "a single sample shows this level", weighs="against")

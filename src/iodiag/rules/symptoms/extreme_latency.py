@@ -29,14 +29,14 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
     SERVICE,
     SLOWEST_FLUSH_MS,
     class_of,
-    counted,
+    events_per_sample,
     slowest_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -50,26 +50,16 @@ DIRECTIONS = (("read", "reads"), ("write", "writes"))
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose requests took longer than any healthy device takes."""
     found: dict[str, Table] = {}
-    clear = []
     for series in view.devices:
         is_extreme = extreme(series, limits)
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
             slow = _slow_for_one(series)
-            if slow:
-                yield Outcome(RULE.id, "undetermined", (series.name,), slow)
-            else:
-                clear.append(series.name)
+            reason = slow or "no mean latency exceeds what a healthy device takes in such a queue"
+            yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
-    if clear:
-        yield Outcome(
-            RULE.id,
-            "clear",
-            tuple(clear),
-            "no mean latency exceeds what a healthy device takes in such a queue",
-        )
 
 
 def _slow_for_one(series: DeviceSeries) -> str:
@@ -79,7 +69,7 @@ def _slow_for_one(series: DeviceSeries) -> str:
         latency = samples.floats(f"{way}_await_ms")
         least = slowest_ms(series, samples.floats(f"{way}_size_kb"))
         if (latency > least).any():
-            values: dict[str, float | str] = {"plural": plural, "class": name}
+            values: Values = {"plural": plural, "class": name}
             text = "{plural} take up to {most:.0f} ms, long for a device of class {class}: a queue may be why"
             return say(text, values | {"most": float(np.nanmax(latency))})
     return ""
@@ -126,24 +116,22 @@ def _in_line(samples: Table) -> Floats:
     is_usable = (util >= 0.05) & np.asarray(samples["is_util_trusted"])
     at_once = np.where(is_usable, depth / np.where(is_usable, np.minimum(util, 1.0), 1.0), depth)
     lengths = samples.floats("interval_s")
-    most = np.where(np.isnan(lengths), np.inf, counted(samples) + depth)
+    most = np.where(np.isnan(lengths), np.inf, events_per_sample(samples) + depth)
     return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
 
 
 def _finding(
     view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
 ) -> Finding:
-    requests = float(np.nansum(counted(rows)))
+    requests = float(np.nansum(events_per_sample(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
-    shown = len(rows), len(series.samples)
-    values = worst | {"count": shown[0], "samples": shown[1]}
-    often = "in the only sample" if shown[1] == 1 else "in {count} of {samples} samples"
+    values = worst | {"count": len(rows), "samples": len(series.samples)}
+    often = in_samples(len(series.samples))
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     waiting = blocked(view, rows) if is_sane else None
     severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name, *below),
@@ -160,7 +148,7 @@ def _finding(
     )
 
 
-def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]:
+def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
     """The worst sample, by all requests and by direction."""
     in_line, flushing = _in_line(rows), _flushing(rows)
     ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
@@ -184,11 +172,11 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]
         }
 
 
-def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
     text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms: {depth} of them in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
-    sane: dict[str, float | str] = {"slowest": service.slowest_ms, "class": class_of(series)}
+    sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
     text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
     yield cite(rows, text, sane, weighs="context")
     util = weighted.mean(rows, "util_pct")
@@ -224,10 +212,7 @@ RULE = Rule(
             10, "requests", "counted for high confidence", "a mean of 10 is known to 30 %"
         ),
     },
-    confirm=(
-        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'",
-        "smartctl -x /dev/DEVICE",
-    ),
+    confirm=("dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'", "smartctl -x /dev/DEVICE"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     to_clear=ToClear(columns=("await_ms|read_await_ms|write_await_ms",)),
     detect=detect,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools, Chars, Ints
+from iodiag.formats.text.array_types import Bools, Chars, Ints
 
 _STRETCH_BYTES = 1 << 18
 

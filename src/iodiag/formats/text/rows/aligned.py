@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools, Chars, Eights, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Chars, Eights, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
-from iodiag.formats.text.rows.repeated_values import mixed
+from iodiag.formats.text.rows.category_codes import hash_words
 from iodiag.formats.text.rows.row_clocks import TIME_WIDTH, in_half, seconds_of_day
 
 DECIMALS = 2
@@ -75,12 +75,12 @@ class Cells:
         self._parts: list[Eights] = []
         self._number: Ints = np.empty(0, dtype=np.int64)
 
-    def numbers(self, parts: Sequence[Eights], cell: Callable[[int], bytes]) -> Ints:
+    def cell_codes(self, parts: Sequence[Eights], cell: Callable[[int], bytes]) -> Ints:
         """The number of each cell by its bytes, eight in each part; -1 for one that does not hold one word.
 
         `cell` gives the one at a place.
         """
-        words = mixed(parts)
+        words = hash_words(parts)
         numbers = self._known(words, parts)
         if numbers is None and len(self._mixed) <= _MOST_CELLS:
             new, first = np.unique(words, return_index=True)
@@ -247,7 +247,7 @@ def rows_in(shape: Shape, text: Text, starts: Ints, cells: Cells, values: Floats
     name = seconds = None
     if shape.name:
         begin, end = shape.name
-        name = cells.numbers(_parts(chars, count, begin, end), lambda row: chars[row, begin:end].tobytes())
+        name = cells.cell_codes(_parts(chars, count, begin, end), lambda row: chars[row, begin:end].tobytes())
         fits &= name >= 0
     if shape.clock:
         seconds = _seconds(chars, count, shape.clock)

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Ints
+from iodiag.formats.text.array_types import Ints
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.irregular import repaired
 from iodiag.formats.text.rows.numbers import Tokens
-from iodiag.formats.text.rows.repeated_values import together
 from iodiag.formats.text.rows.row_store import Rows, RowStore
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Walk
 from iodiag.formats.types import Scaling
@@ -72,7 +72,7 @@ def _stores(found: Walk) -> Iterator[list[RowStore]]:
 
 def _store(found: Walk, lines: Ints, block: Ints) -> RowStore:
     first = found.blocks.like(int(block[0]))
-    own = together(lines)
+    own = slice_if_contiguous(lines)
     is_open = (found.classes[own] == UNSEEN) & ~found.text.is_blank[own]
     if not is_open.all():
         lines, block = lines[is_open], block[is_open]

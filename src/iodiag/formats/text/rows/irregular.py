@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.formats import clock as _clock
 from iodiag.formats.text.rows.arithmetic import obeys
 from iodiag.formats.text.rows.numbers import is_figure, is_value
-from iodiag.formats.text.rows.row_by_hand import OneRow, is_item, parse_row
+from iodiag.formats.text.rows.single_row_parser import OneRow, is_item, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import Header, label_sizes
 from iodiag.formats.types import Layout

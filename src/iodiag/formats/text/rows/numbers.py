@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.arrays import Bools, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.model.units import HUMAN_BYTES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -11,14 +11,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.arrays import Bools, Floats, Ints
+from iodiag.formats.text.array_types import Bools, Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.aligned import DECIMALS, AlignedRows, Cells, Shape, rows_in, shape_of
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous, words_at
 from iodiag.formats.text.rows.irregular import RepairedRow
 from iodiag.formats.text.rows.numbers import Numbers, Tokens
-from iodiag.formats.text.rows.repeated_values import together, words_at
-from iodiag.formats.text.rows.row_by_hand import bare_name, is_fraction, is_item
 from iodiag.formats.text.rows.row_clocks import row_clocks, tail_clocks
+from iodiag.formats.text.rows.single_row_parser import bare_name, is_fraction, is_item
 from iodiag.formats.text.structure.blocks import Block
 from iodiag.formats.types import Layout
 from iodiag.model.units import KB_PER_BYTE
@@ -31,6 +31,7 @@ _FEWEST_ALIKE = 32  # rows of one shape: of fewer the tokens are found sooner
 _SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _LONGEST_ROW = 1000  # in bytes
 _NO_NAME = -1
+_OF_EACH_ROW = ("lines", "block", "key", "numbers", "seconds", "gaps", "is_average", "epoch", "is_fine")
 _LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
 
 
@@ -57,6 +58,12 @@ class Rows:
     epoch: Floats
     is_fine: Bools
     labels: dict[str, Objects] = field(default_factory=dict)
+
+    def only(self, chosen: Bools) -> Rows:
+        """Some of the rows."""
+        parts = {name: getattr(self, name)[chosen] for name in _OF_EACH_ROW}
+        labels = {name: cells[chosen] for name, cells in self.labels.items()}
+        return replace(self, labels=labels, **parts)
 
 
 class RowStore:
@@ -200,13 +207,13 @@ class RowStore:
 
     def _is_labelled(self, text: Text, places: Ints | slice) -> Bools:
         """Which lines are averages, which have a word where a row has its clock."""
-        heads = text.heads[together(self.lines[places])]
+        heads = text.heads[slice_if_contiguous(self.lines[places])]
         result: Bools = (heads == _LABELS[0]) | (heads == _LABELS[1])
         return result
 
     def _extents(self, text: Text, places: Ints | slice) -> tuple[Ints, Ints]:
         """Where lines begin, and how long they are, up to the longest of a row and one."""
-        lines = together(self.lines[places])
+        lines = slice_if_contiguous(self.lines[places])
         starts = text.starts[lines]
         return starts, np.minimum(text.ends[lines] - starts, _LONGEST_ROW + 1)
 
@@ -263,7 +270,7 @@ class RowStore:
         is_good &= is_timed
         if not is_good.all():
             values, places, is_fine = values[is_good], places[is_good], is_fine[is_good]
-        here = together(places)
+        here = slice_if_contiguous(places)
         self._fill(here, values.T)
         self._is_row[here], self._is_fine[here], self._key[here] = True, is_fine, _NO_NAME
         return here, is_good

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.formats.clock import Clock
-from iodiag.formats.text.arrays import Floats, Ints
+from iodiag.formats.text.array_types import Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.banners import Banner, Command
 from iodiag.formats.types import ContextBlock, Layout

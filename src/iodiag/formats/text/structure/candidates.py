@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Bools, Chars, Ints
+from iodiag.formats.text.array_types import Bools, Chars, Ints
 from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.clean.word_counts import stretches
 from iodiag.formats.text.structure.headers import SHARE_OF

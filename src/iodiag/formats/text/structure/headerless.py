@@ -17,7 +17,7 @@ from iodiag.formats import clock as _clock
 from iodiag.formats import table_formats
 from iodiag.formats.text.rows.arithmetic import obeys, proves
 from iodiag.formats.text.rows.numbers import is_value
-from iodiag.formats.text.rows.row_by_hand import is_item
+from iodiag.formats.text.rows.single_row_parser import is_item
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.structure.headers import find_header, label_sizes
 from iodiag.formats.types import Layout
@@ -36,7 +36,7 @@ class _Run(NamedTuple):
     clock_tokens: int
 
 
-def adopt(found: Walk, columns: str | None) -> None:
+def blocks_from_loose_rows(found: Walk, columns: str | None) -> None:
     """Turn loose rows into blocks where their layout is settled, by `columns` or by proof."""
     stated = _stated(columns) if columns else None
     taken: set[int] = set()

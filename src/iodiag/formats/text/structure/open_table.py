@@ -12,7 +12,7 @@ from iodiag.formats import table_formats
 from iodiag.formats.clock import Clock
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.arithmetic import proves
-from iodiag.formats.text.rows.row_by_hand import is_kernel_name, parse_row
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name, parse_row
 from iodiag.formats.text.structure.blocks import CLASS, Block, Walk
 from iodiag.formats.text.structure.headers import Header, find_header, layout_of, numeric_share
 from iodiag.formats.text.structure.phases import MOST_LINES, is_prose, label_of, wording
@@ -29,7 +29,7 @@ _TABLE_WORDS = frozenset(
 
 
 @dataclass
-class State:
+class WalkState:
     """Where the walk stands.
 
     `table` is the header that rows are read under, `is_suspended` that something else came between,
@@ -64,7 +64,7 @@ class State:
         return self.table is not None and not self.is_suspended
 
 
-def open_header(found: Walk, state: State, index: int, line: str, words: tuple[str, ...]) -> int:
+def open_header(found: Walk, state: WalkState, index: int, line: str, words: tuple[str, ...]) -> int:
     """Open a block when the line is a header; the number of lines that the header takes, or 0."""
     header = find_header(words)
     joined = _assembled(found.text, index, words, header) if header or _may_head(words) else None
@@ -122,7 +122,7 @@ def _assembled(
     return (header, words[header.lead_tokens :], known) if header else None
 
 
-def _second_half(found: Walk, state: State, index: int, words: tuple[str, ...]) -> bool:
+def _second_half(found: Walk, state: WalkState, index: int, words: tuple[str, ...]) -> bool:
     """Take the header of the right half of a table that was cut in two: its columns follow the left's."""
     if state.table is None or not state.has_rows or len(words) > _MOST_HEADER_WORDS:
         return False
@@ -144,7 +144,7 @@ def _right_half(whole: Layout, size: int) -> Layout:
     return Layout(whole.format, whole.name, whole.family, whole.columns[-size:])
 
 
-def _unknown_section(found: Walk, state: State, index: int, words: tuple[str, ...]) -> Header | None:
+def _unknown_section(found: Walk, state: WalkState, index: int, words: tuple[str, ...]) -> Header | None:
     """A section of sar that no release so far prints: a clock, words, and below them a row that fits."""
     is_sar = found.origins[-1].banner is not None or any(b.layout.clock == "row" for b in found.singles[-1:])
     if not is_sar or state.unknown_sections >= _MOST_UNKNOWN_SECTIONS:
@@ -164,7 +164,7 @@ def _unknown_section(found: Walk, state: State, index: int, words: tuple[str, ..
     return Header(layout, taken, Clock(seconds=seconds, has_half=taken == 2))
 
 
-def _go_on_in_phase(found: Walk, state: State, is_new_report: bool) -> None:
+def _go_on_in_phase(found: Walk, state: WalkState, is_new_report: bool) -> None:
     """Begin a phase where a report stands under other words than the one above, or is of another command.
 
     Lines left out are other words each time.
@@ -183,12 +183,12 @@ def _go_on_in_phase(found: Walk, state: State, is_new_report: bool) -> None:
         state.phase_words = words
 
 
-def leave_words(state: State, index: int) -> None:
+def leave_words(state: WalkState, index: int) -> None:
     """Note a line of words, which the next report stands under."""
     state.said = (*state.said[1 - MOST_LINES :], index)
 
 
-def interrupt(found: Walk, state: State, index: int, line: str, words: Sequence[str]) -> None:
+def interrupt(found: Walk, state: WalkState, index: int, line: str, words: Sequence[str]) -> None:
     """Words below a table: another table's header ends it, other prose leaves rows to prove themselves."""
     technical = sum(1 for word in words if _HEADING_WORD.fullmatch(word))
     is_heading = len(words) > 2 and (
@@ -208,7 +208,7 @@ def interrupt(found: Walk, state: State, index: int, line: str, words: Sequence[
         state.table, state.is_suspended = None, False
 
 
-def _keys_above(text: Text, state: State, index: int) -> frozenset[str]:
+def _keys_above(text: Text, state: WalkState, index: int) -> frozenset[str]:
     """The items of the rows between the table's header and a line."""
     if state.table is None or state.table.layout.key is None:
         return frozenset()
@@ -217,7 +217,7 @@ def _keys_above(text: Text, state: State, index: int) -> frozenset[str]:
     return frozenset(words[place] for words in rows if len(words) > max(place, 0))
 
 
-def take_numbers(found: Walk, state: State, index: int, line: str, words: Sequence[str]) -> None:
+def take_numbers(found: Walk, state: WalkState, index: int, line: str, words: Sequence[str]) -> None:
     """Numbers outside a table: rows that go on with the one above, or rows without a header."""
     if state.is_suspended and state.table is not None:
         following = next_line(found.text, index)
@@ -247,7 +247,7 @@ def _goes_on(header: Header, keys: frozenset[str], key: str, cells: Sequence[str
     return proves([column.raw for column in layout.columns], cells)
 
 
-def begin_report(state: State) -> None:
+def begin_report(state: WalkState) -> None:
     """Count a report more."""
     state.report += 1
     state.is_new_report = False
@@ -255,7 +255,7 @@ def begin_report(state: State) -> None:
     state.seen = frozenset([(layout.name, layout.place)] if layout else ())
 
 
-def close(found: Walk, state: State, index: int) -> None:
+def close(found: Walk, state: WalkState, index: int) -> None:
     """End the open block before line `index`."""
     if state.table is not None and not state.is_suspended and 0 <= state.open_from < index:
         layout = state.table.layout
@@ -287,7 +287,7 @@ def width_of(header: Header | None) -> int:
     return header.lead_tokens + len(header.layout.columns) + (header.layout.key is not None)
 
 
-def is_row_like(found: Walk, state: State, index: int, words: Sequence[str], share: float) -> bool:
+def is_row_like(found: Walk, state: WalkState, index: int, words: Sequence[str], share: float) -> bool:
     """Whether a line may be a row of the open block: whole, damaged, or its name alone."""
     if share >= 0.5 or state.table is None:
         return share >= 0.5

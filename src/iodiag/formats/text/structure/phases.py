@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iodiag.formats.text.rows.row_by_hand import is_kernel_name
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.banners import Command
 from iodiag.formats.text.structure.blocks import Walk
 

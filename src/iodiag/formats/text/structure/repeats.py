@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.arrays import Bools, Ints
+from iodiag.formats.text.array_types import Bools, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Repeat, Walk
 from iodiag.formats.text.structure.headers import find_header
-from iodiag.formats.text.structure.open_table import State
+from iodiag.formats.text.structure.open_table import WalkState
 
 _FEWEST_ROUNDS = 2
 _LONGEST_ROUND = 400
@@ -47,7 +47,7 @@ class _Moment(NamedTuple):
 
     singles: int
     others: tuple[int, ...]
-    state: State
+    state: WalkState
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Repeats:
         above[order[1:][is_same]] = order[:-1][is_same]
         return cls(visited, likeness, above)
 
-    def pass_by(self, found: Walk, state: State, at: int) -> int:
+    def pass_by(self, found: Walk, state: WalkState, at: int) -> int:
         """Take the rounds below the visited line `at` together, if they are like the two above.
 
         Returns the place of the visited line to go on with.
@@ -119,7 +119,7 @@ class _Round(NamedTuple):
     at: int
     size: int
 
-    def repeated(self, state: State, rounds: int) -> int:
+    def repeated(self, state: WalkState, rounds: int) -> int:
         """Repeat what the round gave for those below; how many of them, 0 where it is not regular."""
         moments = self.repeats.moments
         first, second, third = (moments[self.at - n * self.size] for n in (2, 1, 0))
@@ -160,7 +160,7 @@ class _Round(NamedTuple):
         places = self.at + spot.visited + self.size * np.arange(rounds)
         return self.repeats.visited[places] + spot.below
 
-    def _state(self, state: State, back: int) -> tuple[State, _Spot, _Spot]:
+    def _state(self, state: WalkState, back: int) -> tuple[WalkState, _Spot, _Spot]:
         """A state as it is in any round: lines counted from the round's start, whatever clock and report."""
         table = state.table
         if table is not None and table.clock is not None:
@@ -232,7 +232,7 @@ class _Round(NamedTuple):
                     break
                 classes[places + below] = classes[line + below]
 
-    def _move_on(self, state: State, rounds: int, steps: int) -> None:
+    def _move_on(self, state: WalkState, rounds: int, steps: int) -> None:
         """Bring the state to the end of the last round."""
         text = self.found.text
         at, open_from = (int(self._lines(line, rounds)[-1]) for line in (state.at, state.open_from))

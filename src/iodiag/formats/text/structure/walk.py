@@ -24,7 +24,7 @@ from iodiag.formats.text.structure.candidates import candidates
 from iodiag.formats.text.structure.foreign_tools import foreign_tool
 from iodiag.formats.text.structure.headers import find_header, numeric_share
 from iodiag.formats.text.structure.open_table import (
-    State,
+    WalkState,
     begin_report,
     close,
     interrupt,
@@ -54,7 +54,7 @@ _ELLIPSIS = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\.\s*snip\s*\.\.\.|cut|sk
 def walk(text: Text, name: str) -> Walk:
     """Visit the lines that may be structure, in order, and split the text into blocks."""
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
-    state = State()
+    state = WalkState()
     solid = np.flatnonzero(~text.is_blank)
     solid_above = np.append(0, np.cumsum(~text.is_blank))
     visited = candidates(text)
@@ -77,7 +77,7 @@ def walk(text: Text, name: str) -> Walk:
     return found
 
 
-def _visit(found: Walk, state: State, index: int) -> int:
+def _visit(found: Walk, state: WalkState, index: int) -> int:
     """Take a line for what it is; the number of lines that this settles."""
     line = found.text.line(index)
     if len(line) > LONGEST_LINE:
@@ -107,7 +107,7 @@ def _visit(found: Walk, state: State, index: int) -> int:
     return 1
 
 
-def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ...]) -> bool:
+def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str, ...]) -> bool:
     """Handle a line that tells of what follows: banner, clock, command, decoration, another system's tool."""
     is_digit = words[0][0].isdigit()
     if is_digit and _mark_in_rows(found, state, index, line):
@@ -149,7 +149,7 @@ def _mark(found: Walk, state: State, index: int, line: str, words: tuple[str, ..
     return False
 
 
-def _mark_in_rows(found: Walk, state: State, index: int, line: str) -> bool:
+def _mark_in_rows(found: Walk, state: WalkState, index: int, line: str) -> bool:
     """A RESTART or a comment, which stand among rows and begin as they do."""
     is_restart = bool(_RESTART.match(line))
     if not is_restart and not _COMMENT.match(line):
@@ -162,12 +162,12 @@ def _mark_in_rows(found: Walk, state: State, index: int, line: str) -> bool:
     return True
 
 
-def _unused_clock(state: State) -> Clock | None:
+def _unused_clock(state: WalkState) -> Clock | None:
     """The clock above which no table has used yet: it tells when what follows was started."""
     return state.clock if state.is_new_report else None
 
 
-def _heads_report(found: Walk, state: State, index: int) -> bool:
+def _heads_report(found: Walk, state: WalkState, index: int) -> bool:
     """Whether a report's header, or a row of an open table without clocks, follows a line."""
     following = next_line(found.text, index)
     if following < 0:
@@ -179,7 +179,7 @@ def _heads_report(found: Walk, state: State, index: int) -> bool:
     return has_no_clock and len(words) > 2 and numeric_share(words) >= 0.5
 
 
-def _clock_line(found: Walk, state: State, index: int, clock: Clock) -> None:
+def _clock_line(found: Walk, state: WalkState, index: int, clock: Clock) -> None:
     """A clock ends the rows above it; rows below it that have no header of their own are a new report."""
     close(found, state, index)
     found.clocks.append(clock)
@@ -190,7 +190,7 @@ def _clock_line(found: Walk, state: State, index: int, clock: Clock) -> None:
         begin_report(state)
 
 
-def _begin(found: Walk, state: State, index: int, origin: Origin) -> None:
+def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
     """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
     previous = found.origins[-1]
     has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
@@ -204,7 +204,7 @@ def _begin(found: Walk, state: State, index: int, origin: Origin) -> None:
     state.report, state.seen, state.clock, state.is_new_report = -1, frozenset(), None, True
 
 
-def _context(found: Walk, state: State, index: int, line: str) -> int:
+def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
     """How many lines a context format takes from here on; 0 when none wants the line."""
     for fmt in context_formats():
         if not fmt.starts.search(line):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from iodiag.formats.text.arrays import Floats, Ints
+from iodiag.formats.text.array_types import Floats, Ints
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Blocks
 from iodiag.table.table import repeated

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import Clock, Floats
-from iodiag.formats.text.arrays import Ints
+from iodiag.formats.text.array_types import Ints
 from iodiag.model.units import KB_PER_SECTOR
 
 _FEWEST_LATER = 3
@@ -63,7 +63,7 @@ class Ends(NamedTuple):
     is_aware: bool
 
 
-class Shown(NamedTuple):
+class ClockSequence(NamedTuple):
     """Clocks in their order: each is that of `clocks` at its place in `at` (-1: none), `later` by seconds."""
 
     clocks: Sequence[Clock]
@@ -71,7 +71,7 @@ class Shown(NamedTuple):
     later: Floats
 
     @classmethod
-    def of(cls, clocks: Sequence[Clock | None]) -> Shown:
+    def of(cls, clocks: Sequence[Clock | None]) -> ClockSequence:
         """Clocks as they stand."""
         is_known = np.array([clock is not None for clock in clocks], dtype=np.bool_)
         known = [clock for clock in clocks if clock is not None]
@@ -86,7 +86,7 @@ class Seconds(NamedTuple):
     is_dated: npt.NDArray[np.bool_]
 
 
-def seconds_of(shown: Shown, segment: Ints, midnight: Floats, order: str) -> Seconds:
+def seconds_of(shown: ClockSequence, segment: Ints, midnight: Floats, order: str) -> Seconds:
     """Clocks in their order as seconds since 1970; one without a date continues its segment's over midnights.
 
     `midnight` is that of the day on which the segment of each begins, NaN where it is not known.
@@ -129,7 +129,7 @@ def ends_of(clocks: Sequence[Clock | None], day: date | None, order: str) -> End
     """The ends of reports from their clocks; where these have no date, `day` is that of the first."""
     told = [c if c and (c.seconds is not None or c.epoch is not None) else None for c in clocks]
     midnight = np.full(len(told), _clock.epoch_of(day, 0.0) if day else np.nan)
-    found = seconds_of(Shown.of(told), np.zeros(len(told), dtype=np.int64), midnight, order)
+    found = seconds_of(ClockSequence.of(told), np.zeros(len(told), dtype=np.int64), midnight, order)
     is_told = np.array([clock is not None for clock in told], dtype=np.bool_)
     is_aware = ~np.isnan(found.offset)
     return Ends(

@@ -10,13 +10,13 @@ import numpy as np
 
 from iodiag.formats import clock as _clock
 from iodiag.formats.clock import DAY_S
-from iodiag.formats.text.arrays import Bools, Floats, Ints
-from iodiag.formats.text.rows.repeated_values import together
+from iodiag.formats.text.array_types import Bools, Floats, Ints
+from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
 from iodiag.formats.text.times.report_numbers import report_numbers
-from iodiag.formats.text.times.report_times import Seconds, Shown, runs, seconds_of
+from iodiag.formats.text.times.report_times import ClockSequence, Seconds, runs, seconds_of
 from iodiag.table.table import repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
@@ -108,7 +108,7 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     origins = {origin.index: origin for origin in found.origins}
     for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
         group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
-        for number in sorted({number for _, t in group for number in levels(t.segment)}):
+        for number in sorted({number for _, t in group for number in distinct_sorted(t.segment)}):
             parts = [_Part.of(rows, timing, phase_of[rows.block], number) for rows, timing in group]
             _finish(found, origins[number], [part for part in parts if part.size], order)
     return result
@@ -171,7 +171,7 @@ def _base_day(origin: Origin, order: str) -> float:
     return _clock.epoch_of(day, 0.0) if day else float("nan")
 
 
-def levels(numbers: Ints) -> list[int]:
+def distinct_sorted(numbers: Ints) -> list[int]:
     """The distinct numbers of an array that never falls."""
     return [int(numbers[run.start]) for run in runs(numbers)]
 
@@ -181,7 +181,7 @@ def _by_row(blocks: Blocks, rows: Rows, timing: Timing, order: str, calendar: In
     places = np.flatnonzero(~rows.is_average & ~np.isnan(rows.seconds))
     if not len(places):
         return
-    samples = together(places)
+    samples = slice_if_contiguous(places)
     # the rows of a sample stand together, and one of them tells the time of all
     block, shown = rows.block[samples], rows.seconds[samples]
     is_first = np.append(True, (block[1:] != block[:-1]) | (shown[1:] != shown[:-1]))
@@ -279,7 +279,7 @@ def _by_report(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
     blocks = found.blocks
     used = np.flatnonzero(np.bincount(rows.block, minlength=len(blocks)))
     place = np.cumsum(np.bincount(used, minlength=len(blocks)))[rows.block] - 1
-    shown = Shown(blocks.clocks, blocks.clock_at[used], blocks.later[used])
+    shown = ClockSequence(blocks.clocks, blocks.clock_at[used], blocks.later[used])
     _set(timing, place, _seconds_of(found, shown, used, order))
     own = ~np.isnan(rows.epoch)
     timing.local[own] = rows.epoch[own]
@@ -292,7 +292,7 @@ def _by_stamp(found: Walk, rows: Rows, timing: Timing, order: str) -> None:
         return
     stamps = dict(found.text.stamps)
     clocks = [stamps.get(line) for line in rows.lines.tolist()]
-    _set(timing, np.arange(len(rows.lines)), _seconds_of(found, Shown.of(clocks), rows.block, order))
+    _set(timing, np.arange(len(rows.lines)), _seconds_of(found, ClockSequence.of(clocks), rows.block, order))
 
 
 def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
@@ -306,7 +306,7 @@ def _set(timing: Timing, place: Ints, seconds: Seconds) -> None:
     timing.is_dated = seconds.is_dated[place]
 
 
-def _seconds_of(found: Walk, shown: Shown, block: Ints, order: str) -> Seconds:
+def _seconds_of(found: Walk, shown: ClockSequence, block: Ints, order: str) -> Seconds:
     """The times of clocks in the order of their blocks; one without a date goes by the banner's."""
     segment = found.blocks.each(lambda block: block.origin.index, np.int64)[block]
     midnight = found.blocks.each(lambda block: _base_day(block.origin, order), np.float64)[block]
@@ -330,7 +330,7 @@ class _Part(NamedTuple):
     def size(self) -> int:
         return int(self.where.stop) - int(self.where.start)
 
-    def numbers(self) -> _report_times.RowGroup:
+    def row_group(self) -> _report_times.RowGroup:
         """What tells the length of a sample and an average since boot."""
         columns = self.rows.layout.columns
         rates = tuple(place for place, column in enumerate(columns) if column.column in COUNT_RATES)
@@ -358,7 +358,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     first_report = parts[0].rows.layout.first_report
     if first_report == "a sample":
         return
-    groups = [part.numbers() for part in parts]
+    groups = [part.row_group() for part in parts]
     if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
@@ -418,7 +418,7 @@ def _set_times_from_start(origin: Origin, parts: Sequence[_Part], order: str) ->
     if start is None or not all(np.isnan(times).all() for times in shown):
         return
     base = np.array([_base_day(origin, order)])
-    seconds = seconds_of(Shown.of([start]), np.zeros(1, dtype=np.int64), base, order)
+    seconds = seconds_of(ClockSequence.of([start]), np.zeros(1, dtype=np.int64), base, order)
     delay = 1 if origin.command and origin.command.has_flag("y") else 0
     for part in parts:
         here, length = part.where, part.timing.interval[part.where]

@@ -9,12 +9,13 @@ from itertools import islice
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import MOST_WINDOWS, episodes
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.facts import number, word
+from iodiag.analysis.measure.windows import MOST_WINDOWS, windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.units import KB_PER_MB, KB_PER_PAGE
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Table
 
 LEAVE = 0.8
@@ -66,7 +67,7 @@ class ReadPattern:
         """Whether one reader waits out one read after the other."""
         return self.depth <= ONE_READER
 
-    def numbers(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name, shares in per cent."""
         return {
             "reads": self.reads_per_s,
@@ -111,7 +112,7 @@ def read_pattern(
     reads, sizes = samples.floats("reads_per_s"), samples.floats("read_size_kb")
     mask &= reads >= LEAVE * read_share * weighted.values(samples, "ios_per_s")
     mask &= (sizes <= most_kb / LEAVE) & (sizes >= LEAST_READ_KB)
-    for rows in islice(episodes(samples, mask), MOST_WINDOWS):
+    for rows in islice(windows(samples, mask), MOST_WINDOWS):
         if weighted.mean(rows, "busy") >= busy and _size(rows) <= most_kb and _share(rows) >= read_share:
             return _pattern(rows)
     return None
@@ -125,7 +126,7 @@ def _share(rows: Table) -> float:
     return min(1.0, weighted.mean(rows, "reads_per_s") / weighted.mean(rows, "ios_per_s"))
 
 
-@remembered
+@cached
 def _with_reads(series: DeviceSeries) -> Table:
     return with_reads(series.samples, series.disks or 1)
 

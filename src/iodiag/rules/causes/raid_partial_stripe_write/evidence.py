@@ -9,10 +9,8 @@ import numpy as np
 from iodiag.analysis.array.members import Array, quotient
 from iodiag.analysis.array.parity import SmallWrites
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.model.finding import Evidence
-
-Values = dict[str, float | str]
 
 RESYNC_KB = 64.0
 """md resyncs in units of 64 kB (RESYNC_BLOCK_SIZE in drivers/md/md.h); neighbours merge to more."""
@@ -23,7 +21,7 @@ def is_paged(found: SmallWrites) -> bool:
     return found.paid.paged_write_kb > 1.05 * found.paid.write_kb
 
 
-def numbers(array: Array, found: SmallWrites) -> dict[str, float]:
+def template_values(array: Array, found: SmallWrites) -> dict[str, float]:
     """The account of an array that pays for small writes, under plain names."""
     paid, geometry, share = found.paid, found.geometry, found.share
     depths = [weighted.mean(found.rows, "depth"), float(np.mean(array.leg_mean(found.rows, "depth")))]

@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from iodiag.analysis.load.load_sentences import otherwise
+from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
@@ -82,16 +82,15 @@ _UNTOLD = (
 
 def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     cpu = judgement.witnesses.cpu
-    values: dict[str, float | str] = cpu.numbers() if cpu else {}
+    values: Values = cpu.template_values() if cpu else {}
     rows = cpu.rows if cpu else None
     if judgement.chains:
-        values |= judgement.chains[0].numbers()
+        values |= judgement.chains[0].template_values()
         rows = judgement.chains[0].rows
     room = " while {available:.1f} % of the CPU is free." if cpu else "."
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
     return RULE.finding(
-        limits,
         severity="notice" if judgement.confidence == "low" else "warning",
         confidence=judgement.confidence,
         devices=tuple(chain.series.name for chain in judgement.chains),
@@ -119,7 +118,7 @@ def _said(judgement: Judgement) -> str:
         return f"Commits {sure} in line for the log"
     first = judgement.chains[0]
     if first.is_signature:
-        often = "in {count} of {samples} samples" if len(first.series.samples) > 1 else "in the only sample"
+        often = in_samples(len(first.series.samples))
         return (
             f"Commits or other synchronous writes {sure} in line: {{device}} takes {{writes}} writes/s of "
             f"{{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
@@ -130,11 +129,11 @@ def _said(judgement: Judgement) -> str:
 
 
 def _of_chain(chain: Chain) -> Iterator[Evidence]:
-    values = chain.numbers()
+    values = chain.template_values()
     if chain.is_signature:
         text = "{device}: {writes} writes/s of {write_kb} kB at {write_await} ms: {occupancy} in flight"
         yield cite(chain.rows, text, values, worst="write_await_ms")
-        yield from otherwise(chain.series, chain.rows)
+        yield from other_state_evidence(chain.series, chain.rows)
         return
     if chain.is_inferred:
         values["depth"] = weighted.mean(chain.rows, "depth")
@@ -153,26 +152,26 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
         yield cite(chain.rows, text, values, weighs="context")
 
 
-def _of_host(judgement: Judgement, values: dict[str, float | str]) -> Iterator[Evidence]:
-    cpu, convoy = judgement.witnesses.cpu, judgement.witnesses.convoy
+def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
+    cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = (
             "idle {idle:.1f} + iowait {iowait:.1f} = {available:.1f} % of the CPU is available: up to "
             "{ceiling:.2f} times the work, where iowait taken at its word promises {without_iowait:.2f} times"
         )
-        yield cite(cpu.rows, text, cpu.numbers(), worst="idle_pct")
-    if convoy:
+        yield cite(cpu.rows, text, cpu.template_values(), worst="idle_pct")
+    if bursts:
         text = (
             "runnable tasks come in crowds (r = {runs} …): {empty:.0f} % of samples have one or none, "
             "{crowded:.0f} % have {crowd:.0f} or more; variance over mean is {dispersion:.1f}"
         )
-        yield cite(convoy.rows, text, convoy.numbers(), worst="run_queue")
+        yield cite(bursts.rows, text, bursts.template_values(), worst="run_queue")
 
 
 def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     witnesses = judgement.witnesses
     if witnesses.sessions:
-        values: dict[str, float | str] = {
+        values: Values = {
             "waiting": sum(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
             "active": sum(number(fact, "active_sessions") for fact in witnesses.sessions),
             "listings": len(witnesses.sessions),
@@ -197,7 +196,7 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
             yield cite_fact(fact, weighs="context")
 
 
-def _cited(fact: Fact, text: str, values: dict[str, float | str], weighs: Weighs) -> Evidence:
+def _cited(fact: Fact, text: str, values: Values, weighs: Weighs) -> Evidence:
     """A sentence of several facts' numbers, at the address of one."""
     return replace(cite_fact(fact, weighs=weighs), text=say(text, values), values=values)
 

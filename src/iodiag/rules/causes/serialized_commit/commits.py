@@ -17,24 +17,23 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.cpu import Convoy, CpuShares, convoy, cpu_shares
-from iodiag.analysis.load.device_class import has_parity
-from iodiag.analysis.load.saturation import is_untold
+from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
+from iodiag.analysis.load.device_traits import has_parity
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.episodes import DENSE, MOST_WINDOWS, episodes, is_sustained
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence
+from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Confidence, Status
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.remembered import remembered
-from iodiag.table.table import Table
+from iodiag.table.result_cache import cached
+from iodiag.table.table import Floats, Table
 
 LEAVE = 0.8
 """A window is entered at a threshold and left at this share of it."""
@@ -135,9 +134,9 @@ class Chain:
             and not has_parity(self.series)
         )
 
-    def numbers(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name; those of flushes only where they are counted."""
-        numbers: dict[str, float | str] = {
+        numbers: Values = {
             "device": self.series.name,
             "count": len(self.rows),
             "samples": len(self.series.samples),
@@ -154,12 +153,13 @@ class Chain:
 class Witnesses(NamedTuple):
     """What speaks beside the devices: CPU, runnable tasks, sessions, settings, the application's rate.
 
-    `convoy` is there only where it is one; `in_commit` is the share (in per cent) of all active sessions
-    of all listings. `is_durable` is None where no setting tells whether a commit waits for the disk.
+    `run_queue_bursts` is there only where they are strong; `in_commit` is the share (in per cent) of all
+    active sessions of all listings. `is_durable` is None where no setting tells whether a commit waits for
+    the disk.
     """
 
     cpu: CpuShares | None = None
-    convoy: Convoy | None = None
+    run_queue_bursts: RunQueueBursts | None = None
     sessions: tuple[Fact, ...] = ()
     in_commit: float = float("nan")
     settings: tuple[Fact, ...] = ()
@@ -204,7 +204,7 @@ def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: L
     if cpu and cpu.available < limits.available:
         reason = "the flush chain is busy, but so is the CPU: commits are not what it waits for"
         return Judgement(witnesses=witnesses, reason=reason)
-    is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.convoy)
+    is_waiting = witnesses.in_commit >= limits.commit_share or bool(witnesses.run_queue_bursts)
     is_bound = first.bounds_work(limits)
     if first.is_signature and not is_waiting and not is_bound and first.write_kb >= KB_PER_PAGE:
         reason = "serial small writes, but no sign of flushes or commits; a process list would settle it"
@@ -228,7 +228,7 @@ def _of_devices(view: View, chains: list[Chain], witnesses: Witnesses, limits: L
 
 
 def _outside_points(witnesses: Witnesses, limits: Limits) -> int:
-    points = int(bool(witnesses.convoy))
+    points = int(bool(witnesses.run_queue_bursts))
     points += 3 if witnesses.in_commit >= limits.commit_share else 0
     points -= 2 if witnesses.in_commit < 20 else 0
     return points + {True: 2, False: -2, None: 0}[witnesses.is_durable]
@@ -261,15 +261,15 @@ def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
     if cpu.available < limits.available or (cpu.iowait > limits.iowait and not is_waiting):
         reason = "the CPU is busy, or waits for reads and writes of its own"
         return Judgement(witnesses=witnesses, reason=reason)
-    has_convoy = bool(witnesses.convoy and not view.devices and _writes_only(view))
-    if not is_waiting and not has_convoy:
+    has_bursts = bool(witnesses.run_queue_bursts and not view.devices and _writes_only(view))
+    if not is_waiting and not has_bursts:
         return Judgement(witnesses=witnesses, reason="no crowd of tasks that come and go with writes alone")
     sure = confidence(1 + _outside_points(witnesses, limits))
     return Judgement((), witnesses, sure)
 
 
-def _convoy(view: View, limits: Limits) -> Convoy | None:
-    found = convoy(view)
+def _run_queue_bursts(view: View, limits: Limits) -> RunQueueBursts | None:
+    found = run_queue_bursts(view)
     if found is None or found.empty < limits.empty or found.crowded < limits.crowded:
         return None
     return found if found.dispersion >= limits.dispersion else None
@@ -284,7 +284,7 @@ def _writes_only(view: View) -> bool:
     return bool(written > 0 and not read > 0.05 * written)
 
 
-@remembered
+@cached
 def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     """The longest window in which a disk's flush chain was busy."""
     samples = _with_occupancy(series)
@@ -293,7 +293,7 @@ def _chain(series: DeviceSeries, limits: Limits) -> Chain | None:
     if is_inferred and is_busy.any():
         depth = np.nan_to_num(weighted.values(samples, "depth"))
         is_busy &= weighted.values(samples, "occupancy") >= LEAST_SHARE_OF_DEPTH * depth
-    for rows in islice(episodes(samples, is_busy), MOST_WINDOWS):
+    for rows in islice(windows(samples, is_busy), MOST_WINDOWS):
         if not limits.occupancy <= weighted.mean(rows, "occupancy") <= MOST_OCCUPANCY:
             continue
         chain = _measured(series, rows, is_inferred)
@@ -358,13 +358,13 @@ def _is_inferred(samples: Table) -> bool:
     return bool(np.isnan(weighted.values(samples, "flushes_per_s")).all())
 
 
-@remembered
+@cached
 def _with_occupancy(series: DeviceSeries) -> Table:
     """A device's samples with the flushes in flight as `occupancy`."""
     return series.samples.with_columns(occupancy=_occupancies(series.samples))
 
 
-def _occupancies(samples: Table) -> npt.NDArray[np.float64]:
+def _occupancies(samples: Table) -> Floats:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(samples):
         rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
@@ -373,14 +373,14 @@ def _occupancies(samples: Table) -> npt.NDArray[np.float64]:
     return np.asarray(weighted.values(samples, "depth") - 0.005 - _in_flight(ios, wait + 0.005))
 
 
-def _in_flight(rate: npt.NDArray[np.float64], wait_ms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _in_flight(rate: Floats, wait_ms: Floats) -> Floats:
     """Requests in flight by Little's law: none where there are none, however long they would take."""
     found = rate * wait_ms / 1000
     np.putmask(found, rate <= 0, 0.0)
     return found
 
 
-@remembered
+@cached
 def _occupancy(series: DeviceSeries) -> float:
     """The mean occupancy of a device while it writes; 0 when it never does."""
     samples = _with_occupancy(series)
@@ -393,7 +393,7 @@ def is_told(view: View, name: str, limits: Limits) -> bool:
     series = view.series(name)
     if series is None or not (weighted.values(series.samples, "write_kb_per_s") > 0).any():
         return True
-    return (series.is_stacked and not is_untold(series)) or _tells_flushes(view, series, limits)
+    return (series.is_stacked and not series.is_untimed) or _tells_flushes(view, series, limits)
 
 
 def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
@@ -426,7 +426,7 @@ def _witnesses(view: View, chains: list[Chain], limits: Limits) -> Witnesses:
     durable = [is_durable(fact) for fact in settings]
     return Witnesses(
         cpu=cpu_shares(view.cpu_at(chains[0].rows) if chains else view.cpu_all),
-        convoy=_convoy(view, limits),
+        run_queue_bursts=_run_queue_bursts(view, limits),
         sessions=sessions,
         in_commit=100 * waiting / active if active >= 4 else float("nan"),
         settings=settings,

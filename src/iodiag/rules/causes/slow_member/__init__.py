@@ -33,13 +33,20 @@ from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.episodes import is_sustained
 from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.slow_member import sick
-from iodiag.rules.causes.slow_member.evidence import Case, evidence, gate, is_busier, numbers, shown
+from iodiag.rules.causes.slow_member.evidence import (
+    Case,
+    evidence,
+    gate,
+    is_busier,
+    slowness_evidence,
+    template_values,
+)
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -54,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             cases.setdefault(disk, []).append(verdict)
         else:
             yield verdict
-    found = [_finding(disk, some, limits) for disk, some in cases.items()]
+    found = [_finding(disk, some) for disk, some in cases.items()]
     surely = {name for finding in found if finding.confidence != "low" for name in finding.devices}
     slow = [
         one
@@ -62,7 +69,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if one.slow.name not in surely and one.least_ratio >= limits.ratio
     ]
     told = {one.slow.name for one in slow}
-    yield from (_sick(group, limits) for group in sick.together(slow))
+    yield from (_sick(group) for group in sick.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
     if not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
@@ -162,21 +169,20 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     return Case(found, points, at_most, waits, busier, in_resync)
 
 
-def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
+def _finding(disk: str, cases: list[Case]) -> Finding:
     """One finding per disk: the surest case, and the array that waits, if another one shows it."""
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
     sure = grading.confidence(points, at_most=first.at_most)
-    said = [*evidence(first, disk), *(item for case in rest for item in shown(case, disk))]
+    said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
     said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
     return RULE.finding(
-        limits,
         severity="notice" if sure == "low" else "warning",
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
         **grading.when(first.found.window),
-        summary=say(_SUMMARY, numbers(first.found)),
+        summary=say(_SUMMARY, template_values(first.found)),
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
         cannot_know=("whether the disk, its link or its slot is slow, or whether it is of another model",),
@@ -184,11 +190,10 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
     )
 
 
-def _sick(group: Sequence[SlowSibling], limits: Limits) -> Finding:
+def _sick(group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
-    values = sick.numbers(group)
+    values = sick.template_values(group)
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="medium",
         devices=tuple(one.slow.name for one in group),

@@ -9,13 +9,11 @@ import numpy as np
 
 from iodiag.analysis.array.member_comparison import Comparison
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.load.device_class import is_spinning
+from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
-
-Values = dict[str, float | str]
 
 GATE_WITHIN, GATE_AHEAD = 0.1, 1.3
 """The array's latency is within a tenth of its slowest leg's, which is 1.3 times the next one's."""
@@ -66,7 +64,7 @@ def _busy_ms(found: Comparison) -> list[float]:
     return [1000 * weighted.ratio(rows, "util", "ios_per_s") for rows in found.rows]
 
 
-def numbers(found: Comparison) -> Values:
+def template_values(found: Comparison) -> Values:
     """The numbers of a comparison under plain names."""
     latencies, depths = found.latencies, [weighted.mean(rows, "depth") for rows in found.rows]
     loads = [weighted.mean(rows, "kb_per_s") for rows in found.rows]
@@ -96,9 +94,9 @@ def numbers(found: Comparison) -> Values:
 
 def evidence(case: Case, disk: str) -> Iterator[Evidence]:
     """All that a comparison shows; `disk` is the disk at the bottom of the slow one."""
-    found, said = case.found, numbers(case.found)
+    found, said = case.found, template_values(case.found)
     rows = stacked(found.rows)
-    yield from shown(case, disk)
+    yield from slowness_evidence(case, disk)
     yield cite(
         rows,
         _EQUAL if found.is_equal_load else _UNEQUAL,
@@ -123,9 +121,9 @@ def evidence(case: Case, disk: str) -> Iterator[Evidence]:
         yield cite(None, "nothing states the members of {array}; {origin}", told, weighs="against")
 
 
-def shown(case: Case, disk: str) -> Iterator[Evidence]:
+def slowness_evidence(case: Case, disk: str) -> Iterator[Evidence]:
     """By how much it is slower, which array waits for it, and which disk it is."""
-    found, said = case.found, numbers(case.found)
+    found, said = case.found, template_values(case.found)
     rows = stacked(found.rows)
     yield cite(rows, _ONE if len(found.window) == 1 else _RATIO, said, worst=found.latency)
     array = found.peers.array

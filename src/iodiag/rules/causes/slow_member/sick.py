@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.array.slow_siblings import SlowSibling
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration
+from iodiag.analysis.measure.evidence import Values, cite, duration
 from iodiag.model.finding import Evidence
 from iodiag.table.table import stacked
 
-Values = dict[str, float | str]
 
-
-def together(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:
+def by_common_sibling(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:
     """Slow disks that have a fast sibling in common, the slowest first."""
     rest = sorted(found, key=lambda one: -one.latency_ms)
     while rest:
@@ -24,7 +22,7 @@ def together(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:
         yield [first, *with_it]
 
 
-def numbers(group: Sequence[SlowSibling]) -> Values:
+def template_values(group: Sequence[SlowSibling]) -> Values:
     """The numbers of slow disks that stall beside the same siblings; latencies are the worst disk's."""
     first = group[0]
     slow = {one.slow.name for one in group}

@@ -11,10 +11,10 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.analysis.load import baselines
-from iodiag.fleet.summary import harm, onsets, own_history, peers
-from iodiag.fleet.summary.harm import ReportLink
-from iodiag.fleet.summary.inventory import ATTRIBUTES, Inventory
-from iodiag.fleet.summary.states import UNJUDGED, States, states
+from iodiag.fleet.across_hosts import harm, onsets, own_history, peers
+from iodiag.fleet.across_hosts.harm import ReportLink
+from iodiag.fleet.across_hosts.inventory import ATTRIBUTES, Inventory
+from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, OutcomeCube, outcome_cube
 from iodiag.model.fleet import FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
 ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
@@ -62,7 +62,7 @@ def summarise(
     findings, devices, hours = tables["findings"], tables["devices"], tables["hours"]
     runs, compared = own_history.departed(hours)
     unlike, judged = own_history.as_tables(runs, compared)
-    known = states([tables["outcomes"], judged], [findings, unlike])
+    known = outcome_cube([tables["outcomes"], judged], [findings, unlike])
     stated = (inventory or Inventory()).match(known.hosts)
     rows = harm.scored(findings)
     of_fleet = harm.troubles(rows, known)
@@ -103,7 +103,7 @@ def summarise(
     )
 
 
-def _totals(known: States, tables: Mapping[str, pd.DataFrame], rows: pd.DataFrame) -> Totals:
+def _totals(known: OutcomeCube, tables: Mapping[str, pd.DataFrame], rows: pd.DataFrame) -> Totals:
     """What is counted of the tables themselves."""
     days = _dated(known)
     return Totals(
@@ -132,7 +132,7 @@ def _table(name: str, frame: pd.DataFrame | None) -> pd.DataFrame:
     return table.sort_values(keys, kind="stable").reset_index(drop=True)
 
 
-def _dated(known: States) -> list[str]:
+def _dated(known: OutcomeCube) -> list[str]:
     """The days that are dates; "" twice over where there are none."""
     return [day for day in known.days if re.fullmatch(r"\d{4}-\d\d-\d\d", day)] or [""]
 
@@ -189,7 +189,7 @@ def _failed(manifest: pd.DataFrame) -> tuple[FailedInputs, ...]:
     return tuple(sorted(result, key=lambda one: (-one.inputs, one.status, one.reason)))
 
 
-def _silent(known: States) -> tuple[SilentHost, ...]:
+def _silent(known: OutcomeCube) -> tuple[SilentHost, ...]:
     """Hosts that have dated data, but none on the last day of all."""
     days = _dated(known)
     observed = known.observed[:, : len(days)] if days[0] else known.observed[:, :0]
@@ -201,7 +201,7 @@ def _silent(known: States) -> tuple[SilentHost, ...]:
     return tuple(sorted(found, key=lambda one: (one.last, one.host)))
 
 
-def _unjudged(known: States, outcomes: pd.DataFrame) -> tuple[Unjudged, ...]:
+def _unjudged(known: OutcomeCube, outcomes: pd.DataFrame) -> tuple[Unjudged, ...]:
     """Rules that reached no verdict on some hosts on any of their days, the widest gap first."""
     best = known.cube.max(axis=1, initial=0)
     counts = (best == UNJUDGED).sum(axis=0)
@@ -232,7 +232,7 @@ def _reason(reason: str, missing: object) -> str:
 
 
 def _remarks(
-    known: States,
+    known: OutcomeCube,
     inventory: Inventory | None,
     stated: Mapping[str, object],
     devices: pd.DataFrame,

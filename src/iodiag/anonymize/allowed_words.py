@@ -1,7 +1,6 @@
 """Which words of a quoted line stay as they are: those that tools print on every host.
 
-The list, words.txt, is one of what is allowed: any other word may be somebody's, and hides the rest of
-its line.
+The list is in allowed_words.txt: any other word may be somebody's, and hides the rest of its line.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-_WORDS = frozenset(files("iodiag.anonymize").joinpath("words.txt").read_text("utf-8").split())
+_WORDS = frozenset(files("iodiag.anonymize").joinpath("allowed_words.txt").read_text("utf-8").split())
 _SHAPES = re.compile(
     r"""
     [a-z]                                              # one letter names nobody

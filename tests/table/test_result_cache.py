@@ -1,10 +1,10 @@
-"""What is remembered is computed once per object and arguments."""
+"""What is cached is computed once per object and arguments."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -15,7 +15,7 @@ class Thing:
 def test_a_result_is_computed_once_per_object_and_arguments():
     asked = []
 
-    @remembered
+    @cached
     def scaled(thing: Thing, factor: int = 1) -> int | None:
         asked.append((thing.size, factor))
         return thing.size * factor or None
@@ -27,11 +27,11 @@ def test_a_result_is_computed_once_per_object_and_arguments():
 
 
 def test_a_copy_begins_anew_and_functions_are_kept_apart():
-    @remembered
+    @cached
     def size(thing: Thing) -> int:
         return thing.size
 
-    @remembered
+    @cached
     def double(thing: Thing) -> int:
         return 2 * thing.size
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_md
-from iodiag.analysis.array.shared_path import disks_of
+from iodiag.analysis.array.equal_rates import disks_of, is_md
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -20,7 +19,7 @@ _ONCE_USED = 0.1
 
 
 @dataclass(frozen=True)
-class LeftLeg:
+class DroppedMember:
     """`leg` wrote since boot (`before_kb` kB/s) and is idle; `lone` writes without a twin; `twins` are pairs.
 
     `array_kb` is what the array wrote, `halves_kb` the sum over one of each pair and the lone one.
@@ -36,7 +35,7 @@ class LeftLeg:
     rows: tuple[Table, ...] = field(repr=False)
 
 
-def left_leg(view: View) -> LeftLeg | None:
+def dropped_member(view: View) -> DroppedMember | None:
     """The only disk that fell silent beside the only md array that writes, where all else is paired."""
     arrays = [s for s in view.devices if is_md(s.name) and weighted.mean(s.samples, "write_kb_per_s") > 0]
     disks = disks_of(view)
@@ -56,7 +55,7 @@ def left_leg(view: View) -> LeftLeg | None:
     halves = sum((written[1 + first] for first, _ in pairs), written[1 + lone[0]])
     if abs(halves.sum() - written[0].sum()) > _SUM * written[0].sum():
         return None
-    return LeftLeg(
+    return DroppedMember(
         array=array,
         leg=leg,
         lone=writing[lone[0]],

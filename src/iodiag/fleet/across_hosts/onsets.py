@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from iodiag.fleet.summary.chance import at_least, false_discovery
-from iodiag.fleet.summary.states import CLEAR, FOUND, States
+from iodiag.fleet.across_hosts.chance import at_least, false_discovery
+from iodiag.fleet.across_hosts.outcome_cube import CLEAR, FOUND, OutcomeCube
 from iodiag.model.finding import SEVERITIES
 from iodiag.model.fleet import Beginning, CommonChange, HarmedHost, Onset, Shared
 
@@ -34,7 +34,7 @@ SHARED_CHANCE = 0.001
 _COLUMNS = ["host", "rule", "day", "before", "kind", "rank", "is_explained", "days"]
 
 
-def onsets(found: States, findings: pd.DataFrame, kinds: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+def onsets(found: OutcomeCube, findings: pd.DataFrame, kinds: Mapping[tuple[str, str], str]) -> pd.DataFrame:
     """Every beginning: host, rule, `day`, `before` (the last day judged), kind of device, severity.
 
     `kinds` tells the kind of a (host, device). `days` counts the days it was found from then on.
@@ -84,7 +84,7 @@ def _kinds(findings: pd.DataFrame, kinds: Mapping[tuple[str, str], str]) -> pd.D
     return worst[[*by, "kind", "rank"]].merge(explained.rename("is_explained").reset_index(), on=by)
 
 
-def at_risk(found: States) -> pd.DataFrame:
+def at_risk(found: OutcomeCube) -> pd.DataFrame:
     """How many hosts could have begun, per day (rows) and rule (columns): clear before, judged now."""
     last = np.zeros((len(found.hosts), len(found.rules)), dtype=np.int8)
     counts = np.zeros((len(found.days), len(found.rules)), dtype=np.int64)
@@ -95,7 +95,7 @@ def at_risk(found: States) -> pd.DataFrame:
     return pd.DataFrame(counts, index=found.days, columns=found.rules)
 
 
-def common(begun: pd.DataFrame, found: States, attributes: pd.DataFrame) -> tuple[CommonChange, ...]:
+def common(begun: pd.DataFrame, found: OutcomeCube, attributes: pd.DataFrame) -> tuple[CommonChange, ...]:
     """The changes that many hosts saw on one day, the one with most hosts first.
 
     `attributes` has a row per host, day, attribute and value.
@@ -166,7 +166,7 @@ def _merged(
     return changes
 
 
-def _shared(hosts: set[str], day: str, found: States, attributes: pd.DataFrame) -> tuple[Shared, ...]:
+def _shared(hosts: set[str], day: str, found: OutcomeCube, attributes: pd.DataFrame) -> tuple[Shared, ...]:
     """What the hosts have in common that the others with data on that day and before have not."""
     at = found.days.index(day)
     both = found.observed[:, at] & found.observed[:, :at].any(axis=1)

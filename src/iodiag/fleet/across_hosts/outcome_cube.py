@@ -28,7 +28,7 @@ its severity says."""
 
 
 @dataclass(frozen=True)
-class States:
+class OutcomeCube:
     """`cube[host, day, rule]` is NO_DATA, UNJUDGED, CLEAR or FOUND (a finding of at least `notice`).
 
     Days are those on which any host has data, in order. One byte per cell: 10 000 hosts × 30 days ×
@@ -50,7 +50,7 @@ class States:
         return np.asarray(self.cube[bisect_left(self.hosts, host), :, bisect_left(self.rules, rule)])
 
 
-def states(outcomes: Sequence[pd.DataFrame], findings: Sequence[pd.DataFrame]) -> States:
+def outcome_cube(outcomes: Sequence[pd.DataFrame], findings: Sequence[pd.DataFrame]) -> OutcomeCube:
     """The cube of all outcomes, with the findings of at least `notice` on top."""
     tables = (*outcomes, *findings)
     hosts, days, rules = (_names(frame[name] for frame in tables) for name in ("host", "day", "rule"))
@@ -64,7 +64,7 @@ def states(outcomes: Sequence[pd.DataFrame], findings: Sequence[pd.DataFrame]) -
         said = frame["status"] if "status" in frame else frame["severity"]
         at = (places[0] * len(days) + places[1]) * len(rules) + places[2]
         np.maximum.at(flat, at, _codes(said, _CODES).astype(np.int8))
-    return States(hosts, days, rules, cube)
+    return OutcomeCube(hosts, days, rules, cube)
 
 
 def _codes(column: pd.Series, numbers: Mapping[str, int]) -> npt.NDArray[np.int64]:

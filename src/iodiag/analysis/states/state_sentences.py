@@ -6,7 +6,7 @@ import math
 
 from iodiag.analysis.load.directions import DIRECTIONS
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
 from iodiag.model.report import StateSummary
@@ -49,9 +49,9 @@ def text_of(state: State, samples: int) -> str:
     return say(*sentence_of(state, samples))
 
 
-def sentence_of(state: State, samples: int) -> tuple[str, dict[str, float | str]]:
+def sentence_of(state: State, samples: int) -> tuple[str, Values]:
     """The template of that sentence and its values."""
-    values: dict[str, float | str] = {
+    values: Values = {
         "count": state.samples,
         "all": samples,
         "rate": state.rate,
@@ -101,7 +101,7 @@ APART = 2.0
 """Times by which latencies or sizes of reads and writes differ from which a sentence gives both."""
 
 
-def _ways(state: State) -> list[tuple[str, dict[str, float | str]]]:
+def _ways(state: State) -> list[tuple[str, Values]]:
     """Reads and writes apart, where their mean describes neither; the direction that waits most first."""
     found = []
     for way in DIRECTIONS:
@@ -122,7 +122,7 @@ def _ways(state: State) -> list[tuple[str, dict[str, float | str]]]:
     ]
 
 
-def _one_shown(state: State) -> tuple[str, dict[str, float | str]] | None:
+def _one_shown(state: State) -> tuple[str, Values] | None:
     """What is known of the one direction whose columns a layout has."""
     for way, other in DIRECTIONS.items():
         rate, latency = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.analysis.view.summary import _each
+from iodiag.analysis.view.device_summaries import _each
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.inf]), min_size=1, max_size=40), st.integers(1, 9))

@@ -7,13 +7,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure.weighted import values
-from iodiag.table.table import Table
-
-Mask = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.intp]
+from iodiag.table.table import Mask, Places, Table
 
 MOST_WINDOWS = 20
 """Windows that a search tries, longest first: what none of the longest shows, no shorter one proves."""
@@ -26,7 +22,7 @@ LEAST_SECONDS = 15.0
 """What a window needs before more than `low` confidence: three samples and fifteen seconds."""
 
 
-def episodes(rows: Table, mask: Mask, gap: int = 1) -> Iterator[Table]:
+def windows(rows: Table, mask: Mask, gap: int = 1) -> Iterator[Table]:
     """The runs of one device's samples in which `mask` holds, longest first.
 
     A run begins and ends with a true sample, bridges gaps of up to `gap` samples, stays within

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.hosts.folders import HostFolders, Parts, parts_of
+from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
+from iodiag.hosts.same_name import told_apart
 from iodiag.model.capture import Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.table.table import Table
@@ -33,7 +34,7 @@ def settle(captures: Iterable[Capture]) -> list[Capture]:
     captures = [_agreed(capture, folders) for capture in captures]
     hosts = list(dict.fromkeys(host for capture in captures for host in capture.hosts))
     only = hosts[0] if len(hosts) == 1 else None
-    return [_owned(capture, _owners(capture, folders, only), only) for capture in captures]
+    return told_apart(_owned(capture, _owners(capture, folders, only), only) for capture in captures)
 
 
 def without_host(captures: Iterable[Capture]) -> list[ParseNote]:

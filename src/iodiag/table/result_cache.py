@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 _KEPT = "_remembered"
 
 
-def remembered(
+def cached(
     function: Callable[Concatenate[About, Rest], Result],
 ) -> Callable[Concatenate[About, Rest], Result]:
     """Compute a result once per first argument and values of the others, and keep it on the first.

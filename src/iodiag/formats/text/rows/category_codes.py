@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.formats.text.arrays import Eights, Ints
+from iodiag.formats.text.array_types import Eights, Ints
 from iodiag.formats.text.clean.lines import Text
 
 _FEW = 4096
@@ -35,7 +35,7 @@ def factorized(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDAr
     return rank[codes], first[order]
 
 
-def mixed(parts: Sequence[Eights]) -> Eights:
+def hash_words(parts: Sequence[Eights]) -> Eights:
     """One number for each word, of eight bytes in each part: that others have another is not certain."""
     result = parts[0]
     for part in parts[1:]:
@@ -43,7 +43,7 @@ def mixed(parts: Sequence[Eights]) -> Eights:
     return result
 
 
-def together(places: Ints) -> Ints | slice:
+def slice_if_contiguous(places: Ints) -> Ints | slice:
     """Places as a slice where they are neighbours: that takes a fraction of the time."""
     is_whole = len(places) > 0 and int(places[-1] - places[0]) == len(places) - 1
     return slice(int(places[0]), int(places[-1]) + 1) if is_whole else places
@@ -56,7 +56,7 @@ def words_at(text: Text, starts: Ints, ends: Ints) -> tuple[Ints, list[str]]:
         return np.empty(0, dtype=np.int64), []
     if int(widths.max()) <= _LONGEST_NAME and int(starts[-1]) + _LONGEST_NAME <= len(text.data):
         parts = [_part(text, starts, widths, n) for n in range(-(-int(widths.max()) // _WORD))]
-        codes, where = factorized(mixed(parts))
+        codes, where = factorized(hash_words(parts))
         if all((part == part[where][codes]).all() for part in parts):
             edges = zip(starts[where].tolist(), ends[where].tolist(), strict=True)
             return codes, [text.data[a:b].decode("utf-8", "replace") for a, b in edges]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.topology import Device
-from iodiag.table.remembered import remembered
+from iodiag.table.result_cache import cached
 
 SPREADING = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts that spread requests over their members; a linear volume may sit on one of its disks."""
@@ -34,7 +34,7 @@ _CLOUD = re.compile(
 )
 
 
-@remembered
+@cached
 def is_spinning(series: DeviceSeries) -> bool | None:
     """Whether it stands on spinning disks; None where that is unknown or cannot be believed.
 
@@ -82,7 +82,7 @@ def _copies(series: DeviceSeries, disks: float) -> float:
     return 1.0
 
 
-@remembered
+@cached
 def is_spread(series: DeviceSeries) -> bool:
     """Whether it is known to spread its requests over two or more disks."""
     return any(device.level in SPREADING and len(device.members) >= 2 for device in chain(series))

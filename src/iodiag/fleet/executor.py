@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Engine(Protocol):
+class Executor(Protocol):
     """What does jobs: processes of this machine, or a cluster."""
 
     def each(

@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iodiag.formats.text.rows.repeated_values import factorized
+from iodiag.formats.text.rows.category_codes import factorized
 
 
 @given(

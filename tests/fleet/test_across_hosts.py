@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fleet import tables
-from iodiag.fleet.summary.inventory import Inventory
-from iodiag.fleet.summary.summarise import summarise
+from iodiag.fleet.across_hosts.inventory import Inventory
+from iodiag.fleet.across_hosts.summarise import summarise
 from iodiag.model.fleet import FleetReport
 
 HOSTS = tables.host_names(40)

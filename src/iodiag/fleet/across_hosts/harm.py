@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from iodiag.fleet.summary.states import CLEAR, NO_DATA, UNJUDGED, States
+from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, UNJUDGED, OutcomeCube
 from iodiag.model.finding import HARMLESS, SEVERITIES
 from iodiag.model.fleet import Cell, HarmedHost, Matrix, MatrixRow, Trouble
 from iodiag.rules import of_role
@@ -86,7 +86,7 @@ def by_host(rules: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def ranking(rows: pd.DataFrame, found: States, link: ReportLink) -> tuple[HarmedHost, ...]:
+def ranking(rows: pd.DataFrame, found: OutcomeCube, link: ReportLink) -> tuple[HarmedHost, ...]:
     """The RANKED most harmed hosts, each by its leading trouble."""
     rules = by_rule(rows)
     order = by_host(rules).head(RANKED)
@@ -136,7 +136,7 @@ def _lead(rules: pd.DataFrame) -> pd.Series:
     return causes.iloc[0] if first["rule"] in symptoms and len(causes) else first
 
 
-def _since(found: States, host: str, rule: str, last: str) -> tuple[str, bool]:
+def _since(found: OutcomeCube, host: str, rule: str, last: str) -> tuple[str, bool]:
     """The first day of the run that ends with `last`, and whether the host has no data before it.
 
     Only a day that was judged clear ends a run.
@@ -163,7 +163,7 @@ def worst_evidence(text: str | None) -> tuple[str, str]:
     return "", ""
 
 
-def troubles(rows: pd.DataFrame, found: States) -> tuple[Trouble, ...]:
+def troubles(rows: pd.DataFrame, found: OutcomeCube) -> tuple[Trouble, ...]:
     """Each rule with harm over the whole fleet, the most harmful first."""
     hurt = rows["host"].where(rows["rank"] >= SEVERITIES.index("warning"))
     groups = rows.assign(hurt=hurt).groupby("rule", sort=True, observed=True)
@@ -196,7 +196,7 @@ def troubles(rows: pd.DataFrame, found: States) -> tuple[Trouble, ...]:
 
 
 def matrix(
-    ranked: tuple[HarmedHost, ...], of_fleet: tuple[Trouble, ...], rows: pd.DataFrame, found: States
+    ranked: tuple[HarmedHost, ...], of_fleet: tuple[Trouble, ...], rows: pd.DataFrame, found: OutcomeCube
 ) -> Matrix:
     """The most harmed hosts against the rules that harm the fleet most."""
     hosts = ranked[:MATRIX_HOSTS]
@@ -218,7 +218,7 @@ def matrix(
     return Matrix(tuple(rules), body, max(0, len(of_fleet) - len(rules)))
 
 
-def _unseen(found: States, host: str, rule: str) -> Cell:
+def _unseen(found: OutcomeCube, host: str, rule: str) -> Cell:
     history = found.history(host, rule)
     return Cell("clear" if history.max(initial=NO_DATA) >= CLEAR else "unjudged")
 

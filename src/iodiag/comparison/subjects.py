@@ -12,10 +12,17 @@ import numpy.typing as npt
 from iodiag.analysis.array.side_by_side import report_keys, side_by_side
 from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.changes import AFTER, BEFORE, Sums, bunched, change, is_over_time, judged
+from iodiag.analysis.measure.before_after import (
+    AFTER,
+    BEFORE,
+    Sums,
+    change,
+    is_over_time,
+    judged,
+    with_idle_samples,
+)
 from iodiag.analysis.measure.evidence import cite
-from iodiag.analysis.measure.matched_load import MIXED, at_matched_load
-from iodiag.analysis.measure.shifts import (
+from iodiag.analysis.measure.littles_law import (
     Mix,
     by_matched_load,
     is_other_workload,
@@ -24,6 +31,7 @@ from iodiag.analysis.measure.shifts import (
     shift,
     sign,
 )
+from iodiag.analysis.measure.matched_load import MIXED, at_matched_load
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, View, report_numbers
 from iodiag.comparison.applications import applications
 from iodiag.comparison.pairing import HARDLY, LEAST_SHARE, Pair, pair
@@ -208,7 +216,7 @@ def _device_changes(rows: Sides, windows: Sides, mix: Mix) -> tuple[dict[str, Ch
         if one is None:
             continue
         if is_over_time(quantity):
-            one = bunched(one, *(weighted.mean(side, quantity) for side in windows))
+            one = with_idle_samples(one, *(weighted.mean(side, quantity) for side in windows))
         found[quantity] = one
     return found, list(_lacks(one_sided, few))
 
