@@ -79,13 +79,13 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
-    then, moved_values = _moved(view, rows)
+    then, meanwhile = _moved(view, rows)
     text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
         **when(rows, of_host=True),
-        summary=say(f"{text}{said}, up to {{most:g}}, {often}{then}.", values | moved_values),
+        summary=say(f"{text}{said}, up to {{most:g}}, {often}{then}.", values | meanwhile),
         evidence=(
             cite(
                 rows, f"{{waiting:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"
@@ -93,6 +93,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *waits,
             *others,
             *_storm(rows),
+            *((cite(rows_at(view, "paging", rows), then[2:], meanwhile, weighs="context"),) if then else ()),
         ),
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
