@@ -7,7 +7,8 @@ that of its slowest leg, the array waits for it; with a leg as fast as the next 
 
 From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
 and direction, and longer than a healthy device takes. Two that stall together beside a third are told
-together.
+together. Of two disks of one class that are mostly written, alike in rate and size, as those of a mirror are,
+one whose writes take three times as long and 5 ms longer, though it reads no more.
 
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
