@@ -3,12 +3,12 @@
 What it detects: a device whose cache flushes follow one another without a gap (flushes per second
 times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
 flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess where the
-kernel is unknown, and nothing on older ones. Counted flushes are believed from one sample on; that
-none is counted shows nothing where small writes come one at a time, as a disk without a write cache gets none.
-Small writes one at a time that keep a device busy without a pause, each of them slow, are told as commits or other
-synchronous writes, from one sample on. A process list full of COMMIT, settings that make each commit
-durable, and runnable tasks that come in crowds are further witnesses; without any device they carry the
-finding alone.
+kernel is unknown, and nothing on older ones. Counted flushes are believed from one sample on; that none is
+counted shows nothing where small writes come one at a time, as a disk without a write cache gets none.
+Small writes one at a time that keep a device busy without a pause, each of them slow, are told as commits
+or other synchronous writes, from one sample on. A process list full of COMMIT, settings that make each
+commit durable, and runnable tasks that come in crowds are further witnesses; without any device they carry
+the finding alone.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
