@@ -81,6 +81,11 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
+    if math.isnan(state.rate) and state.util <= LITTLE_UTIL:
+        # hardly ever busy: what the layout does not show cannot be much, and what it shows is prompt
+        waits = [state.mean(f"{way}_await_ms") for way in ("read", "write")]
+        is_prompt = all(not wait > CALM * usual_ms(series, math.nan) for wait in waits)
+        return "healthy" if is_prompt and not all(map(math.isnan, waits)) else "not shown"
     if not latency > 0 or math.isnan(state.depth) or contradicts(state):
         return "not shown"
     is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
@@ -109,8 +114,20 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     is_excused = class_of(series) == "unknown" and latency > CALM * SERVICE["network"].usual_ms
     if is_excused and state.at_once >= QUEUED and state.samples < LEAST_MOMENTS:
         return "not shown"
-    # without a class to hold it against, a busy device is not known to have headroom
-    return "not shown" if state.util >= BUSY and not is_parallel else "healthy"
+    # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
+    is_open = state.util >= BUSY and not is_parallel and not is_stream(series, state)
+    return "not shown" if is_open else "healthy"
+
+
+STREAM_KB = 512.0
+"""Size of requests from which transfer is most of the latency on any disk."""
+
+
+def is_stream(series: DeviceSeries, state: State) -> bool:
+    """Whether large requests move as much as a device of its class usually does, with a short queue."""
+    moved = state.rate * state.size_kb
+    is_fast = moved >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
+    return state.size_kb >= STREAM_KB and is_fast and state.at_once < LONG_QUEUE
 
 
 def is_quick(state: State) -> bool:
