@@ -103,7 +103,9 @@ class Level:
         )
         shares = rate / self.rate, kb / (self.rate * self.size_kb), held / self.depth
         # of unknown numbers none is below
-        return Told(rate, kb / rate, held, 1000 * held / rate) if min(shares) < ONE_WAY else whole
+        return (
+            Told(rate, kb / rate, held, 1000 * held / rate) if rate > 0 and min(shares) < ONE_WAY else whole
+        )
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""
