@@ -66,7 +66,7 @@ def _frame(place: Place, name: str) -> pd.DataFrame:
 def _write_pages(
     place: Place, report: FleetReport, kept: Iterable[Record], executor: Executor, progress: Progress
 ) -> list[str]:
-    linked = {one.report for part in (report.hosts, report.outliers, report.departures) for one in part}
+    linked = _linked(report)
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
     files = place.files()
     made = _made(place)
@@ -85,6 +85,14 @@ def _write_pages(
     index = {path: record.key for path, record in sorted(wanted.items())}
     write(place, _PAGES, (json.dumps(index, indent=0) + "\n").encode())
     return sorted(problems)
+
+
+def _linked(report: FleetReport) -> set[str]:
+    """The addresses that the fleet report leads to."""
+    affected = (one for trouble in report.troubles for one in trouble.affected)
+    cells = (cell for row in report.heatmap.rows for cell in row.cells if cell)
+    parts = (affected, cells, report.outliers, report.departures)
+    return {one.report for part in parts for one in part}
 
 
 def _made(place: Place) -> dict[str, str]:

@@ -36,7 +36,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "findings": {
         **dict.fromkeys((*_WORDS, "rule", "severity", "confidence"), "word"),
         "devices": "words",
-        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "explained_by", "key"), "word"),
+        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "explained_by"), "word"),
+        **dict.fromkeys(("remedy", "confirm"), "words"),
+        "key": "word",
     },
     "devices": {
         **dict.fromkeys((*_WORDS, "device", "kind", "model", "firmware", "kernel"), "word"),
@@ -135,8 +137,11 @@ class Record:
 
 
 def folder_name(text: str) -> str:
-    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere."""
-    name = quote(text, safe="")
+    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere.
+
+    Spaces and brackets stay, so that `host (folder)` can be read, and an address encodes them only once.
+    """
+    name = quote(text, safe=" ()")
     name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
     if len(name) <= 200:
         return name

@@ -78,7 +78,7 @@ def _words(document: Document, most: int | None, full: bool) -> dict[str, Any]:
     """All that the page shows but its charts."""
     return dict(
         css=templates.css(),
-        policy=templates.policy(),
+        policy=templates.policy(templates.css()),
         plain=wording.plain,
         title=document.screen.title,
         screen=document.screen,

@@ -37,13 +37,22 @@ def css() -> str:
     return _text_of("page.css")
 
 
-def policy() -> str:
-    """What a browser may load for a page: its one style and its images, and nothing else."""
-    style = b64encode(sha256(css().encode()).digest()).decode("ascii")
+def filter_script() -> str:
+    """The script of the fleet report, which filters its lists."""
+    return _text_of("fleet_filter.js")
+
+
+def policy(css: str, script: str = "") -> str:
+    """What a browser may load for a page: its one style, its images and its script, and nothing else."""
+    scripts = f"script-src 'sha256-{_hash(script)}'; " if script else ""
     return (
-        f"default-src 'none'; style-src-elem 'sha256-{style}'; "
+        f"default-src 'none'; style-src-elem 'sha256-{_hash(css)}'; {scripts}"
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _hash(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode("ascii")
 
 
 def _text_of(name: str) -> str:
