@@ -8,16 +8,23 @@ const has = (element, words) => words.every((word) => element.textContent.toLowe
 
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const hosts = new Set();
   let shown = 0;
   for (const trouble of troubles) {
     const rows = [...trouble.querySelectorAll("tbody tr")];
     const isNamed = has(trouble.querySelector(".about"), words);
     const hits = rows.filter((row) => has(row, words));
-    for (const row of rows) row.hidden = !isNamed && !hits.includes(row);
+    for (const row of rows) {
+      row.hidden = !isNamed && !hits.includes(row);
+      if (!row.hidden) hosts.add(row.querySelector("th").textContent);
+    }
     trouble.hidden = !isNamed && !hits.length;
     shown += !trouble.hidden;
   }
-  for (const row of days) row.hidden = !has(row.querySelector("th"), words) && !has(row, words);
+  for (const row of days) {
+    const host = row.querySelector("th");
+    row.hidden = !has(host, words) && !hosts.has(host.textContent);
+  }
   count.textContent = words.length ? `${shown} of ${troubles.length} troubles` : "";
 }
 
