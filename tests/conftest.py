@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test
 
-# no test may depend on how busy the machine is
-settings.register_profile("iodiag", deadline=None)
-settings.load_profile("iodiag")
+from property_tests import load_profile
+
+WITHOUT_SLOW = "not slow"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,6 +21,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the golden files; review the diff before committing",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    load_profile(is_whole=config.getoption("markexpr") != WITHOUT_SLOW)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Property tests are in both runs: with all their examples they are slow."""
+    if config.getoption("markexpr") == "slow":
+        for item in items:
+            if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+                item.add_marker("slow")
 
 
 @pytest.fixture
@@ -41,13 +54,14 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say at the end what did not run and why, each reason once: what is skipped has shown nothing."""
     reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
-    is_without_slow = config.getoption("markexpr") == "not slow"
+    is_without_slow = config.getoption("markexpr") == WITHOUT_SLOW
     if reasons or is_without_slow:
         terminalreporter.section("not run", sep="-")
     for reason, count in reasons.most_common():
         terminalreporter.line(f"{count} {'test' if count == 1 else 'tests'}: {reason}")
     if is_without_slow:
         terminalreporter.line("the slow tests: `pytest -m slow` runs them, `pytest -m ''` all tests")
+        terminalreporter.line("three of four examples of property tests: with the slow tests all are tried")
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
@@ -27,11 +27,10 @@ from iodiag.model.report import Report
 from iodiag.model.topology import device_names
 from iodiag.report import as_html, as_json
 from iodiag.report.as_terminal import console, show
+from property_tests import examples
+from sample_files import CASES, FILES, SAMPLES, first_of_each_format, name_of
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 SOURCE = Path(iodiag.__file__).parent
-FILES = sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.suffix != ".toml")
-CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
 STANDARD = {"/", "/boot", "/home", "/var", "/mnt"}
 MADE_BY_US = re.compile(r"(?:[a-z_]+)-\d+")
 
@@ -48,10 +47,6 @@ Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  r_await w_a
 {device}       110.00    0.00   1760.00      0.00     0.00     0.00     9.00    0.00   0.99  99.00
 {other}          2.00    0.00     16.00      0.00     0.00     0.00     1.00    0.00   0.00   0.20
 """
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SAMPLES))
 
 
 @cache
@@ -136,7 +131,7 @@ def run(*arguments: object, stdin: str | None = None, env: dict[str, str] | None
     return CliRunner(env=env).invoke(cli, [str(argument) for argument in arguments], input=stdin)
 
 
-@pytest.mark.parametrize("path", [*FILES, *CASES], ids=name_of)
+@pytest.mark.parametrize("path", [*first_of_each_format(FILES), *CASES], ids=name_of)
 def test_no_name_of_a_sample_is_in_any_output(path):
     captures, _ = iodiag.read_many([path])
     names, words = names_in(captures), words_of(captures)
@@ -361,7 +356,7 @@ ODD_NAMES = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(ODD_NAMES, min_size=1, max_size=4, unique_by=str.lower), ODD_NAMES)
 def test_whatever_a_thing_is_called_its_name_is_gone(devices, host):
     names = Pseudonyms()
@@ -376,7 +371,7 @@ def test_whatever_a_thing_is_called_its_name_is_gone(devices, host):
     assert len({names.name(name) for name in devices}) == len({device_names(name)[0] for name in devices})
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.lists(st.from_regex(r"q[a-z]{5}[0-9]{2}", fullmatch=True), min_size=3, max_size=3, unique=True))
 def test_the_report_is_the_same_whatever_the_things_are_called(drawn):
     pages = []

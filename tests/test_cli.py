@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import iodiag.cli
+from command_line import program
 from iodiag import __version__
 from iodiag.cli import cli, command_names
 
@@ -35,13 +36,6 @@ Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(4 CPU)
 
 def run(*arguments: str, stdin: str | None = None):
     return CliRunner().invoke(cli, list(arguments), input=stdin)
-
-
-def main(*arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    """The program itself, for what the exit status and standard error show."""
-    return subprocess.run(
-        [sys.executable, "-m", "iodiag", *arguments], input=stdin, capture_output=True, check=False
-    )
 
 
 def analyzed(*arguments: str, stdin: str | None = None) -> dict:
@@ -69,9 +63,22 @@ def test_version_and_help_name_every_command():
 
 
 def test_the_program_alone_shows_its_help():
-    done = main()
+    done = subprocess.run([sys.executable, "-m", "iodiag"], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == main("--help").stdout
+    assert done.stdout == program("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [((), 2), (("/nonexistent",), 3), ((LADDER, "--fail-on", "warning"), 1)]
+)
+def test_a_process_ends_as_the_program_does(arguments, status):
+    """Other tests of the command line call the program in their own process."""
+    command = [sys.executable, "-m", "iodiag", "analyze", *arguments, "--format", "json", "--quiet"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    again = program(*command[3:])
+    assert (done.returncode, done.stderr) == (again.returncode, again.stderr)
+    assert done.returncode == status
+    assert bool(done.stdout) == bool(again.stdout) == (status == 1)
 
 
 def test_a_file_in_the_folder_of_commands_is_a_command(monkeypatch, tmp_path):
@@ -173,8 +180,8 @@ def test_cpus_and_interval_fill_in_what_a_paste_does_not_say():
 def test_fail_on_exits_with_one_when_met():
     findings = analyzed(LADDER)["findings"]
     assert any(finding["severity"] == "warning" for finding in findings)
-    assert main("analyze", LADDER, "--fail-on", "warning", "--quiet").returncode == 1
-    assert main("analyze", LADDER, "--fail-on", "critical", "--quiet").returncode == 0
+    assert program("analyze", LADDER, "--fail-on", "warning", "--quiet").returncode == 1
+    assert program("analyze", LADDER, "--fail-on", "critical", "--quiet").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -199,7 +206,7 @@ def test_fail_on_exits_with_one_when_met():
     ],
 )
 def test_an_error_is_one_clear_line_with_the_right_status(arguments, status, word):
-    done = main(*arguments)
+    done = program(*arguments)
     assert done.returncode == status
     assert done.stderr.count(b"\n") == 1, done.stderr
     assert word in done.stderr.decode()
@@ -219,7 +226,7 @@ def test_an_error_is_one_clear_line_with_the_right_status(arguments, status, wor
 def test_bad_input_is_one_clear_line(tmp_path, name, data, word):
     path = tmp_path / name
     path.write_bytes(data)
-    done = main("analyze", str(path))
+    done = program("analyze", str(path))
     assert done.returncode == 3
     assert done.stderr.count(b"\n") == 1
     assert word in done.stderr.decode()
@@ -227,7 +234,7 @@ def test_bad_input_is_one_clear_line(tmp_path, name, data, word):
 
 
 def test_a_directory_is_read_file_by_file(tmp_path):
-    done = main("analyze", str(tmp_path))
+    done = program("analyze", str(tmp_path))
     assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
     (tmp_path / "notes.txt").write_text("call me back\n")
     (tmp_path / "sar.txt").write_text(TWO_SAMPLES)
@@ -235,23 +242,23 @@ def test_a_directory_is_read_file_by_file(tmp_path):
 
 
 def test_one_bad_input_of_several_is_left_out_unless_strict(capture):
-    done = main("analyze", capture, "/nonexistent", "--format", "json")
+    done = program("analyze", capture, "/nonexistent", "--format", "json")
     assert done.returncode == 0
     assert b"left out" in done.stderr
-    assert main("analyze", capture, "/nonexistent", "--strict").returncode == 3
+    assert program("analyze", capture, "/nonexistent", "--strict").returncode == 3
 
 
 def test_strict_refuses_a_line_that_was_not_understood(tmp_path):
     path = tmp_path / "sar.txt"
     path.write_text(TWO_SAMPLES + "10:40:01          sda    120.00    960.00      0.00      8.00      0.60\n")
-    assert main("analyze", str(path), "--quiet").returncode == 0
-    done = main("analyze", str(path), "--strict")
+    assert program("analyze", str(path), "--quiet").returncode == 0
+    done = program("analyze", str(path), "--strict")
     assert done.returncode == 3
     assert f"{path}:10" in done.stderr.decode()
 
 
 def test_quiet_keeps_standard_error_empty(capture, tmp_path):
-    done = main("analyze", capture, "-o", str(tmp_path / "r.md"), "--quiet")
+    done = program("analyze", capture, "-o", str(tmp_path / "r.md"), "--quiet")
     assert (done.returncode, done.stderr, done.stdout) == (0, b"", b"")
 
 
@@ -270,7 +277,7 @@ def test_a_closed_pipe_ends_quietly(capture):
 
 def test_file_names_cannot_drive_the_terminal(tmp_path):
     path = tmp_path / "a\x1b[31m\nb.txt"
-    done = main("analyze", str(path))
+    done = program("analyze", str(path))
     assert done.returncode == 3
     assert done.stderr.count(b"\n") == 1
     assert b"\x1b" not in done.stderr

@@ -73,7 +73,7 @@ def test_the_new_format_is_read_and_the_rule_is_listed(followed):
 @pytest.mark.parametrize(
     "tests",
     [
-        ("tests/test_samples.py", "-k", "ioping"),
+        ("tests/test_samples.py", "-k", "ioping or came_from"),
         ("tests/rules/test_sub_block_writes.py",),
         pytest.param(
             ("tests/test_house.py", "-k", "not without_pandas and not help"), marks=pytest.mark.slow

@@ -8,50 +8,52 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pytest
 
 import iodiag
 from iodiag.api import join
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.report import Report
+from sample_files import FILES, SAMPLES, name_of, read
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 SEEDS = SAMPLES / "seeds"
 
 
 def _groups() -> dict[str, list[Path]]:
     """The inputs that belong together: a case's folder, the ladder's rungs, every other sample alone."""
-    groups = {}
-    for path in sorted(SAMPLES.rglob("*")):
-        if path.is_file() and path.suffix != ".toml":
-            is_case = path.parent.parent.name == "cases"
-            name = path.parent if is_case else path
-            groups.setdefault(str(name.relative_to(SAMPLES)), []).append(path)
+    groups: dict[str, list[Path]] = {}
+    for path in FILES:
+        is_case = path.parent.parent.name == "cases"
+        groups.setdefault(name_of(path.parent if is_case else path), []).append(path)
     groups["seeds: commit stall"] = sorted(SEEDS.glob("commit-stall-*.txt"))
     groups["seeds: three captures of one array"] = sorted(SEEDS.glob("raid*-iostat.txt"))
     return groups
 
 
-GROUPS = _groups()
-
-
 @cache
-def captures(group: str) -> Capture:
-    return join(iodiag.read(path) for path in GROUPS[group])
+def judged() -> dict[str, tuple[Capture, Report]]:
+    """What was read and what was found, by group."""
+    found = {}
+    for name, paths in _groups().items():
+        captures = [read(path) for path in paths]
+        found[name] = join(captures), iodiag.analyze(captures)
+    return found
 
 
-@cache
-def analyzed(group: str) -> Report:
-    return iodiag.analyze(iodiag.read(path) for path in GROUPS[group])
+def findings() -> Iterator[tuple[str, Capture, Report, Finding]]:
+    for name, (capture, report) in judged().items():
+        for finding in report.findings:
+            yield name, capture, report, finding
 
 
-def evidence_of(report: Report) -> Iterator[tuple[Finding, Evidence]]:
-    for finding in report.findings:
+def evidence() -> Iterator[tuple[tuple[str, str, str], Capture, Report, Evidence]]:
+    """Every piece of evidence, behind the words that name it in a message."""
+    for name, capture, report, finding in findings():
         for item in finding.evidence:
-            yield finding, item
+            yield (name, finding.rule, item.text), capture, report, item
 
 
 # A number stands free: no letter, and no hyphen or slash of a name or version, holds on to it.
@@ -98,49 +100,62 @@ def numeric(values: dict[str, float | str]) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_no_rule_fails(group):
-    assert not [outcome for outcome in analyzed(group).outcomes if outcome.status == "error"]
+def test_no_rule_fails():
+    errors = [
+        (name, outcome)
+        for name, (_, report) in judged().items()
+        for outcome in report.outcomes
+        if outcome.status == "error"
+    ]
+    assert not errors
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_number_of_a_sentence_stands_in_its_values(group):
-    report = analyzed(group)
+def test_no_sentence_prints_what_is_no_number():
+    texts = []
+    for name, (_, report) in judged().items():
+        told = [report.headline, *(outcome.reason for outcome in report.outcomes)]
+        told += [text for f in report.findings for text in (f.title, f.summary, *f.cannot_know, *f.refutes)]
+        texts += [(name, text) for text in told]
+    texts += [(place, item.text) for place, _, _, item in evidence()]
+    assert not [one for one in texts if re.search(r"(?<![\w/.-])-?(nan|inf)(?![\w/.-]*\w)", one[1])]
+
+
+def test_every_number_of_a_sentence_stands_in_its_values():
     unknown = [
-        (finding.rule, item.text, number)
-        for finding, item in evidence_of(report)
+        (*place, number)
+        for place, _, report, item in evidence()
         for number in printed_numbers(item.text, names_of(report, item.values))
         if not any(stands_for(number, value) for value in numeric(item.values))
     ]
     assert not unknown
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_number_of_a_summary_stands_in_the_evidence(group):
-    report = analyzed(group)
-    for finding in report.findings:
+def test_every_number_of_a_summary_stands_in_the_evidence():
+    unknown = []
+    for name, _, report, finding in findings():
         values = [value for item in finding.evidence for value in numeric(item.values)]
         values += [float(limit) for limit in finding.thresholds.values()]
         words = {str(n): v for n, v in enumerate(v for i in finding.evidence for v in i.values.values())}
         values += [len(finding.devices), len(finding.devices) - 1]
         for text in (finding.title, finding.summary, *finding.cannot_know, *finding.refutes):
             for number in printed_numbers(text, names_of(report, words)):
-                assert any(stands_for(number, value) for value in values), (finding.rule, text, number)
+                if not any(stands_for(number, value) for value in values):
+                    unknown.append((name, finding.rule, text, number))
+    assert not unknown
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_quote_is_the_line(group):
-    sources = captures(group).sources
-    for finding, item in evidence_of(analyzed(group)):
+def test_every_quote_is_the_line():
+    wrong = []
+    for place, capture, _, item in evidence():
         for quote in item.quotes:
-            lines = sources[quote.source].data.decode("utf-8", "replace").split("\n")
-            assert quote.text == lines[quote.line - 1].rstrip("\r"), finding.rule
-            assert quote.text.strip(), finding.rule
+            lines = capture.sources[quote.source].data.decode("utf-8", "replace").split("\n")
+            if not quote.text.strip() or quote.text != lines[quote.line - 1].rstrip("\r"):
+                wrong.append((*place, quote))
+    assert not wrong
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_cited_line_holds_what_was_read_from_it(group):
-    capture = captures(group)
+def lines_read(capture: Capture) -> dict[str, set[int]]:
+    """The lines of each input that rows, facts and topology were read from."""
     known: dict[str, set[int]] = {}
     for frame in (*capture.tables.values(), *capture.averages.values()):
         for source, lines in frame.groupby(frame["source"].astype(str), observed=True)["line"]:
@@ -153,18 +168,27 @@ def test_every_cited_line_holds_what_was_read_from_it(group):
             source, _, line = address.rpartition(":")
             if line.isdecimal():
                 known.setdefault(source, set()).add(int(line))
-    for finding, item in evidence_of(analyzed(group)):
-        assert set(item.lines) <= known.get(item.source, set()), (finding.rule, item.text)
-        assert item.rows >= len(item.lines) > 0 or not item.source, (finding.rule, item.text)
+    return known
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_numbers_have_an_address(group):
-    report = analyzed(group)
-    for finding, item in evidence_of(report):
-        if printed_numbers(item.text, names_of(report, item.values)):
-            assert item.source, (finding.rule, item.text)
-            assert item.lines, (finding.rule, item.text)
+def test_every_cited_line_holds_what_was_read_from_it():
+    known = {name: lines_read(capture) for name, (capture, _) in judged().items()}
+    wrong = [
+        place
+        for place, _, _, item in evidence()
+        if not set(item.lines) <= known[place[0]].get(item.source, set())
+        or not (item.rows >= len(item.lines) > 0 or not item.source)
+    ]
+    assert not wrong
+
+
+def test_numbers_have_an_address():
+    without = [
+        place
+        for place, _, report, item in evidence()
+        if printed_numbers(item.text, names_of(report, item.values)) and not (item.source and item.lines)
+    ]
+    assert not without
 
 
 # Names of values that stand for a column of the cited rows: any mean of it lies between its extremes.
@@ -179,39 +203,45 @@ COLUMNS = {
 }
 
 
-def bounds(capture: Capture, item: Evidence, columns: tuple[str, ...]) -> tuple[float, float] | None:
-    """Least and most of columns over the rows on the cited lines; None where they have none of them."""
-    found = []
-    for frame in (*capture.tables.values(), *capture.averages.values()):
-        is_cited = (frame["source"].astype(str) == item.source) & frame["line"].isin(item.lines)
-        for column in columns:
-            if column in frame:
-                found.append(frame.loc[is_cited, column].dropna().to_numpy(dtype=float))
+def cited(capture: Capture, item: Evidence) -> list[Any]:
+    """The rows of every table that stand on the cited lines."""
+    frames = (*capture.tables.values(), *capture.averages.values())
+    on_lines = (frame[frame["line"].isin(item.lines)] for frame in frames)
+    return [frame[frame["source"].astype(str) == item.source] for frame in on_lines]
+
+
+def bounds(rows: list[Any], columns: tuple[str, ...]) -> tuple[float, float] | None:
+    """Least and most of columns over some rows; None where they have none of them."""
+    found = [
+        frame[column].dropna().to_numpy(float) for frame in rows for column in columns if column in frame
+    ]
     data = np.concatenate(found) if found else np.array([])
     return (float(data.min()), float(data.max())) if len(data) else None
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_values_named_like_columns_come_from_the_cited_rows(group):
+def test_values_named_like_columns_come_from_the_cited_rows():
     """Between the least and the most of the rows, so equal to it where one row is cited."""
-    capture = captures(group)
-    for finding, item in evidence_of(analyzed(group)):
+    outside = []
+    for place, capture, _, item in evidence():
         if item.rows > len(item.lines):
             continue  # too many rows to list, or rows of several inputs
+        rows = cited(capture, item)
         for name, value in item.values.items():
             if isinstance(value, str) or math.isnan(value):
                 continue
             # a column by its own name, or by the plain name that sentences use
-            between = bounds(capture, item, COLUMNS.get(name, (name,)))
+            between = bounds(rows, COLUMNS.get(name, (name,)))
             if between is not None:
                 low, high = between
                 slack = 1e-6 * max(1.0, abs(high))
-                assert low - slack <= value <= high + slack, (finding.rule, item.text, name, value, between)
+                if not low - slack <= value <= high + slack:
+                    outside.append((*place, name, value, between))
+    assert not outside
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_report_is_strict_json(group):
+def test_every_report_is_strict_json():
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
 
-    json.loads(analyzed(group).to_json(), parse_constant=refuse)
+    for _, report in judged().values():
+        json.loads(report.to_json(), parse_constant=refuse)

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import iodiag
 from iodiag.model.report import Report
 from iodiag.rules import of_role
+from property_tests import examples
 from writers import capture_writer as writer
 from writers.capture_writer import Load, Row, Style
 from writers.recorded import load_of
@@ -213,7 +214,9 @@ def test_a_recorded_capture_printed_again_says_the_same(folder):
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
-@pytest.mark.parametrize("layout", ["X1", "X2", "X3", "X4", "X5"])
+@pytest.mark.parametrize(
+    "layout", ["X1", *(pytest.param(name, marks=pytest.mark.slow) for name in ("X2", "X3", "X4", "X5"))]
+)
 def test_a_recorded_capture_in_an_old_layout_turns_nothing_round(folder, layout):
     load, texts, said = recorded(folder)
     assert set(verdicts(report_of(writer.iostat(load, Style(layout)), context=texts))) <= set(said)
@@ -248,7 +251,7 @@ def steady_loads(draw: st.DrawFn) -> Load:
 CONTEXTS = st.sampled_from([(), (lsblk(["sda"], spins=True),), (lsblk(["sda"], spins=False),)])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(steady_loads(), CONTEXTS)
 def test_one_load_gets_one_class(load, context):
     """A steady load is a false alarm, near the limit, or beyond it; or none of them, and then it says why."""
@@ -264,7 +267,7 @@ def test_one_load_gets_one_class(load, context):
         assert said & {"undetermined", "clear"}
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(RATES, st.floats(0.3, 2.9), st.floats(0.7, 1.0), CONTEXTS)
 def test_util_alone_saturates_nothing(rate, depth, util, context):
     """util says how long a device was not empty: full use of a short queue is no saturation.
@@ -279,7 +282,7 @@ def test_util_alone_saturates_nothing(rate, depth, util, context):
     }
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.1, 10), st.floats(2, 64), st.floats(1, 2.8), st.floats(0.7, 1.0))
 def test_util_does_not_saturate_what_answers_nearly_as_fast_as_alone(alone_ms, depth, inflation, util):
     """With the latency of one request measured, that of many decides, whatever util says."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 
+from command_line import program
 from iodiag import read
 
 
@@ -22,12 +22,7 @@ def have(*programs: str) -> pytest.MarkDecorator:
 def piped(command: str) -> dict:
     """What `COMMAND | iodiag analyze -` reports, as JSON."""
     first = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "iodiag", "analyze", "-", "--format", "json"],
-        input=first.stdout,
-        capture_output=True,
-        check=False,
-    )
+    done = program("analyze", "-", "--format", "json", stdin=first.stdout)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -33,14 +33,15 @@ def test_quick():
     ("options", "ran", "is_told"),
     [
         ((), "1 passed, 4 skipped", True),
-        (("-n", "2"), "1 passed, 4 skipped", True),
+        pytest.param(("-n", "2"), "1 passed, 4 skipped", True, marks=pytest.mark.slow),
         (("-m", ""), "2 passed", False),
     ],
     ids=["one process", "two", "slow ones, too"],
 )
 def test_skips_are_listed_by_reason_and_slow_tests_are_named(tmp_path, monkeypatch, options, ran, is_told):
     monkeypatch.delenv("IODIAG_SKIPS_FAIL", raising=False)
-    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
+    for name in ("conftest.py", "property_tests.py"):
+        shutil.copy(Path(__file__).with_name(name), tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\naddopts = -q -m 'not slow'\n")
     (tmp_path / "test_some.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
@@ -21,17 +21,12 @@ from iodiag.model.report import Report
 from iodiag.report import as_html, as_json
 from iodiag.report.as_terminal import console, show
 from iodiag.report.charts.finding_charts import pictures
+from property_tests import examples
 from report.builders import HOSTILE, hostile_report
+from sample_files import CASES, FILES, SAMPLES, first_of_each_format, name_of
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 STORED = Path(__file__).parent / "report" / "stored"
-FILES = sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.suffix != ".toml")
-CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
 LADDER = SAMPLES / "seeds" / "util-ladder.txt"
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SAMPLES))
 
 
 @cache
@@ -49,7 +44,7 @@ def run(*arguments: object, stdin: bytes | None = None):
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin)
 
 
-@pytest.mark.parametrize("path", [*FILES, *CASES], ids=name_of)
+@pytest.mark.parametrize("path", [*first_of_each_format(FILES), *CASES], ids=name_of)
 def test_every_sample_is_rendered_from_its_json_as_from_its_captures(path):
     captures, _ = iodiag.read_many([path])
     report = iodiag.analyze(captures)
@@ -189,7 +184,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return []
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(st.sampled_from(["analysis.json", "comparison.json"]), st.data())
 def test_a_report_with_anything_anywhere_is_refused_or_rendered(name, data):
     document = copy.deepcopy(stored(name))

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pandas as pd
 
 from iodiag.formats.text.reader import read_text
 from iodiag.model.capture import Fact, Ledger, ParseNote, SampleTable, Section, Source
 from iodiag.model.topology import Device
-
-SAMPLES = Path(__file__).parents[1] / "samples"
-TEXTS = sorted(SAMPLES.rglob("*.txt"))
-"""The samples that are texts."""
 
 
 @dataclass

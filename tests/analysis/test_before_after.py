@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.analysis.measure.before_after import LEAST_CHANGE_PCT, Sums, change, judged, with_idle_samples
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, estimate, log_estimate, student
 from iodiag.table.table import Table
+from property_tests import examples
 
 
 def series(values, **columns) -> Table:
@@ -72,7 +73,7 @@ def test_more_samples_make_the_interval_narrower():
     assert widths[-1] < widths[0] / 4
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 10_000), factor=st.floats(1e-3, 1e6), count=st.integers(LEAST_SAMPLES, 60))
 def test_the_unit_changes_nothing(seed, factor, count):
     before, after = noise(seed, count), 1.5 * noise(seed + 1, count)
@@ -83,7 +84,7 @@ def test_the_unit_changes_nothing(seed, factor, count):
     assert other.detectable_pct == pytest.approx(one.detectable_pct)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 10_000), count=st.integers(LEAST_SAMPLES, 60))
 def test_the_interval_holds_the_ratio_and_repeats(seed, count):
     sides = series(noise(seed, count)), series(3 * noise(seed + 1, count))

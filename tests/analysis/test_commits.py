@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.rules.causes.serialized_commit.commits import _in_flight
+from property_tests import examples
 from rules.conftest import analyzed
 from writers.captures import iostat, sar_d
 
@@ -35,7 +36,7 @@ def row(wait, occupancy):
     }
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(flush_waits, occupancies)
 def test_the_occupancy_is_the_same_counted_and_inferred(wait, occupancy):
     counted = row(wait, occupancy)
@@ -55,7 +56,7 @@ def test_the_occupancy_is_the_same_counted_and_inferred(wait, occupancy):
     assert seen[1] == pytest.approx(occupancy, abs=0.02 + 0.005 * counted["w/s"] / 1000)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(flush_waits, occupancies, st.integers(1, 3))
 def test_idle_devices_change_nothing(wait, occupancy, idle):
     others = {f"sd{chr(98 + n)}": {} for n in range(idle)}
@@ -68,7 +69,7 @@ def test_idle_devices_change_nothing(wait, occupancy, idle):
     )
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(flush_waits, occupancies)
 def test_more_samples_of_the_same_never_weaken_it(wait, occupancy):
     levels = ["low", "medium", "high"]

@@ -35,7 +35,11 @@ def test_the_lines_that_share_most_with_a_sentence_are_quoted(text, lines, quote
     [
         ("{device}: {rate} requests/s", "sda: 1,234 requests/s"),
         ("{share:.1f} % of {{all}}", "3.1 % of {all}"),
-        ("{is_known} and {few}, {unknown}", "True and 2, unknown"),
+        ("{is_known} and {few}", "True and 2"),
+        ("{device} is busy, {unknown} of {few}; {share:.1f} %.", "sda is busy; 3.1 %."),
+        ("{few} are in flight, {endless:.0f} ms each.", "2 are in flight."),
+        ("{few} (of {share:.1f}, {unknown} lost)", "2 (of 3.1, unknown lost)"),
+        ("{unknown:.1f} ms and {endless} s", "unknown ms and unbounded s"),
         ("no number", "no number"),
     ],
 )
@@ -47,6 +51,7 @@ def test_a_sentence_has_its_values(template, sentence):
         "is_known": True,
         "few": 2,
         "unknown": np.nan,
+        "endless": np.inf,
     }
     assert say(template, values) == sentence
 

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import iodiag
@@ -36,6 +36,7 @@ from iodiag.api import join
 from iodiag.model.rule import Limits
 from iodiag.model.topology import DeviceTopology
 from iodiag.table.table import Table
+from property_tests import examples
 from writers.captures import iostat, sar_d
 from writers.loads import array, load, lsblk
 
@@ -355,7 +356,7 @@ def test_a_stall_that_never_ends_is_left_out():
     assert len(bridged(Table.of(frame))) == 5
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(1, 40), st.floats(0.2, 60), st.floats(50, 3000))
 def test_scaling_util_alone_never_saturates(count, latency, rate):
     text = iostat([{"sda": load(rate, latency, depth=0.3, util=20)}] * count)
@@ -364,7 +365,7 @@ def test_scaling_util_alone_never_saturates(count, latency, rate):
     assert "saturated" not in verdicts(busier)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(
         st.tuples(

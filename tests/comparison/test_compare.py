@@ -6,8 +6,6 @@ import io
 import json
 import math
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import iodiag
+from command_line import program
 from iodiag.cli import cli
 from iodiag.model.comparison import Comparison, Subject
 from iodiag.model.report import Report
@@ -333,9 +332,7 @@ def test_the_options_apply_to_both_sides():
     ],
 )
 def test_the_exit_status_is_that_of_analyze(arguments, status):
-    done = subprocess.run(
-        [sys.executable, "-m", "iodiag", "compare", *arguments, "--quiet"], capture_output=True, check=False
-    )
+    done = program("compare", *arguments, "--quiet")
     assert done.returncode == status
     if status > 1:
         assert done.stderr.count(b"\n") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,24 +13,16 @@ import pytest
 
 import iodiag
 from report.test_fleet import fleet_report
+from sample_files import CASES, FILES, SAMPLES, name_of
 
 # the pages are checked by one browser, so by one process
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 HERE = Path(__file__).parent / "browser"
-SAMPLES = Path(__file__).parents[2] / "samples"
-CASES = sorted(path.parent for path in SAMPLES.rglob("case.toml"))
-FILES = sorted(
-    path
-    for path in SAMPLES.rglob("*")
-    if path.is_file() and path.suffix != ".toml" and path.parent not in CASES
-)
+ALONE = [path for path in FILES if path.parent not in CASES]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+EXPLORED = SAMPLES / "cases" / "slow-member"
 COMPARED = ("raid5-small-writes", "raid10-small-writes")
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SAMPLES))
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +41,19 @@ def browser() -> str:
 def checked(browser, tmp_path_factory) -> dict[str, Any]:
     """What the browser found wrong, by the name of the sample; one browser for all of them."""
     folder = tmp_path_factory.mktemp("pages")
-    pages = {}
+    pages = {"explored": _written(folder / "explored.html", iodiag.analyze(iodiag.read(EXPLORED)))}
     sides = (iodiag.read(SAMPLES / "cases" / name) for name in COMPARED)
     pages["compared"] = _written(folder / "compared.html", iodiag.compare(*sides))
     pages["fleet"] = _written(folder / "fleet.html", fleet_report())
-    for at, path in enumerate([*CASES, *FILES]):
+    for at, path in enumerate([*CASES, *ALONE]):
         captures, _ = iodiag.read_many([path])
         pages[name_of(path)] = _written(folder / f"{at}.html", iodiag.analyze(captures))
     script = ["node", HERE / "check.mjs", browser, *pages.values()]
     done = subprocess.run([str(word) for word in script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    return found | {"pages": {name: found["pages"][page] for name, page in pages.items()}}
+    by_name = {key: {name: found[key][page] for name, page in pages.items()} for key in ("pages", "screens")}
+    return found | by_name | {"bytes": {name: Path(page).stat().st_size for name, page in pages.items()}}
 
 
 def _written(path: Path, report: Any) -> str:
@@ -67,7 +61,7 @@ def _written(path: Path, report: Any) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["compared", "fleet", *map(name_of, [*CASES, *FILES])])
+@pytest.mark.parametrize("name", ["compared", "fleet", *map(name_of, [*CASES, *ALONE])])
 def test_a_page_is_quiet_fits_and_is_open_to_everybody(checked, name):
     assert checked["pages"][name] == []
 
@@ -77,3 +71,15 @@ def test_the_policy_of_a_page_refuses_everything_else(checked):
         "refused": ["connect-src", "frame-src", "img-src", "object-src", "script-src-elem", "style-src-elem"],
         "ran": False,
     }
+
+
+def test_a_chart_can_be_pointed_at_zoomed_and_switched(checked):
+    assert [name for name, holds in checked["explored"].items() if not holds] == []
+
+
+def test_pages_are_a_few_screens_and_small(checked):
+    screens = {name: height for name, height in checked["screens"].items() if name != "fleet"}
+    assert statistics.median(screens.values()) <= 4
+    assert screens["cases/slow-member"] <= 6
+    assert screens["compared"] <= 5
+    assert max(checked["bytes"].values()) <= 250_000

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
@@ -22,6 +22,7 @@ from iodiag.model.report import (
     Verdict,
 )
 from iodiag.report import as_json
+from property_tests import examples
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
 texts = st.text(max_size=8)
@@ -190,7 +191,7 @@ reports = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(reports)
 def test_a_report_survives_json(report):
     assert as_json.from_json(as_json.render(report)) == report

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -13,6 +13,7 @@ from iodiag.model.finding import Evidence, Outcome
 from iodiag.model.report import DeviceSummary
 from iodiag.report import as_markdown, wording
 from iodiag.report.as_json import from_json
+from property_tests import examples
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
 COMMONMARK = MarkdownIt("commonmark").enable("table")
@@ -154,7 +155,7 @@ def test_no_bare_word_is_left_for_github_to_link(text):
     assert any(t.type == "code_inline" for t in found)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.text(alphabet="`|\\*_<>[]()#-+=~!&:.@/ 1ax\n\t\u202e\u3000", max_size=14))
 def test_any_text_leaves_the_structure_alone(text):
     rendered = hostile_report(text).to_markdown(full=True)
@@ -168,7 +169,7 @@ def test_any_text_leaves_the_structure_alone(text):
     assert cells == [len(row.split("<td")) for row in COMMONMARK.render(rendered).split("<tr>")]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(alphabet="`|\\ ax*", min_size=1, max_size=12).filter(str.strip))
 def test_a_code_span_shows_its_text(text):
     children = COMMONMARK.parse(as_markdown.code(text))[1].children

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 
@@ -11,8 +9,7 @@ from iodiag.report import as_ticket
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 from report.test_html import _many
 from report.test_terminal import printed
-
-CASES = sorted(path.parent for path in (Path(__file__).parents[2] / "samples").rglob("case.toml"))
+from sample_files import CASES
 
 
 def run(*arguments: object):

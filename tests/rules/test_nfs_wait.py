@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from iodiag.analysis.measure.quantiles import median
+from iodiag.rules.causes import nfs_wait
 from writers.captures import banner, clock
 
 RULE = "nfs-wait"
@@ -114,3 +116,12 @@ def test_sar_shows_calls_that_are_sent_again(report_of):
     assert "3.0 % of the NFS calls" in finding.summary
     report = report_of(sar_nfs(0.5), rules=[RULE])
     assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
+def test_a_day_of_samples_takes_a_comparison_for_each_step_of_size(report_of, monkeypatch):
+    compared = []
+    monkeypatch.setattr(nfs_wait, "median", lambda data: compared.append(len(data)) or median(data))
+    calm = [(300.0, 3.0, 3.2, 0, 8.0 + number / 100) for number in range(1430)]
+    finding = only(report_of(nfsiostat([*calm, *[(300.0, 90.0, 91.0, 0, 15.0)] * 10])))
+    assert "10 of 1,440 samples" in finding.summary
+    assert len(compared) < 30

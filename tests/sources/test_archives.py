@@ -5,14 +5,13 @@ import gzip
 import io
 import json
 import lzma
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import zstandard
 
 import iodiag
+from command_line import program
 from iodiag.api import join
 from iodiag.errors import SourceError, UnknownFormat
 from iodiag.model.capture import Capture
@@ -57,12 +56,6 @@ def read_all(*places: str) -> tuple[list[Capture], list[str]]:
     return captures, [str(problem) for problem in problems]
 
 
-def run(*arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "iodiag", *arguments], input=stdin, capture_output=True, check=False
-    )
-
-
 @pytest.mark.parametrize("compression", COMPRESS)
 @pytest.mark.parametrize(
     "packed", [tar(TWO), zipped(TWO), zipped(TWO, to_pipe=True)], ids=["tar", "zip", "pipe"]
@@ -80,7 +73,7 @@ def test_an_archive_is_read_in_place(tmp_path, packed, compression):
 
 
 def test_an_archive_comes_through_a_pipe_or_an_open_file():
-    done = run("inspect", "-", stdin=tar(TWO, "xz"))
+    done = program("inspect", "-", stdin=tar(TWO, "xz"))
     assert b"(stdin):case/lsblk.txt" in done.stdout
     assert set(iodiag.read(io.BytesIO(zipped(TWO)), name="t.zip").sources) == {
         "t.zip:case/iostat.txt",
@@ -333,14 +326,14 @@ def test_of_an_archive_that_is_cut_off_what_is_whole_is_read(tmp_path, cut):
     assert 1 <= len(whole) <= 8
     assert sum(len(capture.disk) for capture in whole) < 4 * sum(21 + n for n in range(8))
     assert all(not capture.unparsed for capture in whole), "the half line at the cut is left out"
-    done = run("analyze", place, "--format", "json")
+    done = program("analyze", place, "--format", "json")
     assert done.returncode == 0
     assert done.stderr.count(b"\n") == 1
     notes = [
         n["reason"] for s in json.loads(done.stdout)["sources"] for n in s["notes"] if s["name"] == place
     ]
     assert notes == [line.removeprefix(f"{place}: ")]
-    assert run("analyze", place, "--strict").returncode == 3
+    assert program("analyze", place, "--strict").returncode == 3
 
 
 def test_of_a_single_file_that_is_cut_off_whole_lines_are_read(tmp_path):
@@ -350,7 +343,7 @@ def test_of_a_single_file_that_is_cut_off_whole_lines_are_read(tmp_path):
     assert [not capture.unparsed for capture in captures] == [True]
     assert len(problems) == 1
     assert "the rest is lost" in problems[0]
-    assert run("analyze", place, "--strict").returncode == 3
+    assert program("analyze", place, "--strict").returncode == 3
 
 
 HOSTILE = {
@@ -373,7 +366,7 @@ def test_hostile_names_are_only_names(tmp_path, pack):
     assert len([capture for capture in captures if capture.disk is not None]) == len(HOSTILE)
     assert all(name.isprintable() for capture in captures for name in capture.sources)
     assert sorted(Path("/tmp").iterdir()) == before or not (Path("/tmp") / "climber.txt").exists()
-    done = run("analyze", place)
+    done = program("analyze", place)
     assert done.returncode == 0
     assert b"\x1b[31m" not in done.stdout + done.stderr
 
@@ -470,7 +463,7 @@ def test_an_archive_without_any_capture_is_one_line(tmp_path, pack):
     place = put(tmp_path, "x", pack({"notes.txt": b"call me back\n"}))
     with pytest.raises(UnknownFormat, match=r"no file in this (tar|zip) holds a capture"):
         iodiag.read(place)
-    done = run("analyze", place)
+    done = program("analyze", place)
     assert (done.returncode, done.stderr.count(b"\n")) == (3, 1)
 
 

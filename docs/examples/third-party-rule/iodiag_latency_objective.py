@@ -26,15 +26,9 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device that misses the objective for long enough; the others are clear."""
-    clear: list[str] = []
     for series in view.devices:
-        finding = _judge(series, limits)
-        if finding is None:
-            clear.append(series.name)
-        else:
-            yield finding
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "reads keep the objective")
+        clear = Outcome(RULE.id, "clear", (series.name,), "reads keep the objective")
+        yield _judge(series, limits) or clear
 
 
 def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
@@ -50,7 +44,6 @@ def _judge(series: DeviceSeries, limits: Limits) -> Finding | None:
         "samples": len(rows),
     }
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="high",
         devices=(series.name,),

@@ -114,12 +114,14 @@ class Rule:
         values = {name: threshold.default for name, threshold in self.thresholds.items()}
         return Limits(values | dict(changed or {}))
 
-    def finding(self, limits: Limits, **fields: Any) -> Finding:
-        """A finding of this rule, with the rule's remedy, commands and references filled in."""
+    def finding(self, **fields: Any) -> Finding:
+        """A finding of this rule, with the rule's remedy, commands and references filled in.
+
+        Role and thresholds are filled in where it is run.
+        """
         defaults: dict[str, Any] = {
             "rule": self.id,
             "title": self.title,
-            "thresholds": limits.as_dict(),
             "remedy": self.remedy,
             "confirm": self.confirm,
             "references": self.references,

@@ -1,4 +1,4 @@
-"""The pages' templates and their style, read from this package; escaping is on in all of them."""
+"""The templates, the style and the script of pages, read from this package; escaping is always on."""
 
 from __future__ import annotations
 
@@ -32,14 +32,21 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def css() -> str:
-    """The style of every page."""
-    return _text_of("page.css")
+def css(with_script: bool = False) -> str:
+    """The style of every page, and of the charts that a script draws."""
+    return _text_of("page.css") + (_text_of("uplot/uPlot.min.css") if with_script else "")
 
 
 def filter_script() -> str:
     """The script of the fleet report, which filters its lists."""
     return _text_of("fleet_filter.js")
+
+
+@cache
+def script() -> str:
+    """The one script of a page with charts over time: uPlot with its licence, and what uses it."""
+    licence = _text_of("uplot/LICENSE").strip()
+    return f"/*!\n{licence}\n*/\n{_text_of('uplot/uPlot.iife.min.js')}\n{_text_of('explore.js')}"
 
 
 def policy(css: str, script: str = "") -> str:

@@ -70,10 +70,11 @@ def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list
         return [], [Outcome(rule.id, "not_applicable", (), why, missing)]
     findings: list[Finding] = []
     outcomes: list[Outcome] = []
+    limits = rule.limits(changed)
     try:
-        for item in rule.detect(view, rule.limits(changed)):
+        for item in rule.detect(view, limits):
             if isinstance(item, Finding):
-                findings.append(replace(item, role=rule.role))
+                findings.append(replace(item, role=rule.role, thresholds=limits.as_dict()))
             else:
                 outcomes.append(item)
     except Exception as error:  # the fence around one rule: recorded, the others go on

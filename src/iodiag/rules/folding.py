@@ -90,7 +90,7 @@ def _are_alike(one: str, other: str, view: View) -> bool:
 
 
 def _one(group: Sequence[Finding], view: View) -> Finding:
-    first, *others = sorted(group, key=lambda finding: _layer(finding, view))
+    first, *others = sorted(group, key=_layer)
     if not others:
         return first
     names = [finding.devices[0] for finding in others]
@@ -100,14 +100,11 @@ def _one(group: Sequence[Finding], view: View) -> Finding:
     for finding in others[:_MOST_TOLD]:
         evidence += [item for item in finding.evidence if item.weighs == "for"][:1]
     return replace(
-        first,
-        devices=(*first.devices, *names),
-        summary=first.summary + alike,
-        evidence=tuple(evidence),
+        first, devices=(*first.devices, *names), summary=first.summary + alike, evidence=tuple(evidence)
     )
 
 
-def _layer(finding: Finding, view: View) -> int:
+def _layer(finding: Finding) -> int:
     """How high a device stands by its name: disks, md, device-mapper, where no input says it."""
     name = finding.devices[0] if finding.devices else ""
     return 0 if is_physical(name) else 1 if is_md(name) else 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
@@ -30,8 +30,24 @@ MOST_AT_ONCE = 32.0
 BUSY = 0.75
 """Busy share from which a device of unknown class is not known to have headroom."""
 
+BRIEF = 0.25
+"""Busy share below which a deep queue is a burst that comes and goes."""
+
+USED = 0.5
+"""Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
+
+LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
+"""Busy share and latency up to which a few requests per second are what an idle device shows."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
+
+IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
+"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
+from which somebody waits."""
+
+LEAST_MOMENTS = 3
+"""Samples of the host's own numbers that show that nobody waits."""
 
 
 def shown_health(series: DeviceSeries) -> ShownHealth:
@@ -41,7 +57,8 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
-    if not active or is_untimed(series):
+    # the disks below an untimed device show how its requests fare
+    if not active or (is_stacked(series) and series.is_untimed):
         return "idle"
     lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
     if "waiting" in lasting:
@@ -49,12 +66,6 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
     return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
-
-
-def is_untimed(series: DeviceSeries) -> bool:
-    """Whether the kernel does not time a stacked device: the disks below show how its requests fare."""
-    timed = (series.samples.floats(column) for column in ("latency_ms", "depth", "util"))
-    return is_stacked(series) and not any((np.nan_to_num(values) > 0).any() for values in timed)
 
 
 def waited(state: State) -> float:
@@ -94,13 +105,6 @@ def is_hardly_used(state: State) -> bool:
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE)
 
 
-LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
-"""Busy share and latency up to which a few requests per second are what an idle device shows."""
-
-BRIEF = 0.25
-"""Busy share below which a deep queue is a burst that comes and goes."""
-
-
 def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
     """What was shown of each device of a host."""
     for series in view.devices:
@@ -115,19 +119,10 @@ def queued(view: View) -> Iterator[str]:
             yield series.name
 
 
-USED = 0.5
-"""Busy share from which a device is what tasks wait for, if it is slower than usual and has a queue."""
-
-
 def _is_queued(series: DeviceSeries, state: State) -> bool:
     is_full = state.util >= FULL and state.at_once >= LONG_QUEUE
     is_busy = state.util >= USED and state.at_once >= QUEUE
     return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
-
-
-IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
-"""Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
-from which somebody waits."""
 
 
 def somebody_waits(view: View) -> str:
@@ -137,17 +132,13 @@ def somebody_waits(view: View) -> str:
         return say("iowait is {share:.0f} %", {"share": share})
     if cpu is not None and (cpu.floats("iowait_pct") >= EPISODE_PCT).any():
         shares = cpu.floats("iowait_pct")
-        values: dict[str, float | str] = {"most": float(np.nanmax(shares)), "samples": len(cpu)}
+        values: Values = {"most": float(np.nanmax(shares)), "samples": len(cpu)}
         values["count"] = int((shares >= EPISODE_PCT).sum())
         return say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     queue = view.samples("queue")
     if queue is not None and (count := weighted.mean(queue, "blocked", "queue")) >= BLOCKED:
         return say("{count:.1f} tasks are blocked on I/O on average", {"count": count})
     return ""
-
-
-LEAST_MOMENTS = 3
-"""Samples of the host's own numbers that show that nobody waits."""
 
 
 def nobody_waits(view: View) -> str:

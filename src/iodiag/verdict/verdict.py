@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import View
@@ -18,7 +18,6 @@ from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
-    ShownHealth,
     healths,
     nobody_waits,
     queued,
@@ -36,11 +35,7 @@ REAL = SEVERITIES.index("warning")
 
 
 def verdict(
-    findings: Sequence[Finding],
-    views: Sequence[View],
-    *,
-    ignored: int = 0,
-    ledgers: Iterable[Ledger] = (),
+    findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
 ) -> tuple[Verdict, str]:
     """The verdict of a report and its sentence; `findings` come in the order in which the report shows them.
 
@@ -77,7 +72,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     noted = [f for f in findings if f.role in ("symptom", "cause") and f.severity == "notice"]
     if held or noted:
         return _open(noted, held, views)
-    is_calm = seen and all(one in ("healthy", "idle") for _, _, one in seen) and _has_traffic(seen)
+    kinds = {one for _, _, one in seen}
+    is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
     if is_calm and not any(somebody_waits(view) for view in views):
         return Verdict("healthy"), _healthy(views)
     return Verdict("unknown"), _unknown(views)
@@ -158,10 +154,6 @@ def _of_waiting(name: str, views: Sequence[View]) -> str:
     return f"{name} {what} ({text_of(busiest, len(series.samples))})"
 
 
-def _has_traffic(seen: Sequence[tuple[View, str, ShownHealth]]) -> bool:
-    return any(one == "healthy" for _, _, one in seen)
-
-
 def _healthy(views: Sequence[View]) -> str:
     busiest = [
         (state.requests, series.name, text_of(state, len(series.samples)))
@@ -198,7 +190,7 @@ def _why(views: Sequence[View]) -> str:
         if any(state.kind != "idle" for state in states(series))
     ]
     if with_traffic:
-        values: dict[str, float | str] = {"names": ", ".join(with_traffic[:3])}
+        values: Values = {"names": ", ".join(with_traffic[:3])}
         return say("it does not show whether {names} answered as expected", values)
     if any(view.devices for view in views):
         return "no device had any I/O while it was taken"

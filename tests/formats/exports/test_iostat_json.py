@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.exports._json_scan import scan
 from iodiag.formats.exports.iostat_json import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "iostat-json"
 
@@ -341,7 +342,7 @@ def test_samples_hold_what_their_json_says(path):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_any_cut_or_damage_loses_rows_but_never_changes_them(data):
     text = three_reports().encode()
@@ -357,7 +358,7 @@ def test_any_cut_or_damage_loses_rows_but_never_changes_them(data):
     assert ledger.total == sum(1 for line in damaged.split(b"\n") if line.strip())
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.binary(max_size=300), st.integers(0, 2000))
 def test_any_bytes_are_survived(noise, at):
     text = three_reports().encode()
@@ -367,7 +368,7 @@ def test_any_bytes_are_survived(noise, at):
 numbers = st.floats(0, 1e9).map(lambda value: round(value, 2))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["sda", "dm-0", "cciss/c0d0"]), numbers, numbers), min_size=1, max_size=8

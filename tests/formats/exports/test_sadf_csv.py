@@ -3,11 +3,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.exports.sadf_csv import FORMAT, _cut, _Fields, _plans_of, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-csv"
 
@@ -255,7 +256,7 @@ def test_wide_line_that_does_not_fit_is_named():
 numbers = st.floats(0, 1e7).map(lambda value: f"{value:.2f}")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     cpus=st.integers(0, 5),
     devices=st.lists(st.sampled_from(["sda", "dm-0", "dev8-16", "cciss/c0d0"]), unique=True),
@@ -289,7 +290,7 @@ rows_of_disks = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rows_of_disks)
 def test_what_is_written_is_read(rows):
     written = [
@@ -308,7 +309,7 @@ def test_what_is_written_is_read(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):
     text = (SAMPLES / "10.0.5-d.csv").read_bytes()

@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.exports.sadf_json import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-json"
 
@@ -186,7 +187,7 @@ def test_cut_section_is_named():
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):
     text = (SAMPLES / "11.2.0-j.json").read_bytes()

@@ -3,11 +3,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.exports.sadf_pairs import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-pairs"
 
@@ -131,7 +132,7 @@ def test_damaged_lines_are_named(line):
 numbers = st.floats(0, 1e7).map(lambda value: round(value, 2))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["sda", "dm-0", "cciss/c0d0"]), st.lists(numbers, min_size=8, max_size=8)),
@@ -155,7 +156,7 @@ def test_what_is_written_is_read(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):
     text = (SAMPLES / "11.6.1-p.tsv").read_bytes()

@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.exports.sadf_raw import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-raw"
 
@@ -152,7 +153,7 @@ def test_what_is_not_understood_is_named(line):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.sampled_from(["11.5.4-r.txt", "12.7.7-r.txt"]), st.data())
 def test_any_damage_is_survived_and_every_line_counted(name, data):
     text = (SAMPLES / name).read_bytes()

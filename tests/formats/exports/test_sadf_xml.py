@@ -2,12 +2,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
 from iodiag.formats.exports.sadf_xml import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
+from property_tests import examples
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "sadf-xml"
 
@@ -178,7 +179,7 @@ def test_cut_end_keeps_the_samples_before():
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data())
 def test_any_damage_is_survived_and_every_line_counted(data):
     text = (SAMPLES / "9.1.7-x.xml").read_bytes()

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
 from iodiag.formats.sa.sa_binary import FORMAT
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS, LABEL_COLUMNS
+from property_tests import examples
 from writers import sa_writer as w
 from writers.sa_cases import START, disk, item, one_table, read, record
 
@@ -134,7 +135,7 @@ def files(draw: st.DrawFn) -> tuple[w.SaFile, list[dict[str, int]]]:
 
 
 @given(files())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_what_is_written_is_read(case: tuple[w.SaFile, list[dict[str, int]]]) -> None:
     file, growth = case
     reading = read(file)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from iodiag.errors import FormatError
 from iodiag.formats.sa.sa_binary import FORMAT
+from property_tests import examples
 from writers import sa_writer as w
 from writers.sa_cases import disk, item, read, record
 
@@ -126,7 +127,7 @@ MIXED = {
     flips=st.lists(st.tuples(st.integers(0, 40_000), st.integers(0, 255)), max_size=4),
     end=st.integers(0, 40_000),
 )
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@examples(300, suppress_health_check=[HealthCheck.too_slow])
 def test_no_damage_leads_to_more_than_a_format_error(
     magic: int, changes: list[tuple[int, int]], flips: list[tuple[int, int]], end: int
 ) -> None:

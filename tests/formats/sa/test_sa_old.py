@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
 from iodiag.errors import FormatError
 from iodiag.formats.sa._old_layouts import layout, parts, releases
 from iodiag.formats.sa.sa_binary import FORMAT
+from property_tests import examples
 from writers.sa_cases import read
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -135,7 +136,7 @@ def test_a_cut_file_keeps_the_records_before_the_cut(path):
     assert [note for note in cut.notes if note.is_unread]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_any_damage_gives_rows_or_one_line(data):
     good = data.draw(st.sampled_from(OLD)).read_bytes()

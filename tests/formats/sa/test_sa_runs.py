@@ -7,12 +7,13 @@ from unittest.mock import patch
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
 from iodiag.formats.sa import _rates as _sa_rates
 from iodiag.formats.sa import _records as _sa_records
+from property_tests import examples
 from writers import sa_writer as w
 from writers.sa_cases import Reading, disk, item, read, record
 
@@ -50,7 +51,7 @@ stretches = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(stretches, st.sampled_from([(0x2175, "<", 8), (0x2175, ">", 4), (0x2173, "<", 8)]), st.integers(0, 1))
 def test_written_files(parts, kind, extras):
     magic, order, long_bytes = kind

@@ -3,13 +3,14 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iodiag
 from iodiag.analysis.view.request_columns import enrich
 from iodiag.formats.tables.pt_diskstats import layout
 from iodiag.table.table import Table
+from property_tests import examples
 
 WORDS = [f"{way}_{word}" for way in ("rd", "wr") for word in ("s", "avkb", "mb_s", "mrg", "cnc", "rt")]
 WORDS += ["busy", "in_prg", "io_s", "qtime", "stime"]
@@ -164,7 +165,7 @@ def test_sar_below_it_keeps_its_clocks():
     assert capture.disk["interval_s"].tolist()[1:] == [600, 600]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3))
 def test_round_trip(seed, reports, disks):
     source = random.Random(seed)

@@ -8,13 +8,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import Tokens
 from iodiag.formats.text.rows.row_store import RowStore
-from text_reading import TEXTS, Reading, assert_alike, reading
+from property_tests import examples
+from sample_files import TEXTS, first_of_each_format
+from text_reading import Reading, assert_alike, reading
 
 BANNER = "Linux 5.14.0 (db1) \t11/20/26 \t_x86_64_\t(8 CPU)\n\n"
 CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           1.00    0.00    2.00    3.00    0.00   94.00\n\n"
@@ -29,7 +31,7 @@ def assert_same(text: str) -> Reading:
         return assert_alike(found, reading(text))
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", first_of_each_format(TEXTS))
 def test_samples(path):
     assert_same(path.read_text(encoding="utf-8", errors="replace") * ENOUGH)
 
@@ -44,7 +46,7 @@ NAME = st.sampled_from(["sda", "nvme0n1", "dm-10", " vg", "sd a", "3", "", "mapp
 DAMAGE = st.tuples(st.integers(0, 10_000), st.sampled_from([*" \t.,-x018", "\x01", "\xa0", "\u2212", ""]))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.lists(st.tuples(NAME, *[NUMBER] * 6), min_size=1, max_size=12),
     st.lists(DAMAGE, max_size=4),
@@ -72,7 +74,7 @@ CLOCK = st.tuples(st.integers(0, 24), st.integers(0, 60), st.integers(0, 62), st
 SAR_NAME = st.sampled_from(["all", "0", "17", "sda", "nvme0n1", "a b", "", "12.5"])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.sampled_from(list(SAR_HEADERS)),
     st.sampled_from(HALVES[:2]),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iodiag.model.capture import Section
@@ -14,6 +14,7 @@ from iodiag.model.finding import Edge, Evidence, Finding
 from iodiag.model.report import DeviceSummary, Report, Series, SourceSummary
 from iodiag.report.charts import finding_charts, layout, png, svg
 from iodiag.report.charts.chart import Bars, RateByDepth, Stack, Timeline, thinned
+from property_tests import examples
 from report.builders import HOSTILE, raid5_report
 
 
@@ -372,7 +373,7 @@ EVERY = ("stack", "peers", "ladder", "cpu")
 ODD = st.one_of(st.floats(), st.sampled_from([0.0, 1e-300, 1e300, -5.0, 100.0]))
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(
     st.lists(st.tuples(ODD, ODD, ODD), min_size=1, max_size=5),
     st.sampled_from([(), (7.0,), (7.0, 7.0), (0.0, 1e300), (0.0, 60.0, 1e9), (1e11, 2e11)]),

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_md
-from iodiag.analysis.array.shared_path import disks_of
+from iodiag.analysis.array.equal_rates import disks_of, is_md
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries
+from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.table.table import Floats
 
 EQUAL = 0.1
 """Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
@@ -60,7 +60,7 @@ def equal_rates(devices: Sequence[DeviceSeries], gap: float = EQUAL) -> list[tup
     return groups
 
 
-def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:
+def clusters(rates: Floats, gap: float) -> list[list[int]]:
     """Rows of `rates` (devices by directions) with no gap in any column, in groups of two and more.
 
     A group ends only where the next rate is further away than `gap` and than _IMMATERIAL of all that
@@ -72,7 +72,7 @@ def clusters(rates: npt.NDArray[np.float64], gap: float) -> list[list[int]]:
     return [group for group in found if len(group) >= 2]
 
 
-def _split(rates: npt.NDArray[np.float64], column: int, group: Sequence[int], gap: float) -> list[list[int]]:
+def _split(rates: Floats, column: int, group: Sequence[int], gap: float) -> list[list[int]]:
     """Runs of neighbours in size of one column."""
     known = [place for place in group if not np.isnan(rates[place]).any()]
     parts: list[list[int]] = []
@@ -82,6 +82,12 @@ def _split(rates: npt.NDArray[np.float64], column: int, group: Sequence[int], ga
             parts.append([])
         parts[-1].append(place)
     return parts
+
+
+def disks_of(view: View) -> list[DeviceSeries]:
+    """The disks of a host with samples, without partitions and devices on top of others."""
+    found = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
+    return without_parts(found)[:MOST_DEVICES]
 
 
 def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:

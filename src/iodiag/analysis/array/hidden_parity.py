@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.equal_rates import is_physical, without_parts
 from iodiag.analysis.array.parity import Geometry, Share, small_share
@@ -22,7 +21,7 @@ from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.view.view import View
-from iodiag.table.table import Table, numbered, stacked
+from iodiag.table.table import Places, Table, numbered, stacked
 
 PAGE_KB = (3.9, 4.8)
 """Mean size before merging of a member's requests that are pages, and a few of the superblock's."""
@@ -79,13 +78,9 @@ def _in_step(rows: Sequence[Table]) -> bool:
         np.sum([weighted.values(frame, f"{name}_kb_per_s") for frame in rows], axis=0)
         for name in ("read", "write")
     )
-    if len(read) < 5 or any(_is_steady(total) for total in (read, write)):
+    if len(read) < 5 or any(np.nanstd(kb, ddof=1) <= 0.05 * np.nanmean(kb) for kb in (read, write)):
         return True
     return spearman(read, write) >= IN_STEP
-
-
-def _is_steady(total: npt.NDArray[np.float64]) -> bool:
-    return bool(np.nanstd(total, ddof=1) <= 0.05 * np.nanmean(total))
 
 
 @dataclass(frozen=True)
@@ -174,5 +169,5 @@ def _reports_of(parts: Sequence[Table]) -> Table:
     if all(np.array_equal(report_keys(part), keys) for part in parts):
         return parts[0]
     rows = stacked(parts)
-    first: npt.NDArray[np.intp] = np.unique(report_keys(rows), return_index=True)[1]
+    first: Places = np.unique(report_keys(rows), return_index=True)[1]
     return rows[first]

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.members import Array, arrays
@@ -20,9 +19,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import longest_stretch, seconds
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table
 
 _SAME_MIX = 0.1
 _LONG_SAMPLES, _LONG_SECONDS = 8, 60.0

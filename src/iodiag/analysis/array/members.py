@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Column, Table, stacked
+from iodiag.table.table import Column, Floats, Table, stacked
 
 PEER_LEVELS = ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "striped")
 """Layouts whose members all carry the same kind of load: legs. Parts of a linear volume do not."""
@@ -135,7 +134,6 @@ def members_gone(device: Device) -> int:
 class ArrayTraffic(NamedTuple):
     """What an array moved and what its legs moved, in kB/s and requests/s over the same samples."""
 
-    samples: int
     read_kb: float
     write_kb: float
     paged_write_kb: float
@@ -214,33 +212,11 @@ _PLACE = ("source", "line", "host", "time", "interval_s", "segment", "report", "
 
 def array_traffic(rows: Table) -> ArrayTraffic:
     """The traffic over some of an Array's `rows`."""
-    mean = {column: weighted.mean(rows, column) for column in _ACCOUNTED}
-    seconds = weighted.seconds_or_one(rows)
+    *rates, _ = ArrayTraffic._fields
+    means = {name: weighted.mean(rows, f"{name}_per_s") for name in rates}
     counted = weighted.values(rows, "ios_per_s") + weighted.values(rows, "legs_ios_per_s")
-    return ArrayTraffic(
-        samples=len(rows),
-        read_kb=mean["read_kb_per_s"],
-        write_kb=mean["write_kb_per_s"],
-        paged_write_kb=mean["paged_write_kb_per_s"],
-        ios=mean["ios_per_s"],
-        legs_read_kb=mean["legs_read_kb_per_s"],
-        legs_write_kb=mean["legs_write_kb_per_s"],
-        legs_ios=mean["legs_ios_per_s"],
-        excess_read_kb=mean["excess_read_kb_per_s"],
-        requests=float(np.nansum(counted * np.maximum(seconds, 1.0))),
-    )
-
-
-_ACCOUNTED = (
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "paged_write_kb_per_s",
-    "ios_per_s",
-    "legs_read_kb_per_s",
-    "legs_write_kb_per_s",
-    "legs_ios_per_s",
-    "excess_read_kb_per_s",
-)
+    requests = float(np.nansum(counted * np.maximum(weighted.seconds_or_one(rows), 1.0)))
+    return ArrayTraffic(**means, requests=requests)
 
 
 def _leg(view: View, member: str) -> DeviceSeries | None:
@@ -281,7 +257,7 @@ def _carries_more(view: View, array: Device, leg: DeviceSeries) -> bool:
     return False
 
 
-def least_writes(rows: Table) -> npt.NDArray[np.float64]:
+def least_writes(rows: Table) -> Floats:
     """Writes per second, or as many as there must be: a read moves at least one sector."""
     bound = weighted.values(rows, "ios_per_s") - weighted.values(rows, "read_kb_per_s") / _SECTOR_KB
     writes = weighted.values(rows, "writes_per_s")

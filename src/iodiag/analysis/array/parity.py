@@ -15,12 +15,11 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, least_writes
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import windows
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 
 class Geometry(NamedTuple):
@@ -124,7 +123,7 @@ def small_writes(rows: Table, geometry: Geometry, traffic: Traffic) -> SmallWrit
 
 
 def _windows(
-    rows: Table, mask: npt.NDArray[np.bool_], geometry: Geometry, traffic: Traffic
+    rows: Table, mask: Mask, geometry: Geometry, traffic: Traffic
 ) -> Iterator[tuple[Table, ArrayTraffic, Share]]:
     for window in windows(rows, mask):
         paid = array_traffic(window)
@@ -134,7 +133,7 @@ def _windows(
             yield window, paid, share
 
 
-def _mask(rows: Table, geometry: Geometry, traffic: Traffic) -> npt.NDArray[np.bool_]:
+def _mask(rows: Table, geometry: Geometry, traffic: Traffic) -> Mask:
     """The samples in which enough is written and both counts show small writes."""
     enough = weighted.values(rows, "write_kb_per_s") >= traffic.least_kb
     enough |= least_writes(rows) >= traffic.least_writes

@@ -9,16 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.analysis.array.equal_rates import equal_rates, is_md, is_physical, without_parts
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates, is_md, is_physical
 from iodiag.analysis.array.members import Array, array_of, arrays
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.topology import Device
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Mask, Table
 
 ALIKE = 0.1
 """Reads of members that differ by less are alike: rounding and the edges of samples."""
@@ -30,8 +29,6 @@ LEAST_KB = 256.0
 """Less than this moves no disk; an idle array still touches its superblocks."""
 
 _ASKED = 0.05
-
-Floats = npt.NDArray[np.float64]
 
 
 def unasked_reads(array: Array, rows: Table) -> Floats:
@@ -50,7 +47,7 @@ def unasked_reads(array: Array, rows: Table) -> Floats:
     return np.asarray(weighted.values(rows, "legs_read_kb_per_s") - asked)
 
 
-def resyncing(array: Array) -> npt.NDArray[np.bool_]:
+def resyncing(array: Array) -> Mask:
     """The samples (of an array's `rows`) in which its members read alike what nobody asked for."""
     if not array.leg_rows:
         return np.zeros(len(array.rows), dtype=np.bool_)
@@ -82,7 +79,7 @@ def read_spread(array: Array) -> Floats:
     return np.asarray((reads.max(axis=0) - reads.min(axis=0)) / np.maximum(reads.mean(axis=0), 1e-9))
 
 
-def is_rebuild(array: Array) -> npt.NDArray[np.bool_]:
+def is_rebuild(array: Array) -> Mask:
     """All legs but one read alike, and that one writes as much, as far as it is not asked to."""
     reads, writes = _per_leg(array, "read_kb_per_s"), _per_leg(array, "write_kb_per_s")
     target = np.argmin(reads, axis=0)[np.newaxis]
@@ -139,8 +136,7 @@ def unasked(view: View) -> Unasked | None:
 
     A rebuild of a mirror reads one disk and writes as much to the other; a check reads two or more alike.
     """
-    disks = [s for s in view.devices if is_physical(s.name) and not s.is_stacked]
-    disks = [s for s in without_parts(disks) if weighted.mean(s.samples, "kb_per_s") >= LEAST_KB]
+    disks = [s for s in disks_of(view) if weighted.mean(s.samples, "kb_per_s") >= LEAST_KB]
     above = [s for s in view.devices if s not in disks and not is_physical(s.name)]
     if not any(is_md(s.name) for s in above) or len(disks) != 2:
         return None

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import MOST_DEVICES, is_physical, without_parts
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.windows import DENSE, Mask
-from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.table.table import Floats, Table, stacked
+from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.view.view import DeviceSeries
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 _SHARE = 0.1
 """Share of the sum from which a disk takes part in it."""
@@ -49,12 +48,6 @@ class Ceiling:
     share_high: float
     depth_low: float
     depth_high: float
-
-
-def disks_of(view: View) -> list[DeviceSeries]:
-    """The disks of a host with samples, without partitions and devices on top of others."""
-    found = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
-    return without_parts(found)[:MOST_DEVICES]
 
 
 def ceiling(

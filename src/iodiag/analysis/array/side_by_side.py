@@ -10,11 +10,9 @@ import numpy.typing as npt
 
 from iodiag.analysis.view.view import REPORTS, DeviceSeries, report_numbers
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Places, Table
 
-Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
 
 
 @cached

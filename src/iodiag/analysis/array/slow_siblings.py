@@ -13,21 +13,24 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import is_physical, without_parts
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import class_of, events_per_sample, slowest_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
-MOST_DISKS = 64
 _LIKE_RATE, _EQUAL_RATE, _LIKE_SIZE = 2.0, 1.1, 4.0
 _SMALL_KB = 64.0
 """Below this a request's size hardly matters: positioning and the path to the disk take the time."""
 _NOTICED_MS = 200.0
+"""A disk that may spin turns 24 times meanwhile (at 7,200 rpm): no healthy one needs so long for the requests
+that the drive itself reorders."""
 _FELT_MS = 5.0
 _SIGMAS = 2.0
 _FULL, _CALM = 0.95, 0.1
+"""Busy shares: `_FULL` is all the time but for the rounding of short samples; a sibling that is idle for nine
+tenths of it shows that the load asks for little (utilisation law: a tenth at equal service times)."""
 _MOST_REQUESTS = 0.5
 _LASTING, _FEW_SAMPLES = 0.5, 5
 """A slow half of a short capture is no passing stall, however few requests it holds."""
@@ -70,8 +73,7 @@ class _Disk:
 
 def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
     """Each disk that is `ratio` times as slow as a sibling in samples with half of its requests."""
-    disks = [s for s in view.devices if is_physical(s.name) and not s.is_stacked and len(s.samples)]
-    disks = without_parts(disks)[:MOST_DISKS]
+    disks = disks_of(view)
     if len(disks) < 2:
         return []
     parts = [once(series) for series in disks]
@@ -82,29 +84,18 @@ def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
 
 
 def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
-    line = np.fmax(np.fmax(part.floats("busy_depth"), part.floats("depth")), 1.0)
-    sizes = part.floats("kb_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), np.nan)
-    one = slowest_ms(series, sizes)
+    ios, depth = part.floats("ios_per_s"), part.floats("depth")
+    size = part.floats("kb_per_s") / np.where(ios > 0, ios, np.nan)
+    sane = np.fmax(np.fmax(part.floats("busy_depth"), depth), 1.0) * slowest_ms(series, size)
     own = part.with_columns(
-        in_hand=events_per_sample(part) + np.nan_to_num(part.floats("depth")),
+        in_hand=events_per_sample(part) + np.nan_to_num(depth),
+        size=size,
+        reads=part.floats("reads_per_s") / np.where(ios > 0, ios, 1),
         # of flash it is known how long it takes at most; what may spin is given some time
-        in_line=line * one if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, line * one),
-        mean_size=sizes,
+        sane=sane if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, sane),
     )
-    share = part.floats("reads_per_s") / np.where(part.floats("ios_per_s") > 0, part.floats("ios_per_s"), 1)
-    own = own.with_columns(read_share=share)
-    columns = {
-        name: at_reports(reports, own, column)
-        for name, column in (
-            ("rate", "ios_per_s"),
-            ("size", "mean_size"),
-            ("latency", "latency_ms"),
-            ("reads", "read_share"),
-            ("sane", "in_line"),
-            ("busy", "util"),
-        )
-    }
-    return _Disk(series, own, **columns)
+    columns = ("ios_per_s", "size", "latency_ms", "reads", "sane", "util")
+    return _Disk(series, own, *(at_reports(reports, own, column) for column in columns))
 
 
 def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) -> SlowSibling | None:

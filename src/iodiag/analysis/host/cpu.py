@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import View
 from iodiag.table.table import Table
 
@@ -40,7 +41,7 @@ class CpuShares:
         """The growth that taking iowait at its word would promise."""
         return (self.busy + self.iowait) / self.busy if self.busy > 0 else float("inf")
 
-    def template_values(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name."""
         return {
             "idle": self.idle,
@@ -79,7 +80,7 @@ class RunQueueBursts:
     crowd: float
     dispersion: float
 
-    def template_values(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name; `runs` are the first counts as the samples show them."""
         runs = weighted.values(self.rows, "run_queue")[:12]
         return {

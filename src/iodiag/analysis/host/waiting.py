@@ -38,6 +38,21 @@ def pressure(view: View, rows: Table, state: str) -> tuple[Table, float] | None:
     return _mean(view, "pressure", f"io_{state}_pct", rows)
 
 
+def under_pressure(view: View, what: str, some: float, full: float) -> tuple[Table, str] | None:
+    """The samples in which some or all tasks waited for "io" or "memory" so much (in %).
+
+    Beside them the ending of the columns: of the sample itself, else averages of the last 10 or 60 s. None
+    without a table of pressure.
+    """
+    table = view.samples("pressure")
+    if table is None:
+        return None
+    kind = next((kind for kind in ("", "_10s", "_60s") if view.has("pressure", f"{what}_some{kind}_pct")), "")
+    shares = (weighted.values(table, f"{what}_{state}{kind}_pct") for state in ("some", "full"))
+    is_pressed = np.any([share >= least for share, least in zip(shares, (some, full), strict=True)], axis=0)
+    return table[is_pressed], kind
+
+
 def is_any_busy(devices: Iterable[DeviceSeries], rows: Table, util_pct: float, depth: float) -> bool:
     """Whether one of some devices was that busy, or held that many requests, during a device's `rows`."""
     for device in devices:

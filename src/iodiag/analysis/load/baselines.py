@@ -21,12 +21,11 @@ import numpy.typing as npt
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.view.request_columns import HALF_DIGIT, anomalies, enrich
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Mask, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 
 LEAST_REQUESTS = 50
 """Requests of a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
@@ -108,7 +107,7 @@ def by_hour(enriched: Table) -> pd.DataFrame:
 
 
 def _samples(disk: Table) -> Table:
-    kept: npt.NDArray[np.bool_] = ~disk["time"].is_unknown()
+    kept: Mask = ~disk["time"].is_unknown()
     for flag in ("since_boot", "is_group"):
         if flag in disk:
             kept = kept & (disk[flag] != True)  # noqa: E712  # it may be unknown
@@ -170,14 +169,10 @@ def days_of(devices: Iterable[Table]) -> int:
         if latest is not None and is_known and np.array_equal(latest[1], length, equal_nan=True):
             continue  # samples of the same reports
         latest = times.view(np.int64), length
-        half = np.nan_to_num(np.where(np.isnan(length), _median(length), length)) / 2
+        half = np.nan_to_num(np.where(np.isnan(length), or_zero(median(length)), length)) / 2
         middle = times - np.round(1e9 * half).astype("timedelta64[ns]")
         days.update(np.unique(middle[~np.isnat(middle)].astype("datetime64[D]")))
     return len(days)
-
-
-def _median(values: Floats) -> float:
-    return or_zero(median(values))
 
 
 def _of_direction(samples: Table, window: pd.DataFrame, direction: str) -> pd.DataFrame:
@@ -232,9 +227,7 @@ def learned_baselines(hours: pd.DataFrame, departed: pd.DataFrame | None = None)
     logs = both["median_ln_latency"]
     median = groups["median_ln_latency"].transform("median")
     result = groups.agg(
-        median_ln_latency=("median_ln_latency", "median"),
-        windows=("day", "size"),
-        days=("day", "nunique"),
+        median_ln_latency=("median_ln_latency", "median"), windows=("day", "size"), days=("day", "nunique")
     )
     spread = (logs - median).abs().groupby(groups.ngroup().to_numpy()).median()
     result.insert(1, "mad_ln_latency", spread.to_numpy(dtype=np.float64))
@@ -244,7 +237,7 @@ def learned_baselines(hours: pd.DataFrame, departed: pd.DataFrame | None = None)
     return result[is_normal].drop(columns="most").reset_index(drop=True)
 
 
-def _lasts(hours: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _lasts(hours: pd.DataFrame) -> Mask:
     lasts = (hours["seconds"] >= LEAST_WINDOW_S) | (hours["samples"] >= LEAST_WINDOW_SAMPLES)
     return lasts.to_numpy(dtype=np.bool_)
 
@@ -261,7 +254,7 @@ def _slots(hours: pd.DataFrame, grouping: npt.NDArray[np.object_]) -> npt.NDArra
     return np.where(grouping == "hour of the week", 24 * weekday + hour, by_hour)
 
 
-def _are_within(hours: pd.DataFrame, departed: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _are_within(hours: pd.DataFrame, departed: pd.DataFrame) -> Mask:
     """Which hours lie in a departure of their device and direction."""
     by = ["host", "device", "direction"]
     begun = hours[by].assign(begins=_starts(hours), place=np.arange(len(hours)))

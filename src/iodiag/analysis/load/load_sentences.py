@@ -12,7 +12,7 @@ from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load
-from iodiag.analysis.measure.evidence import cite, cite_fact
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
@@ -22,8 +22,6 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
-
-Values = dict[str, float | str]
 
 NOBODY = 0.5
 """Blocked tasks, on the average, below which nobody waits."""

@@ -7,21 +7,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.queueing import Level, level_of, load_levels
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.quantiles import median, percentiles
-from iodiag.analysis.measure.windows import DENSE, Mask, longest_among
+from iodiag.analysis.measure.windows import DENSE, longest_among
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Mask, Table
 
 MOSTLY_BUSY = 0.7
 """Busy share from which a level's rate while busy can be held against a plateau."""
@@ -126,7 +123,7 @@ def of_rate(rows: Table, quantity: rate_limits.Directed, rate: float, variation:
 
 def likeness(found: Plateau) -> Iterator[Evidence]:
     """Which published limit or round number a plateau is near, if any."""
-    values: dict[str, float | str] = {"unit": found.unit, "date": rate_limits.published()[0]}
+    values: Values = {"unit": found.unit, "date": rate_limits.published()[0]}
     if found.cap is not None:
         values |= {"listed": found.in_unit(found.cap.value), "name": found.cap.name}
         yield cite(found.rows, "{listed:g} {unit} is the limit of {name} (list of {date})", values)

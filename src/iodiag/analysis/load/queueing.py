@@ -23,10 +23,7 @@ from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+from iodiag.table.table import Floats, Mask, Places, Table
 
 ALONE = 1.3
 """Requests in flight up to which a device serves about one at a time; below 0.8 util is not to be trusted."""
@@ -116,7 +113,7 @@ def load_levels(series: DeviceSeries) -> list[list[Level]]:
     return [[made[n] for n in kind] for kind in by_level.kinds]
 
 
-def load_levels_where(series: DeviceSeries, keep: npt.NDArray[np.bool_]) -> list[list[Level]]:
+def load_levels_where(series: DeviceSeries, keep: Mask) -> list[list[Level]]:
     """The same of those prepared samples alone for which `keep` holds; kinds without any are empty."""
     whole = load_levels(series)
     if keep.all():

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.model.units import KB_PER_MB
+from iodiag.table.table import Floats
 
 Quantity = Literal["ios_per_s", "kb_per_s"]
 QUANTITIES: tuple[Quantity, ...] = ("ios_per_s", "kb_per_s")
@@ -72,7 +72,7 @@ def near(value: float, quantity: Quantity) -> Cap | None:
 
 
 @cache
-def _of(quantity: Quantity) -> tuple[tuple[Cap, ...], npt.NDArray[np.float64]]:
+def _of(quantity: Quantity) -> tuple[tuple[Cap, ...], Floats]:
     """The published limits of a quantity, and their logarithms."""
     caps = tuple(cap for cap in published()[1] if cap.quantity == quantity)
     return caps, np.log([cap.value for cap in caps])

@@ -40,7 +40,7 @@ from iodiag.analysis.load.queueing import (
 )
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
@@ -90,10 +90,7 @@ _MODEL = "at most 1/(I - 1) more throughput is left in a closed queue of c serve
 THRESHOLDS = {
     "busy_util": Threshold(70, "%", "util from which a load is judged", "below it nobody takes alarm"),
     "full_util": Threshold(
-        90,
-        "%",
-        "util that known spindles or a class need",
-        "judgement: no idle time to speak of",
+        90, "%", "util that known spindles or a class need", "judgement: no idle time to speak of"
     ),
     "burst_depth": Threshold(
         32,
@@ -257,7 +254,7 @@ def with_verdict(
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
     """What a rule says of a device without a busy load level: util alone clears nothing."""
-    reason = UNTIMED if has_untimed_io(series) else ""
+    reason = UNTIMED if series.is_untimed else ""
     if not reason and (series.samples.floats("util") >= limits.busy_util / 100).any():
         reason = "busy at times, but nothing that completed then tells of its limit"
     reason = reason or next((said for state in states(series) if (said := _contradicted(series, state))), "")
@@ -275,11 +272,7 @@ def _contradicted(series: DeviceSeries, state: State) -> str:
     is_slow = state.latency_ms > CALM * usual_ms(series, state.size_kb, state.rate)
     if not (is_slow and state.at_once >= BURST and state.requests >= BURST):
         return ""
-    values: dict[str, float | str] = {
-        "util": 100 * state.util,
-        "at_once": state.at_once,
-        "latency": state.latency_ms,
-    }
+    values: Values = {"util": 100 * state.util, "at_once": state.at_once, "latency": state.latency_ms}
     text = (
         "{util:.0f} % busy, yet {at_once} in flight whenever it was, {latency:.0f} ms each: bursts shorter "
     )
@@ -291,14 +284,6 @@ BURST = 8.0
 
 
 UNTIMED = "its counters tell neither how long requests took nor how long it was busy"
-
-
-def has_untimed_io(series: DeviceSeries) -> bool:
-    """Whether latency, queue and busy time are printed as nothing of a device with I/O: md counts none."""
-    samples = series.samples
-    columns = ("latency_ms", "depth", "util")
-    has_io = bool((samples.floats("ios_per_s") > 0).any())
-    return has_io and not any((samples.floats(column) > 0).any() for column in columns)
 
 
 def longest_contiguous(series: DeviceSeries, rows: Table) -> Table:

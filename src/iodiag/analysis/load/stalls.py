@@ -18,9 +18,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
-from iodiag.table.table import Table
-
-Mask = npt.NDArray[np.bool_]
+from iodiag.table.table import Mask, Table
 
 ALWAYS_BUSY = 0.95
 """Busy throughout, timer skew allowed for."""

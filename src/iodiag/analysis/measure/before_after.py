@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.bootstrap import LEAST_SAMPLES, Estimate, combined_error, estimate
@@ -21,9 +20,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.model import columns as registry
 from iodiag.model.comparison import Change, Verdict
 from iodiag.model.finding import Confidence
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table
 
 BEFORE, AFTER = 0, 1
 
@@ -130,16 +127,9 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: b
 
     `is_whole` says that a single sample is all there is on its side, and not one of many.
     """
-    estimates = (
-        estimate(before.above, before.below, BEFORE),
-        estimate(after.above, after.below, AFTER),
-    )
+    estimates = (estimate(before.above, before.below, BEFORE), estimate(after.above, after.below, AFTER))
     found = from_estimates(
-        quantity,
-        before.value,
-        after.value,
-        estimates,
-        samples=(len(before.each), len(after.each)),
+        quantity, before.value, after.value, estimates, samples=(len(before.each), len(after.each))
     )
     largest = max(before.value, after.value)
     if largest <= 0 or largest < _NEGLIGIBLE.get(unit, 0.0):
@@ -162,11 +152,7 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: b
 
 
 def from_estimates(
-    quantity: str,
-    before: float,
-    after: float,
-    estimates: Iterable[Estimate],
-    samples: tuple[int, int],
+    quantity: str, before: float, after: float, estimates: Iterable[Estimate], samples: tuple[int, int]
 ) -> Change:
     """A change whose error is made of the independent errors of `estimates`."""
     ratio = after / before if before > 0 and after > 0 else math.nan

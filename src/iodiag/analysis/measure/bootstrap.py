@@ -20,9 +20,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
 
 DRAWS = 2000
 SEED = 20070907

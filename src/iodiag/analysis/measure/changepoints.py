@@ -17,19 +17,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.littles_law import LEADS, LIKE_MIX, shift
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.model.comparison import Shift
 from iodiag.model.finding import Evidence
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table
 
 QUANTITIES: Mapping[str, str] = {
     "rate": "ios_per_s",
@@ -89,7 +86,7 @@ def onset(series: DeviceSeries, first: int, within: int = 2) -> Iterator[Evidenc
     if not found:
         return
     change = min(found, key=lambda one: abs(one.at - place))
-    values: dict[str, float | str] = {"device": series.name, "when": _moment(rows["time"][change.at])}
+    values: Values = {"device": series.name, "when": _moment(rows["time"][change.at])}
     parts = []
     for name, text in _TEXTS.items():
         if change.moved[name] or (name == "rate" and change.kind != "workload"):

@@ -7,16 +7,19 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Quote
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 Weighs = Literal["for", "against", "context"]
+
+Values = dict[str, float | str]
+"""What the names in a sentence stand for: numbers, and words."""
 
 MOST_LINES = 1000
 """Lines listed per piece of evidence; with more rows the exemplars stand for them."""
@@ -46,23 +49,56 @@ def duration(milliseconds: float) -> str:
 
 
 def say(template: str, values: Mapping[str, float | str]) -> str:
-    """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are."""
-    pieces = _parsed(template)
-    return "".join(
-        words if name is None else words + _shown(values[name], spec) for words, name, spec in pieces
+    """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are.
+
+    What stands behind a comma or semicolon and has a number that is not finite is left out.
+    """
+    first, *others = _clauses(template)
+    told = [
+        clause for clause in others if not clause.may_go or all(_is_known(values[n]) for n in clause.names)
+    ]
+    text = "".join(
+        words if name is None else words + _shown(values[name], spec)
+        for clause in (first, *told)
+        for words, name, spec in clause.pieces
     )
+    return text if not template.endswith(".") or text.endswith(".") else text + "."
+
+
+def in_samples(samples: int, count: str = "count", of: str = "samples") -> str:
+    """How often something was seen, as a part of a template with the names of both counts."""
+    return "in the only sample" if samples == 1 else f"in {{{count}}} of {{{of}}} samples"
+
+
+class _Clause(NamedTuple):
+    """A part of a template in pieces, each with the name behind it and how that is told.
+
+    It may go where no parenthesis begins or ends in it.
+    """
+
+    pieces: tuple[tuple[str, str | None, str], ...]
+    names: tuple[str, ...]
+    may_go: bool
 
 
 @lru_cache(maxsize=1024)
-def _parsed(template: str) -> tuple[tuple[str, str | None, str], ...]:
-    """The pieces of a template, each with the name behind it and how that is told."""
-    return tuple((words, name, spec or "") for words, name, spec, _ in string.Formatter().parse(template))
+def _clauses(template: str) -> tuple[_Clause, ...]:
+    found = []
+    for part in re.split(r"(?=[,;] )", template):
+        pieces = tuple((words, name, spec or "") for words, name, spec, _ in string.Formatter().parse(part))
+        names = tuple(name for _, name, _ in pieces if name is not None)
+        found.append(_Clause(pieces, names, part.count("(") == part.count(")")))
+    return tuple(found)
+
+
+def _is_known(value: float | str) -> bool:
+    return not isinstance(value, (int, float)) or math.isfinite(value)
 
 
 def _shown(value: float | str, spec: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    return format(value, spec) if spec else number(float(value))
+    return format(value, spec) if spec and math.isfinite(value) else number(float(value))
 
 
 def cite(
@@ -101,7 +137,7 @@ def cite(
     return Evidence(text, values, source, cited, len(rows), quotes, weighs)
 
 
-def _largest(data: npt.NDArray[np.float64]) -> int | None:
+def _largest(data: Floats) -> int | None:
     """Where the first of the largest known numbers is; None where none is known."""
     place = int(data.argmax())  # of the first unknown one, if any
     if not math.isnan(data[place]):

@@ -21,10 +21,13 @@ def confidence(points: float, *, at_most: Confidence = "high") -> Confidence:
     return min(earned, at_most, key=CONFIDENCES.index)
 
 
-def when(rows: Table) -> dict[str, Any]:
-    """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known."""
+def when(rows: Table, *, of_host: bool = False) -> dict[str, Any]:
+    """`start`, `end` and `samples` of a finding that rests on `rows`; times only where they are known.
+
+    Samples are numbered for each device: rows of the host's own tables (`of_host`) have no number.
+    """
     fields: dict[str, Any] = {}
-    if "sample" in rows and len(rows):
+    if "sample" in rows and len(rows) and not of_host:
         numbers = rows["sample"]
         fields["samples"] = (int(numbers.min()), int(numbers.max()))
     start, end = rows["time"].min(), rows["time"].max()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.before_after import AFTER, BEFORE
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.matched_load import MIXED, latency_column
 from iodiag.model.comparison import Change, Shift
 from iodiag.model.finding import Evidence
@@ -127,15 +127,10 @@ LEADS: Mapping[Shift, str] = {
 
 
 def reading(
-    device: str,
-    found: Shift,
-    changes: Mapping[str, Change],
-    matched: Sequence[Change],
-    mix: Mix,
-    rows: Table,
+    device: str, found: Shift, changes: Mapping[str, Change], matched: Sequence[Change], mix: Mix, rows: Table
 ) -> Evidence:
     """One sentence on what moved together, with the numbers; it cites the `rows` of after."""
-    values: dict[str, float | str] = {"device": device}
+    values: Values = {"device": device}
     parts = []
     for quantity, text in _parts(mix):
         change = changes.get(quantity)

@@ -13,16 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.load.queueing import LEAST_REQUESTS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.before_after import AFTER, BEFORE, are_apart, counts, from_estimates
 from iodiag.analysis.measure.bootstrap import Estimate, log_estimate
 from iodiag.model.comparison import Change, MatchedLoad
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table
 
 LIKE_DEPTH = 2**0.25
 """Mean depths of a cell further apart than half its width are no matched load."""

@@ -6,11 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from iodiag.table.table import is_repeated
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, is_repeated
 
 
 def median(data: Floats) -> float:

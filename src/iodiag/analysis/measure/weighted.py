@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import quantiles
 from iodiag.model import columns as registry
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table
 
 
 @cached

@@ -7,13 +7,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure.weighted import values
-from iodiag.table.table import Table
-
-Mask = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.intp]
+from iodiag.table.table import Mask, Places, Table
 
 MOST_WINDOWS = 20
 """Windows that a search tries, longest first: what none of the longest shows, no shorter one proves."""

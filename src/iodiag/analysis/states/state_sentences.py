@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import View
 from iodiag.model.report import StateSummary
@@ -47,9 +47,9 @@ def text_of(state: State, samples: int) -> str:
     return say(*sentence_of(state, samples))
 
 
-def sentence_of(state: State, samples: int) -> tuple[str, dict[str, float | str]]:
+def sentence_of(state: State, samples: int) -> tuple[str, Values]:
     """The template of that sentence and its values."""
-    values: dict[str, float | str] = {
+    values: Values = {
         "count": state.samples,
         "all": samples,
         "rate": state.rate,

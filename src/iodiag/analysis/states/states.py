@@ -112,13 +112,6 @@ class State:
         """The relative error of its means, by the requests counted."""
         return relative_error(self.requests)
 
-    def spread(self, column: str) -> float:
-        """The largest relative deviation of a column from its mean; NaN for one sample."""
-        data = self.rows.floats(column)
-        data = data[~np.isnan(data)]
-        middle = float(data.mean()) if len(data) else math.nan
-        return float(np.abs(data - middle).max()) / middle if len(data) > 1 and middle > 0 else math.nan
-
 
 def contradicts(state: State) -> bool:
     """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""

@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.parity import Geometry, small_share
 from iodiag.analysis.measure.correlation import spearman
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats
 
 LEAST_KB = 64.0
 """A sample in which the device moves less proves nothing: rounding and metadata are in the way."""

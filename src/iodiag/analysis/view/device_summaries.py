@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series, Thinned
-from iodiag.table.table import Table, numbered
+from iodiag.table.table import Floats, Places, Table, numbered
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""
@@ -94,7 +93,7 @@ def _series(view: View, name: str, samples: Table, columns: tuple[str, ...]) -> 
     )
 
 
-def _places(samples: Table) -> npt.NDArray[np.intp]:
+def _places(samples: Table) -> Places:
     """The samples to keep: all of few; of many, per stretch the least and the greatest of what is drawn."""
     count = len(samples)
     if count <= MOST_POINTS:
@@ -114,9 +113,7 @@ def _places(samples: Table) -> npt.NDArray[np.intp]:
     return np.flatnonzero(is_kept)
 
 
-def _each(
-    values: npt.NDArray[np.float64], width: int, extreme: Callable[..., npt.NDArray[np.intp]]
-) -> npt.NDArray[np.intp]:
+def _each(values: Floats, width: int, extreme: Callable[..., Places]) -> Places:
     """The place of the first extreme value of each stretch of so many; the last one may be shorter."""
     whole = len(values) - len(values) % width
     found = np.arange(0, whole, width) + extreme(values[:whole].reshape(-1, width), axis=1)

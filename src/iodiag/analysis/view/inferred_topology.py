@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.equal_rates import MOST_DEVICES, clusters, is_md, is_part, is_physical, whole_of
 from iodiag.analysis.array.members import least_writes
@@ -31,9 +30,7 @@ from iodiag.analysis.view.byte_conservation import (
 )
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Table, numbered
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Table, numbered
 
 MOST_REPORTS = 512
 ROUNDED_KB = 1.0
@@ -232,11 +229,7 @@ def _arrays(traffic: Traffic, topology: DeviceTopology) -> Iterator[Device]:
         why = f"inferred: {layout.sentence(traffic.names[parent], members)}"
         said = {"members": why} | ({"level": why} if layout.level else {})
         yield Device(
-            traffic.names[parent],
-            members=members,
-            level=layout.level,
-            copies=layout.copies,
-            provenance=said,
+            traffic.names[parent], members=members, level=layout.level, copies=layout.copies, provenance=said
         )
 
 

@@ -16,7 +16,7 @@ from iodiag.analysis.view.request_columns import ANOMALIES, enriched
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model.capture import Capture, Fact, Section
 from iodiag.model.topology import DeviceTopology, merge
-from iodiag.table.table import Column, Mask, Places, Table, by_text, numbered, repeated
+from iodiag.table.table import Column, Floats, Mask, Places, Table, by_text, numbered, repeated
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times
 
@@ -149,7 +149,7 @@ def _select(samples: Table | None, selection: Selection) -> Table | None:
     return samples
 
 
-def _compare(times: Times, bound: pd.Timestamp) -> npt.NDArray[np.float64]:
+def _compare(times: Times, bound: pd.Timestamp) -> Floats:
     """Sign of time minus bound; rows without a clock count as before any bound.
 
     A bound of hours and minutes alone (its date is 1970-01-01) is compared with the time of day.

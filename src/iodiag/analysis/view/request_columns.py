@@ -81,16 +81,7 @@ def enriched(disk: Table, numbers: Iterable[str]) -> tuple[Table, npt.NDArray[np
 def _derived(disk: Table) -> Columns:
     """The derived columns, and those of its own that others complete."""
     found: Columns = {}
-    for step in (
-        _totals,
-        _directions,
-        _merges,
-        _sizes,
-        _waits_per_completed,
-        _mixed,
-        _latencies,
-        _use,
-    ):
+    for step in (_totals, _directions, _merges, _sizes, _waits_per_completed, _mixed, _latencies, _use):
         found |= step(disk.with_columns(**found))
     return found
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from iodiag.model.capture import Fact
 from iodiag.model.topology import Device, DeviceTopology
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table, numbered
+from iodiag.table.table import Mask, Table, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class DeviceSeries:
     @cached_property
     def loaded(self) -> Table:
         """The samples in which the device was not idle."""
-        is_idle: npt.NDArray[np.bool_] = self.samples["is_idle"]
+        is_idle: Mask = self.samples["is_idle"]
         return self.samples[~is_idle]
 
     @cached_property
@@ -88,6 +88,13 @@ class DeviceSeries:
         if self.device is not None and self.device.kind in ("md", "lvm", "dm", "multipath", "crypt"):
             return True
         return self.name.startswith(("dm-", "md")) or (self.device is not None and bool(self.device.members))
+
+    @cached_property
+    def is_untimed(self) -> bool:
+        """Whether it serves requests and shows no latency, no queue and no busy time: md counts none."""
+        timed = (self.samples.floats(column) for column in ("latency_ms", "depth", "util"))
+        has_io = bool((self.samples.floats("ios_per_s") > 0).any())
+        return has_io and not any((values > 0).any() for values in timed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +190,7 @@ class View:
         return found if len(found) else None
 
 
-def same_reports(samples: Table, others: Table) -> npt.NDArray[np.bool_]:
+def same_reports(samples: Table, others: Table) -> Mask:
     """Which samples are of a report that `others` are of, too: source, segment and report are the same."""
     own, wanted = report_numbers(samples, others)
     return np.isin(own, wanted)

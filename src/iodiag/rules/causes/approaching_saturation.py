@@ -38,7 +38,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that nears its limit and never passes it in the capture."""
     clear = "busy, but far from its limit"
     for found in with_verdict(view, RULE.id, limits, "approaching", clear, _past):
-        yield found if isinstance(found, Outcome) else _finding(*found, limits)
+        yield found if isinstance(found, Outcome) else _finding(*found)
 
 
 def _past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
@@ -47,7 +47,7 @@ def _past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
     return Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
 
 
-def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]) -> Finding:
     lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
     rows = in_order(loads)
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
@@ -56,7 +56,6 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(points, at_most=longest),
         devices=(series.name, *below),

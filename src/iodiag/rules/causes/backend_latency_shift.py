@@ -25,7 +25,7 @@ from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.load.queueing import Level, level_of, prepared
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -46,32 +46,27 @@ class LatencyStep(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose latency stepped up."""
-    clear: list[str] = []
-    short: list[str] = []
     for series in view.devices:
         rows = _alike(prepared(series))
         least = _least(rows, limits)
         step = _step(rows, least, limits) if len(rows) >= 2 * least else None
         if step is not None and not _is_withheld(view, step, limits):
-            yield _finding(series, step, limits)
+            yield _finding(series, step)
+        elif len(rows) >= 2 * least:
+            yield Outcome(RULE.id, "clear", (series.name,), "no lasting step in latency at the same load")
         else:
-            (clear if len(rows) >= 2 * least else short).append(series.name)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "no lasting step in latency at the same load")
-    if short:
-        yield Outcome(
-            RULE.id, "undetermined", tuple(short), "too few samples under the same load show a step"
-        )
+            reason = "too few samples under the same load show a step"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
 
 
 def _alike(loaded: Table) -> Table:
     """The samples with about the usual mix and size of requests."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.log(loaded.floats("size_kb"))
-        shares = loaded.floats("read_kb_per_s") / loaded.floats("kb_per_s")
     if not len(loaded):
         return loaded
-    is_like_size = np.abs(sizes - median(sizes)) <= math.log(LIKE_SIZE)
+    with np.errstate(divide="ignore", invalid="ignore"):  # requests without bytes are like none
+        sizes = np.log(loaded.floats("size_kb"))
+        shares = loaded.floats("read_kb_per_s") / loaded.floats("kb_per_s")
+        is_like_size = np.abs(sizes - median(sizes)) <= math.log(LIKE_SIZE)
     return loaded[is_like_size & ~(np.abs(shares - median(shares)) > LIKE_BYTES)]
 
 
@@ -103,10 +98,10 @@ def _is_withheld(view: View, step: LatencyStep, limits: Limits) -> bool:
     return cpu is not None and cpu.steal >= limits.steal
 
 
-def _finding(series: DeviceSeries, step: LatencyStep, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
     before, after = step
     began = after.rows["time"].first()
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "before": before.latency_ms,
         "after": after.latency_ms,
@@ -119,7 +114,6 @@ def _finding(series: DeviceSeries, step: LatencyStep, limits: Limits) -> Finding
     }
     rows = stacked([before.rows[-1:], after.rows])
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="low",
         devices=(series.name,),

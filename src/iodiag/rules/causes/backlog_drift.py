@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.request_columns import HALF_DIGIT
@@ -41,15 +41,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         missing = () if match else ("banner with the kernel's version",)
         yield Outcome(RULE.id, "not_applicable", tuple(s.name for s in view.devices), reason, missing)
         return
-    clear: list[str] = []
     for series in view.devices:
         rows = _growing(series, limits)
         if rows is None:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "what is in flight is what completes")
         else:
             yield _finding(series, rows, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "what is in flight is what completes")
 
 
 def _growing(series: DeviceSeries, limits: Limits) -> Table | None:
@@ -66,14 +63,13 @@ def _booked(samples: Table) -> np.ndarray:
 
 
 def _finding(series: DeviceSeries, rows: Table, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "depth": weighted.mean(rows, "queue_depth"),
         "booked": float(np.mean(_booked(rows))),
         "count": len(rows),
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(
             2 + (len(rows) >= 2 * limits.least_samples), at_most="medium" if is_sustained(rows) else "low"

@@ -24,7 +24,7 @@ from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, prepared
 from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import by_stream, is_sustained, seconds
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -81,15 +81,14 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
     points = 1 + sum(item.weighs == "for" for item in evidence[1:]) + (is_spinning(series) is False)
     sure = confidence(points, at_most="medium")
     unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "high": step.before_rate / unit,
         "low": step.after_rate / unit,
         "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
     }
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(step.after),
@@ -110,7 +109,7 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
     before, after = level_of(step.before), level_of(step.after)
     unit = 1.0 if step.quantity == "ios_per_s" else KB_PER_MB
     high, low = step.before_rate, step.after_rate
-    values: dict[str, float | str] = {
+    values: Values = {
         "high": high / unit,
         "low": low / unit,
         "unit": "IOPS" if step.quantity == "ios_per_s" else "MiB/s",
@@ -137,7 +136,7 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
 
 def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
     cap, number = rate_limits.near(rate, quantity), rate_limits.round_number(rate, quantity)
-    values: dict[str, float | str] = {"rate": rate / unit}
+    values: Values = {"rate": rate / unit}
     if cap is not None:
         values |= {"listed": cap.value / unit, "name": cap.name, "date": rate_limits.published()[0]}
         yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
@@ -156,7 +155,7 @@ def _gp2(step: RateStep, low: float) -> Iterator[Evidence]:
         return
     full = GP2_CREDITS / (GP2_BURST - low)
     if abs(lasted / full - 1) <= 0.15:
-        values: dict[str, float | str] = {"lasted": lasted, "full": full, "size": low / 3}
+        values: Values = {"lasted": lasted, "full": full, "size": low / 3}
         text = (
             "it lasted {lasted:.0f} s; a full bucket of an Amazon gp2 volume of {size:.0f} GiB lasts "
             "{full:.0f} s"
@@ -198,10 +197,7 @@ RULE = Rule(
             3, "%", "robust deviation of a flat rate", "token buckets are exact; sampling edges make 1 %"
         ),
     },
-    confirm=(
-        "iostat -xyt 10 60 DEVICE",
-        "nvme smart-log /dev/DEVICE",
-    ),
+    confirm=("iostat -xyt 10 60 DEVICE", "nvme smart-log /dev/DEVICE"),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",),
     to_clear=ToClear(samples=8, busy_pct=70, columns=("queue_depth", "util_pct")),
     detect=detect,

@@ -23,13 +23,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iodiag.analysis.array.equal_rates import equal_rates
-from iodiag.analysis.array.shared_path import disks_of
+from iodiag.analysis.array.equal_rates import disks_of, equal_rates
 from iodiag.analysis.array.side_by_side import Keys, once, report_keys
 from iodiag.analysis.array.topmost_devices import common_top
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import usual_ms
@@ -79,7 +78,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     there = np.array([_at(reports, disk, np.ones(len(disk.rows), dtype=np.bool_)) for disk in usual])
     stops = list(_stops(usual, groups, reports, hit, there, limits))
     if stops:
-        yield _finding(usual, reports, hit, stops, limits)
+        yield _finding(usual, reports, stops, limits)
         return
     names = tuple(disk.series.name for disk in usual)
     yield Outcome(RULE.id, "clear", names, "no samples in which unrelated disks stood still together")
@@ -178,16 +177,14 @@ def _rows(disk: Usual, reports: Keys, first: int, end: int) -> Table:
     return disk.rows[np.isin(report_keys(disk.rows), reports[first:end])]
 
 
-def _finding(
-    usual: Sequence[Usual], reports: Keys, hit: Mask, stops: Sequence[Stop], limits: Limits
-) -> Finding:
+def _finding(usual: Sequence[Usual], reports: Keys, stops: Sequence[Stop], limits: Limits) -> Finding:
     places = sorted({place for stop in stops for place in stop.disks})
     disks = [usual[place] for place in places]
     worst = max(stops, key=lambda stop: stop.last - stop.first)
     told = [usual[place] for place in worst.disks]
     rows = stacked([_rows(disk, reports, worst.first, worst.last + 1) for disk in told])
     times = [_times(disk, reports, worst) for disk in told]
-    values: dict[str, float | str] = {
+    values: Values = {
         "disks": ", ".join(disk.series.name for disk in disks),
         "count": len(stops),
         "often": "once" if len(stops) == 1 else f"{len(stops)} times",
@@ -201,15 +198,13 @@ def _finding(
     points = 2 + (len(stops) > 1) + sum(float(values[name]) >= limits.disks for name in ("fell", "caught"))
     sure = confidence(points + (len(worst.disks) > limits.disks))
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=tuple(disk.series.name for disk in disks),
         **when(_rows(told[0], reports, worst.first, worst.last + 1)),
         summary=say(
             "{disks} stood still together {often} ({held} of {samples} samples), with no more to do than "
-            "usual: what "
-            "they share stopped, not the disks.",
+            "usual: what they share stopped, not the disks.",
             values,
         ),
         evidence=tuple(_evidence(rows, values)),
@@ -226,7 +221,7 @@ def _times(disk: Usual, reports: Keys, stop: Stop) -> float:
     return float(np.nanmax(latency, initial=0.0)) / disk.latency_ms
 
 
-def _evidence(rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
     text = "{least:.0f} to {most:.0f} times their usual latency in the same samples"
     yield cite(rows, text, values, worst="latency_ms")
     if float(values["fell"]):
@@ -242,9 +237,8 @@ RULE = Rule(
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",
     remedy=(
-        "Look in the kernel's log of that moment for resets of the adapter or bus, link or path loss, and "
-        "at the "
-        "switch, expander or storage behind the disks.",
+        "Look in the kernel's log of that moment for resets of the adapter or bus, link or path loss, and at "
+        "the switch, expander or storage behind the disks.",
         "On a virtual machine ask what the hypervisor did then: a snapshot, a migration, a pause, or its "
         "own storage.",
     ),

@@ -242,7 +242,6 @@ def _finding(volume: _Volume, limits: Limits) -> Finding:
     read = " and read {per_write:.0f} kB per {noun} that nobody asked for" if values["per_write"] > 0 else ""
     wait = " Each takes {waited:.3g} ms." if not np.isnan(waited) else ""
     return RULE.finding(
-        limits,
         severity="warning" if is_slow else "notice",
         confidence=sure,
         devices=(volume.origin.name,),

@@ -20,13 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 DRAWS = 2000
 SEED = 0
@@ -48,20 +47,13 @@ class Contrast(NamedTuple):
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose discards hold others up, or are slow themselves."""
-    clear: list[str] = []
     for series in view.devices:
-        discards = _discarding(series.samples)
+        amounts = (weighted.values(series.samples, f"{name}_per_s") for name in ("discards", "discard_kb"))
+        discards = np.asarray(np.fmax(*amounts) > 0)
         if discards.any():
             yield _judge(series, discards, limits)
         else:
-            clear.append(series.name)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "nothing was discarded")
-
-
-def _discarding(samples: Table) -> Mask:
-    amount = np.fmax(weighted.values(samples, "discards_per_s"), weighted.values(samples, "discard_kb_per_s"))
-    return np.asarray(amount > 0)
+            yield Outcome(RULE.id, "clear", (series.name,), "nothing was discarded")
 
 
 def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Outcome:
@@ -78,7 +70,7 @@ def _judge(series: DeviceSeries, discards: Mask, limits: Limits) -> Finding | Ou
             return Outcome(RULE.id, "clear", (series.name,), reason)
         reason = "too few samples with and without discards to compare; a longer capture would settle it"
         return Outcome(RULE.id, "undetermined", (series.name,), reason)
-    return _finding(series, rows, worst if held_up else None, wait, limits)
+    return _finding(series, rows, worst if held_up else None, wait)
 
 
 def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Contrast | None:
@@ -100,10 +92,8 @@ def _contrast(rows: Table, others: Table, direction: str, limits: Limits) -> Con
     return Contrast(direction, within, without, (as_large + 1) / (DRAWS + 1))
 
 
-def _finding(
-    series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float, limits: Limits
-) -> Finding:
-    values: dict[str, float | str] = {
+def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait: float) -> Finding:
+    values: Values = {
         "device": series.name,
         "rate": weighted.mean(rows, "discards_per_s"),
         "amount": weighted.mean(rows, "discard_kb_per_s") / 1024,
@@ -131,7 +121,6 @@ def _finding(
         summary = "Discards hold up {direction}s on {device}: {within} ms beside them, {without} ms without."
     severity: Severity = "warning" if contrast else "notice"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=confidence(3 if contrast else 2),
         devices=(series.name,),

@@ -36,7 +36,7 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
 from iodiag.analysis.measure.windows import by_stream
@@ -80,25 +80,18 @@ class Decline:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose reads became faster with the bytes read."""
     found: dict[str, Decline] = {}
-    clear, mixed = [], []
     for series in view.devices:
         if not (series.loaded.floats("read_kb_per_s") > 0).any():
             continue
         if not np.isfinite(in_flight(series.samples, "read")).any():
-            mixed.append(series.name)
-            continue
-        decline = next((one for part in by_stream(series.samples) if (one := _decline(part, limits))), None)
-        if decline is not None:
-            found[series.name] = decline
+            reason = "the latency of reads is not told apart from that of writes; iostat -x would settle it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif declines := list(filter(None, (_decline(part, limits) for part in by_stream(series.samples)))):
+            found[series.name] = declines[0]
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "reads do not become faster with the bytes read")
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "reads do not become faster with the bytes read")
-    if mixed:
-        reason = "the latency of reads is not told apart from that of writes; iostat -x would settle it"
-        yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
 def _decline(samples: Table, limits: Limits) -> Decline | None:
@@ -183,11 +176,9 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
     evidence = tuple(_evidence(one, values, limits))
     points = 2 + sum({"for": 1, "against": -1, "context": 0}[item.weighs] for item in evidence[1:])
     sure = confidence(points, at_most="medium")
-    name = series.device.name if series.device else series.name
     amount = "after {gb} GiB were read" if "gb" in values else "in the end"
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(one.falling),
@@ -200,14 +191,13 @@ def _finding(series: DeviceSeries, one: Decline, below: tuple[str, ...], limits:
         evidence=evidence,
         refutes=("a second read of the same places (dd again) that is as slow",),
         cannot_know=("whether the blocks come from a snapshot or from a slower tier that warms up",),
-        confirm=(f"dd if=/dev/{name} of=/dev/null bs=1M count=1024 iflag=direct",),
     )
 
 
-def _values(series: DeviceSeries, one: Decline) -> dict[str, float | str]:
+def _values(series: DeviceSeries, one: Decline) -> Values:
     is_direct = one.last.has("read_await_ms")
     latency = "read_await_ms" if is_direct else "latency_ms"
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "first": weighted.mean(one.first, latency),
         "last": weighted.mean(one.last, latency),
@@ -224,14 +214,14 @@ def _values(series: DeviceSeries, one: Decline) -> dict[str, float | str]:
     return values if math.isnan(gb) else values | {"gb": gb}
 
 
-def _evidence(one: Decline, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence]:
     text = (
         "each kB read waits {faster:.1f} times less in the end, falling over {samples} samples: {rate} and "
         "then {rate_after} kB/s, with {depth} and then {depth_after} reads in flight"
     )
     yield cite(stacked([one.falling, one.last]), text, values, worst="read_await_ms")
     if one.by_bytes >= 0.9 and one.by_bytes > one.by_time:
-        said: dict[str, float | str] = {"by_bytes": 100 * one.by_bytes, "by_time": 100 * one.by_time}
+        said: Values = {"by_bytes": 100 * one.by_bytes, "by_time": 100 * one.by_time}
         text = (
             "latency falls with the bytes read (an exponential explains {by_bytes:.0f} %), less so with time "
             "({by_time:.0f} %)"
@@ -259,9 +249,8 @@ RULE = Rule(
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",
     remedy=(
-        "Read the whole volume once before it is used (dd or fio over the device), or have the provider "
-        "do it: fast "
-        "snapshot restore, a provisioned initialization rate.",
+        "Read the whole volume once before it is used (dd or fio over the device), or have the provider do "
+        "it: fast snapshot restore, a provisioned initialization rate.",
         "After a restore let the application warm up before load is put on it; nothing in it needs tuning.",
     ),
     needs=Needs(one_of=({"disk": ("read_kb_per_s", "read_await_ms|read_queue_depth|await_ms|queue_depth")},)),
@@ -280,6 +269,7 @@ RULE = Rule(
         ),
         "least_ms": Threshold(2, "ms", "latency at first", "a fetch over a network takes milliseconds"),
     },
+    confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M count=1024 iflag=direct",),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/ebs-initialize.html",),
     to_clear=ToClear(samples=6, requests=200),
     detect=detect,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -50,7 +50,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     slow = [found for series in view.devices if (found := _judge(view, series, limits))]
     slow.sort(key=lambda found: (found.severity, found.confidence, -found.wait))
     for _, group in groupby(slow, key=lambda found: (found.severity, found.confidence)):
-        yield _finding(tuple(group), limits)
+        yield _finding(tuple(group))
     names = {found.series.name for found in slow}
     if clear := tuple(series.name for series in view.devices if series.name not in names):
         yield Outcome(RULE.id, "clear", clear, "few flushes, or quick ones")
@@ -73,15 +73,14 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Slow | None:
     return Slow(series, rows, rate, wait, total, severity, sure, None if is_free else cpu)
 
 
-def _finding(group: tuple[Slow, ...], limits: Limits) -> Finding:
+def _finding(group: tuple[Slow, ...]) -> Finding:
     worst = group[0]
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": worst.series.name,
         "await": worst.wait,
         "others": f" and {len(group) - 1} more" if len(group) > 1 else "",
     }
     return RULE.finding(
-        limits,
         severity=worst.severity,
         confidence=worst.confidence,
         devices=tuple(found.series.name for found in group),
@@ -94,7 +93,7 @@ def _finding(group: tuple[Slow, ...], limits: Limits) -> Finding:
 
 
 def _of(found: Slow) -> Iterator[Evidence]:
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": found.series.name,
         "rate": found.rate,
         "await": found.wait,

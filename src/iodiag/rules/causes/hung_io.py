@@ -25,7 +25,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -89,7 +89,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = _waiters(view, series, worst)
     evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
-    sure = _confidence(series, worst, waiters, limits)
+    sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_standing = (
         worst.release is None and is_shown and (answers(series) or (_holds(worst) and bool(waiters)))
@@ -100,7 +100,6 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     ends = ", and the capture ends so" if worst.release is None else ""
     how_long = "for {seconds:.0f} s" if _is_timed(worst.rows) else "in {samples} of {all} samples"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),
@@ -116,9 +115,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     )
 
 
-def _confidence(
-    series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...], limits: Limits
-) -> Confidence:
+def _confidence(series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...]) -> Confidence:
     """By what shows that requests are stuck rather than a counter; a flush of the cache lowers it."""
     if stall.release is None:
         is_frozen = _froze(series, stall)
@@ -135,7 +132,7 @@ def _waiters(view: View, series: DeviceSeries, stall: Stall) -> tuple[Evidence, 
     return tuple(_witnesses(view, series, stall))
 
 
-def _values(series: DeviceSeries, stall: Stall) -> dict[str, float | str]:
+def _values(series: DeviceSeries, stall: Stall) -> Values:
     return {
         "device": series.name,
         "seconds": stall.seconds,
@@ -155,7 +152,7 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     yield cite(stall.rows, text, values)
     if stall.release is None:
         return
-    said: dict[str, float | str] = {
+    said: Values = {
         "booked": stall.booked_s,
         "latency": float(weighted.values(stall.release, "latency_ms")[0]),
         "depth": float(weighted.values(stall.release, "depth")[0]),

@@ -23,7 +23,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.load.baselines import (
@@ -38,12 +37,12 @@ from iodiag.analysis.load.baselines import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,8 +90,8 @@ def _within(series: DeviceSeries, run: Run) -> Table:
     return series.samples[_are_within(middle_of(series.samples), run)]
 
 
-def _are_within(times: pd.Series, run: Run) -> npt.NDArray[np.bool_]:
-    within: npt.NDArray[np.bool_] = ((times >= run["start"]) & (times < run["end"])).to_numpy(dtype=np.bool_)
+def _are_within(times: pd.Series, run: Run) -> Mask:
+    within: Mask = ((times >= run["start"]) & (times < run["end"])).to_numpy(dtype=np.bool_)
     return within
 
 
@@ -101,7 +100,7 @@ def _steal(view: View, rows: Table) -> float:
     return cpu.steal if cpu is not None else 0.0
 
 
-def _values(run: Run) -> dict[str, float | str]:
+def _values(run: Run) -> Values:
     """What sentences about a run name."""
     return {
         "device": str(run["device"]),
@@ -127,7 +126,6 @@ def _finding(series: DeviceSeries, runs: Sequence[Run], limits: Limits) -> Findi
     severity: Severity = "warning" if run["ratio"] >= limits.warning and sure != "low" else "notice"
     until = "" if middle_of(series.samples).max() < run["end"] else " until {end}"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),

@@ -29,7 +29,7 @@ from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
 from iodiag.analysis.array.topmost_devices import are_related
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -55,31 +55,25 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack that takes longer than its disks; the lowest device that does is named first."""
     bounds = Bounds(limits.ratio, limits.added_ms, limits.calm_ratio, limits.calm_ms)
     slow: list[Layer] = []
-    clear, unsure, uncounted, judged = [], [], [], False
+    judged = False
     for upper, layer in compared(view, bounds):
+        judged = True
         if layer == "":
-            clear.append(upper.name)
+            reason = f"less than {limits.ratio:g} times as long as the slowest disk below, or hardly longer"
+            yield Outcome(RULE.id, "clear", (upper.name,), reason)
         elif isinstance(layer, str):
             yield Outcome(RULE.id, "undetermined", (upper.name,), layer)
-            judged = True
         elif layer.least_ratio < (limits.ratio if layer.is_equal else limits.calm_ratio / 2):
-            unsure.append(upper.name)
+            reason = "slower than the disks below it, but over too few requests; capture for longer"
+            yield Outcome(RULE.id, "undetermined", (upper.name,), reason)
         elif _may_be_flushes(layer):
-            uncounted.append(upper.name)
+            reason = "slower than the disks below it, but writes may wait for flushes, which are not printed"
+            yield Outcome(RULE.id, "undetermined", (upper.name,), reason, ("disk.flushes_per_s",))
         else:
             slow.append(layer)
     for first, others in _by_stack(view, slow):
         yield _finding(first, others, limits)
-    if clear:
-        reason = f"less than {limits.ratio:g} times as long as the slowest disk below it, or hardly longer"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
-    if unsure:
-        reason = "slower than the disks below it, but over too few requests; capture for longer"
-        yield Outcome(RULE.id, "undetermined", tuple(unsure), reason)
-    if uncounted:
-        reason = "slower than the disks below it, but its writes may wait for flushes, which are not printed"
-        yield Outcome(RULE.id, "undetermined", tuple(uncounted), reason, ("disk.flushes_per_s",))
-    if not (slow or clear or unsure or uncounted or judged):
+    if not judged:
         reason = "no device that stands on others was seen with its disks and their latencies"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
@@ -123,7 +117,6 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     sure: Confidence = "high" if is_sure else "medium"
     severity: Severity = "warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(layer.upper.name, *(other.upper.name for other in others)),
@@ -151,7 +144,7 @@ _SUMMARY = (
 )
 
 
-def _values(layer: Layer) -> dict[str, float | str]:
+def _values(layer: Layer) -> Values:
     shown, of = len(layer.rows), len(layer.upper.samples)
     names = [series.name for series in layer.below]
     ratio = layer.ratio
@@ -199,7 +192,7 @@ def layer_name(series: DeviceSeries) -> str:
     return "the device-mapper layer" if name.startswith("dm-") else "the layer above the disks"
 
 
-def _evidence(layer: Layer, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(layer: Layer, values: Values) -> Iterator[Evidence]:
     both = stacked([layer.rows, *layer.below_rows])
     yield cite(layer.rows, _ABOVE, values, worst="latency_ms")
     yield cite(

@@ -28,9 +28,9 @@ from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
-from iodiag.analysis.load.saturation import UNTIMED, has_untimed_io
+from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
@@ -39,7 +39,6 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
 
 TRANSFER_KB_PER_MS = 50.0
 """What the slowest disk transfers; a write of its size takes that long by itself."""
@@ -52,10 +51,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         level = _alone(series, limits)
         callers = None if level is not None or series.is_stacked else _callers(series, limits)
         if callers is not None:
-            yield _of_callers(series, callers, limits)
+            yield _of_callers(series, callers)
         elif level is None and any(map(contradicts, states(series))):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
-        elif level is None and has_untimed_io(series):
+        elif level is None and series.is_untimed:
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
         elif level is None and _looks_alone(series, limits):
             yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
@@ -123,9 +122,9 @@ def _callers(series: DeviceSeries, limits: Limits) -> Level | None:
     return level if is_most and is_calm and max_over_min(rows, "ios_per_s") >= limits.ranges else None
 
 
-def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
+def _of_callers(series: DeviceSeries, level: Level) -> Finding:
     rates = level.rows.floats("ios_per_s")
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "callers": round(level.busy_depth),
         "count": len(level.rows),
@@ -135,7 +134,6 @@ def _of_callers(series: DeviceSeries, level: Level, limits: Limits) -> Finding:
         "latency": level.latency_ms,
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(series.name,),
@@ -169,7 +167,7 @@ def _finding(
     is_steady = len(level.rows) >= limits.least_samples
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": level.rate,
         "latency": level.latency_ms,
@@ -183,9 +181,8 @@ def _finding(
         "count": len(level.rows),
         "samples": len(series.samples),
     }
-    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(series.samples))
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and _is_slow_writer(series, level, limits) else "notice",
         confidence=sure,
         devices=(series.name, *below),
@@ -241,17 +238,13 @@ def _witnesses(view: View, level: Level) -> Iterator[Evidence]:
     if waiting is not None and 0.5 <= waiting[1] <= 1.5:
         yield cite(waiting[0], "{blocked:.1f} tasks were blocked on I/O", {"blocked": waiting[1]})
     cpu = view.cpu_at(level.rows)
-    if cpu is None or view.cpus is None or not _is_same_time(cpu, level.rows):
+    if cpu is None or view.cpus is None or cpu["source"][0] != level.rows["source"][0]:
         return
     share = weighted.mean(cpu, "iowait_pct", "cpu")
     waiters = share * view.cpus / 100
     if not np.isnan(waiters) and 0.5 <= waiters <= 1.5:
-        values: dict[str, float | str] = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
+        values: Values = {"iowait": share, "cpus": view.cpus, "waiters": waiters}
         yield cite(cpu, "{iowait:.1f} % iowait on {cpus} CPUs is {waiters:.2f} waiting tasks", values)
-
-
-def _is_same_time(cpu: Table, rows: Table) -> bool:
-    return bool(cpu["source"][0] == rows["source"][0])
 
 
 _OF_WRITES = (

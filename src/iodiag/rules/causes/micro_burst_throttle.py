@@ -21,13 +21,12 @@ from iodiag.analysis.load.device_traits import PLAUSIBLE, SOLID_MS, is_spinning
 from iodiag.analysis.load.plateaus import Plateau, likeness, p90_over_p10, plateau
 from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
-from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -42,7 +41,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             )
             yield Outcome(RULE.id, "clear" if is_spinning(series) else "undetermined", (series.name,), reason)
         else:
-            yield _finding(series, top, limits)
+            yield _finding(series, top)
 
 
 def _bursts(series: DeviceSeries, limits: Limits) -> Plateau | None:
@@ -71,9 +70,9 @@ def _waits(series: DeviceSeries, frame: Table, part: Mask, limits: Limits) -> Ma
     return np.asarray(weighted.values(frame, "cost_ms") >= limits.inflation * alone)
 
 
-def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, top: Plateau) -> Finding:
     known = tuple(likeness(top))
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": top.rate,
         "variation": 100 * top.variation,
@@ -87,7 +86,6 @@ def _finding(series: DeviceSeries, top: Plateau, limits: Limits) -> Finding:
         "{variation:.1f} %"
     )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(2 + len(known), at_most="medium"),
         devices=(series.name,),

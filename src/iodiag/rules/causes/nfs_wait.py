@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.states.service_times import SERVICE, relative_error
@@ -36,6 +36,8 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table, by_text
 
 _LIKE_SIZE = 2.0
+_STEPS = 4
+"""Sizes of operations are told apart by so many steps for each doubling."""
 _CERTAIN_OPERATIONS = 100.0
 _FEWEST_CALM = 2
 _FELT_MS = 20.0
@@ -104,7 +106,7 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no round trips are shown: nfsiostat shows them for each mount"
         yield Outcome(RULE.id, "undetermined", (), reason, ("nfs_mounts",))
         return
-    values: dict[str, float | str] = {
+    values: Values = {
         "again": 100 * again[lost].sum() / calls[lost].sum(),
         "shown": len(rows),
         "of": len(table),
@@ -112,10 +114,9 @@ def _of_all_mounts(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         "calls": weighted.mean(rows, "calls_per_s", "nfs_client"),
     }
     yield RULE.finding(
-        limits,
         severity="warning" if len(rows) >= limits.share / 100 * len(table) else "notice",
         confidence="medium",
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             "{again:.1f} % of the NFS calls of this host were sent again, in {shown} of {of} samples: the "
             "network loses requests, or the server does.",
@@ -181,19 +182,27 @@ def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]
 
 
 def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
-    """For each sample the round trip of the calmest tenth of those of like size; NaN with too few."""
+    """For each sample the round trip of the calmest tenth of those of like size; NaN with too few.
+
+    Samples of one step of size share one comparison: there are few steps, however long the capture is.
+    """
     usual = np.full(len(trip), np.nan)
-    for place in np.flatnonzero(is_used):
-        is_like = is_used & ~np.isnan(trip)
-        if not np.isnan(size[place]):
-            is_like &= (size <= _LIKE_SIZE * size[place]) & (size >= size[place] / _LIKE_SIZE)
+    steps = np.round(_STEPS * np.log2(np.maximum(size, 1 / 1024)))
+    is_known = is_used & ~np.isnan(trip)
+    for step in np.unique(steps[is_used]):
+        if np.isnan(step):
+            here, is_like = np.isnan(steps), is_known
+        else:
+            here = steps == step
+            is_like = is_known & (np.abs(steps - step) <= _STEPS * np.log2(_LIKE_SIZE))
         calm = np.sort(trip[is_like])[: max(_FEWEST_CALM, int(is_like.sum()) // 10)]
         if len(calm) >= _FEWEST_CALM:
-            usual[place] = median(calm)
+            usual[here & is_used] = median(calm)
     return usual
 
 
 def _finding(wait: _Wait, limits: Limits) -> Finding:
+    is_step = wait.round_trip_ms >= 2 * wait.usual_ms
     values: dict[str, Any] = {
         "mount": wait.mount,
         "export": wait.export,
@@ -202,8 +211,8 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
         "trip": duration(wait.round_trip_ms),
         "took_ms": wait.took_ms,
         "trip_ms": wait.round_trip_ms,
-        "usual": duration(wait.usual_ms) if wait.usual_ms == wait.usual_ms else "",
         "usual_ms": wait.usual_ms,
+        "against": f" (against {duration(wait.usual_ms)} in its calm samples)" if is_step else "",
         "again": wait.sent_again_pct,
         "rate": weighted.mean(wait.rows, f"{wait.way}s_per_s", "nfs_mounts"),
         "shown": len(wait.rows),
@@ -215,11 +224,10 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **when(wait.rows),
-        summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", _told(wait, values)),
+        summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", values),
         evidence=tuple(_evidence(wait, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
         cannot_know=("whether the server's disks, its threads or the network between take the time",),
@@ -250,11 +258,6 @@ _REMEDY: dict[Place, tuple[str, ...]] = {
         "With UDP mounts, mount with proto=tcp.",
     ),
 }
-
-
-def _told(wait: _Wait, values: dict[str, Any]) -> dict[str, Any]:
-    is_step = wait.usual_ms == wait.usual_ms and wait.round_trip_ms >= 2 * wait.usual_ms
-    return values | {"against": f" (against {values['usual']} in its calm samples)" if is_step else ""}
 
 
 def _evidence(wait: _Wait, values: dict[str, Any]) -> Iterator[Evidence]:

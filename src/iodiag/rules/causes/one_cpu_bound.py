@@ -26,12 +26,12 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Mask, Table, numbered
+from iodiag.table.table import Table, numbered
 
 _SAME_RATE = 0.05
 """A rate outside of the full CPU's samples this near to that in them is held by something else."""
@@ -58,7 +58,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         reason = "no CPU is shown by itself: sar -P ALL or mpstat -P ALL shows each"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("cpu",))
         return
-    rows = shares[_is_alone(shares, limits)]
+    rows = shares[(shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others)]
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "no CPU by itself is full of the kernel's work")
         return
@@ -68,7 +68,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         yield Outcome(RULE.id, "undetermined", (), reason)
         return
-    paces = [pace for series in _tops(view) if (pace := _pace(series, shares, rows, limits))]
+    names = topmost(view, (series.name for series in view.devices))
+    tops = [series for series in view.devices if series.name in names]
+    paces = [pace for series in tops if (pace := _pace(series, shares, rows, limits))]
     if not paces:
         reason = "one CPU is full, but no device is seen to have requests waiting meanwhile"
         yield Outcome(RULE.id, "undetermined", (), reason)
@@ -108,15 +110,6 @@ def _fullest(view: View) -> Table | None:
     )
 
 
-def _is_alone(shares: Table, limits: Limits) -> Mask:
-    return np.asarray((shares.floats("full") >= limits.cpu) & (shares.floats("busy") <= limits.others))
-
-
-def _tops(view: View) -> list[DeviceSeries]:
-    names = topmost(view, (series.name for series in view.devices))
-    return [series for series in view.devices if series.name in names]
-
-
 def _pace(series: DeviceSeries, shares: Table, rows: Table, limits: Limits) -> _Pace | None:
     """The device's samples while one CPU was full, where requests waited; None where none did.
 
@@ -152,7 +145,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     numbers = rows.floats("number")
     interrupts = float(rows.floats("interrupts").mean())
     cpus = sorted({f"{number:g}" for number in numbers if number >= 0})
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": pace.series.name,
         "cpus": "one CPU" if len(cpus) != 1 else f"CPU {cpus[0]}",
         "full": float(rows.floats("full").mean()),
@@ -167,7 +160,6 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     is_sure = interrupts >= limits.interrupts and len(rows) >= 2 * limits.samples
     sure: Confidence = "high" if is_sure else "medium"
     return RULE.finding(
-        limits,
         severity="warning",
         confidence=sure,
         devices=(pace.series.name,),
@@ -184,7 +176,7 @@ def _finding(pace: _Pace, rows: Table, limits: Limits) -> Finding:
     )
 
 
-def _evidence(pace: _Pace, rows: Table, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Iterator[Evidence]:
     text = "{cpus}: {full:.1f} % of its time in the kernel, {interrupts:.1f} % in interrupts; "
     text += "all CPUs together {busy:.1f} % busy"
     yield cite(rows, text, values, worst="full")

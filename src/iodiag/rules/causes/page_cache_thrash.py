@@ -26,7 +26,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
@@ -56,7 +56,7 @@ def _without(table: Table, limits: Limits) -> Outcome:
     many &= read > limits.fault_kb * faults
     if not many.any():
         return Outcome(RULE.id, "clear", (), "few faults wait for the disk, or nothing is reclaimed for them")
-    values: dict[str, float | str] = {
+    values: Values = {
         "faults": float(np.mean(faults[many])),
         "each": float(np.sum(read[many]) / np.sum(faults[many])),
         "reclaimed": float(np.mean(reclaimed[many])),
@@ -82,7 +82,7 @@ def _thrashes(view: View, table: Table, limits: Limits) -> Mask:
 
 
 def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "read": weighted.mean(rows, "pgpgin_kb_per_s"),
         "faults": weighted.mean(rows, "major_faults_per_s"),
         "reclaimed": weighted.mean(rows, "steal_per_s") * KB_PER_PAGE,
@@ -91,13 +91,12 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     }
     witnesses = list(_witnesses(view, rows, values, limits))
     at_most: Confidence = "high" if len(rows) >= limits.samples else "medium"
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     return RULE.finding(
-        limits,
         severity="warning",
         confidence=confidence(3 + sum(item.weighs == "for" for item in witnesses), at_most=at_most),
         devices=tuple(_devices(view, rows, float(values["read"]))),
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             "Memory is short: {faults:.0f} page faults/s wait for pages of files, {read:.0f} kB/s read, "
             f"and as much is dropped for them, {often}.",
@@ -118,7 +117,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     )
 
 
-def _witnesses(view: View, rows: Table, values: dict[str, float | str], limits: Limits) -> Iterator[Evidence]:
+def _witnesses(view: View, rows: Table, values: Values, limits: Limits) -> Iterator[Evidence]:
     share = 100 * float(values["faults"]) / max(weighted.mean(rows, "faults_per_s"), 1e-9)
     if share >= limits.share:
         yield cite(rows, "{share:.0f} % of all faults wait for the disk", {"share": share})
@@ -162,9 +161,7 @@ RULE = Rule(
         "See what is read again: grep workingset_refault /proc/vmstat, and memory.stat of control groups.",
         "Do not tune the disk: its load goes away with the shortage.",
     ),
-    needs=Needs(
-        one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},),
-    ),
+    needs=Needs(one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},)),
     thresholds={
         "major_faults": Threshold(
             100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"

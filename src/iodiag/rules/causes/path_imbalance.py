@@ -2,8 +2,8 @@
 
 What it detects: under one multipath map, a path whose requests take at least 3 times and 1 ms longer than on
 the fastest path, while it is given at least half as many of them, of like size, in the samples in which all
-paths in use carry requests. Where no input names the paths, the map is known by a name like mpatha, and the
-paths are the disks whose bytes add up to its own.
+paths in use carry requests. Where no input names the paths, the map is known by the name that multipathd
+gives, and the paths are the disks whose bytes add up to its own.
 
 Why it matters: a selector that goes round gives the slow path as much as the fast one. Every n-th request
 waits for it, and with a bounded number in flight the fast path runs dry.
@@ -29,14 +29,14 @@ import numpy as np
 from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, duration, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Mask, Table
+from iodiag.table.table import Table
 
 _LIKE_SIZE = 2.0
 _NAME = re.compile(r"mpath[a-z]{1,4}")
@@ -110,7 +110,7 @@ def _slowest(
     if len(paths) < 2:
         return "undetermined", "fewer than two of its paths carry requests: the others stand by"
     parts = side_by_side(paths)
-    used = np.all([_is_used(rows) for rows in parts], axis=0)
+    used = np.all([~rows["is_idle"] for rows in parts], axis=0)
     if not used.any():
         return "undetermined", "its paths were not seen to carry requests at the same time"
     parts = [rows[used] for rows in parts]
@@ -128,11 +128,6 @@ def _slowest(
     return one
 
 
-def _is_used(rows: Table) -> Mask:
-    is_idle: Mask = rows["is_idle"]
-    return np.asarray(~is_idle)
-
-
 def _are_like(found: _Slow, share: float) -> bool:
     """Whether the slow path carries this share of what the fast one does at least, of like size."""
     sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in (found.slow_rows, found.fast_rows)]
@@ -144,7 +139,7 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     slow_ms = weighted.mean(found.slow_rows, "latency_ms")
     fast_ms = weighted.mean(found.fast_rows, "latency_ms")
     requests = min(float(events_per_sample(rows).sum()) for rows in (found.slow_rows, found.fast_rows))
-    values: dict[str, float | str] = {
+    values: Values = {
         "slow": found.slow.name,
         "fast": found.fast.name,
         "top": found.top.name,
@@ -159,9 +154,8 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
         "shown": found.shown,
         "of": len(found.slow.samples),
     }
-    often = "in the only sample" if values["of"] == 1 else "in {shown} of {of} samples"
+    often = in_samples(len(found.slow.samples), "shown", "of")
     return RULE.finding(
-        limits,
         severity="warning" if slow_ms - fast_ms >= limits.warning_ms else "notice",
         confidence="high" if requests >= _CERTAIN_REQUESTS and not _is_inferred(found.top) else "medium",
         devices=(found.slow.name,),
@@ -188,7 +182,7 @@ def _finding(found: _Slow, limits: Limits) -> Finding:
     )
 
 
-def _evidence(found: _Slow, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
     text = "{slow}: {slow_rate:.1f} requests/s took {slow_ms:.3g} ms each"
     yield cite(found.slow_rows, text, values, worst="latency_ms")
     yield cite(found.fast_rows, "{fast}: {fast_rate:.1f} requests/s took {fast_ms:.3g} ms each", values)

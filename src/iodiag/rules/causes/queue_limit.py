@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.queueing import Level, UnloadedBaseline, load_levels, unloaded
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
@@ -48,7 +48,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             )
             yield Outcome(RULE.id, "clear", (series.name,), reason)
         elif size is not None:
-            yield _finding(series, level, alone, size, limits)
+            yield _finding(series, level, alone, size)
         else:
             reason = say(
                 "its depth stays at {depth}, a common size of queues: /sys/block/{device}/queue/nr_requests "
@@ -101,10 +101,8 @@ def _stated(series: DeviceSeries, level: Level, limits: Limits) -> int | None:
     return next((n for n in (stated, 2 * stated) if abs(level.depth / n - 1) <= limits.near / 100), None)
 
 
-def _finding(
-    series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: int, limits: Limits
-) -> Finding:
-    values: dict[str, float | str] = {
+def _finding(series: DeviceSeries, level: Level, alone: UnloadedBaseline, size: int) -> Finding:
+    values: Values = {
         "device": series.name,
         "depth": level.depth,
         "size": size,
@@ -118,7 +116,6 @@ def _finding(
         cite(level.rows, "{latency} ms each, {times:.1f}x the {alone} ms of a request alone", values),
     )
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=confidence(3, at_most="medium"),
         devices=(series.name,),

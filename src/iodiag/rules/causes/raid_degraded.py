@@ -28,7 +28,7 @@ from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_m
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import read_spread
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.windows import is_sustained, longest
 from iodiag.analysis.view.view import View
@@ -39,32 +39,25 @@ from iodiag.table.table import Table, stacked
 
 REDUNDANT = ("raid1", "raid4", "raid5", "raid6", "raid10")
 
-Values = dict[str, float | str]
-
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array that is said, or seems, to lack a member."""
     known = {array.name: array for array in arrays(view)}
     redundant = [device for device in view.topology if device.level in REDUNDANT]
-    clear, unsaid = [], []
     for device in redundant:
         array = known.get(device.name)
         if members_gone(device):
             yield _stated(view, device, array, limits)
         elif device.active_slots is not None:
-            clear.append(device.name)
+            yield Outcome(RULE.id, "clear", (device.name,), "all members are active")
         elif array is not None and (rows := _seeming(array, limits)) is not None:
-            yield _seems(array, rows, limits)
+            yield _seems(array, rows)
         else:
-            unsaid.append(device.name)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "all members are active")
-    if unsaid:
-        reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
-        yield Outcome(RULE.id, "undetermined", tuple(unsaid), reason)
+            reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
+            yield Outcome(RULE.id, "undetermined", (device.name,), reason)
     left = dropped_member(view) if not redundant else None
     if left is not None:
-        yield _has_left(left, limits)
+        yield _has_left(left)
     elif not redundant:
         reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
@@ -94,7 +87,6 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
     if values["activity"]:
         evidence.append(cite(None, "meanwhile: {activity}", values, weighs="context"))
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="high",
         devices=(device.name,),
@@ -150,10 +142,9 @@ def _seeming(array: Array, limits: Limits) -> Table | None:
     return rows if is_near and is_alike else None
 
 
-def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
+def _seems(array: Array, rows: Table) -> Finding:
     values = _numbers(array, array_traffic(rows))
     return RULE.finding(
-        limits,
         severity="notice",
         confidence=grading.confidence(2),
         devices=(array.name,),
@@ -167,7 +158,7 @@ def _seems(array: Array, rows: Table, limits: Limits) -> Finding:
     )
 
 
-def _has_left(left: DroppedMember, limits: Limits) -> Finding:
+def _has_left(left: DroppedMember) -> Finding:
     """A leg that wrote since boot and is silent, beside twins and one disk without a twin."""
     name = left.array.name
     values: Values = {
@@ -182,7 +173,6 @@ def _has_left(left: DroppedMember, limits: Limits) -> Finding:
     }
     rows = stacked(left.rows)
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(name, left.leg.name),

@@ -26,19 +26,16 @@ from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
 from iodiag.analysis.array.resync import Unasked, is_rebuild, read_spread, suspected, unasked, window
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
-Values = dict[str, float | str]
-
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per array whose members read what nobody asked for."""
-    clear: list[str] = []
     known = [array for array in arrays(view) if array.has_peers]
     guess = suspected(view)
     for array in (*known, *([guess] if guess is not None else [])):
@@ -50,16 +47,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if rows is not None:
             yield _finding(array, rows, limits)
         elif array.is_seen and len(array.rows) >= 3:
-            clear.append(array.name)
+            reason = "the members move what the array was asked for, or do not read alike"
+            yield Outcome(RULE.id, "clear", (array.name,), reason)
         elif array.is_seen:
             reason = "it was seen in too few samples; three could show that nothing else is read"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
         else:
             reason = "the array itself has no samples, so nobody knows what its members were asked for"
             yield Outcome(RULE.id, "undetermined", (array.name,), reason)
-    if clear:
-        reason = "the members move what the array was asked for, or do not read alike"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if guess is not None:
         return
     moved = unasked(view) if not known else None
@@ -85,7 +80,6 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
     legs = tuple(leg.name for leg in array.legs)
     return RULE.finding(
-        limits,
         severity="warning" if competes else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
@@ -116,7 +110,6 @@ def _inferred(moved: Unasked, limits: Limits) -> Finding:
     rows = stacked([series.samples for series in disks])
     is_unit = abs(moved.size_kb / limits.resync_size - 1) <= 0.05 or moved.size_kb >= 2 * limits.resync_size
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium" if is_unit else "low",
         devices=tuple(series.name for series in disks),

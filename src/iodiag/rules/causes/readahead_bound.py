@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.array.topmost_devices import once_per_stack, topmost
 from iodiag.analysis.load.device_traits import is_spinning
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import SERVICE, class_of
 from iodiag.analysis.states.states import State, states
@@ -33,7 +33,6 @@ from iodiag.model.units import KB_PER_MB
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device that is read a window of readahead at a time."""
     found: dict[str, State] = {}
-    clear = []
     is_stated = False
     for series in view.devices:
         if series.device is None or not series.device.read_ahead_kb or not len(series.loaded):
@@ -43,15 +42,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if state is not None and not _is_one_spindle(series):
             found[series.name] = state
         else:
-            clear.append(series.name)
+            reason = "it is not read one window of readahead after the other"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     if not is_stated:
         reason = "the readahead of no device is stated: grep . /sys/block/*/queue/read_ahead_kb would"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.read_ahead_kb",))
     for series, told, below in once_per_stack(view, found, topmost):
-        yield _finding(series, told, below, limits)
-    if clear:
-        reason = "it is not read one window of readahead after the other"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
+        yield _finding(series, told, below)
 
 
 def _is_one_spindle(series: DeviceSeries) -> bool:
@@ -76,9 +73,8 @@ def _is_bound(series: DeviceSeries, state: State, limits: Limits) -> bool:
     )
 
 
-def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits: Limits) -> Finding:
-    name = series.device.name if series.device else series.name
-    values: dict[str, float | str] = {
+def _finding(series: DeviceSeries, state: State, below: tuple[str, ...]) -> Finding:
+    values: Values = {
         "device": series.name,
         "ahead": state.size_kb,
         "mb": state.rate * state.size_kb / KB_PER_MB,
@@ -89,15 +85,13 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits:
         "all": len(series.samples),
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
         devices=(series.name, *below),
         **when(state.rows),
         summary=say(
-            "{device} is read in windows of {ahead:.0f} kB, its readahead, {depth} at a time: {mb} MiB/s "
-            "in {samples} of "
-            "{all} samples, bound by the readahead and a latency of {latency} ms.",
+            "{device} is read in windows of {ahead:.0f} kB, its readahead, {depth} at a time: {mb} MiB/s in "
+            "{samples} of {all} samples, bound by the readahead and a latency of {latency} ms.",
             values,
         ),
         evidence=(
@@ -108,11 +102,10 @@ def _finding(series: DeviceSeries, state: State, below: tuple[str, ...], limits:
         ),
         refutes=("no more throughput after blockdev --setra with four times as much",),
         cannot_know=("whether the application itself reads in pieces of that size",),
-        confirm=(f"blockdev --getra /dev/{name}", f"cat /sys/block/{name}/queue/read_ahead_kb"),
     )
 
 
-def _stated(series: DeviceSeries) -> dict[str, float | str]:
+def _stated(series: DeviceSeries) -> Values:
     device = series.device
     if device is None:
         return {}
@@ -144,6 +137,7 @@ RULE = Rule(
         "requests": Threshold(200, "requests", "counted", "a mean of 200 is known to 7 %"),
         "share": Threshold(20, "%", "of the time", "judgement: a scan worth a setting"),
     },
+    confirm=("blockdev --getra /dev/DEVICE", "cat /sys/block/DEVICE/queue/read_ahead_kb"),
     references=("https://man7.org/linux/man-pages/man8/blockdev.8.html",),
     to_clear=ToClear(samples=2, requests=200),
     detect=detect,

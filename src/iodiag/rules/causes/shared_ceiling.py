@@ -26,17 +26,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.shared_path import (
     Ceiling,
     SlowedBySharing,
     ceiling,
-    disks_of,
     full_streams,
     slowed_by_sharing,
 )
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -63,14 +63,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     arrays = [series for series in view.devices if series.is_stacked and len(series.loaded)]
     streams = full_streams(busy, is_spread=bool(arrays))
     if streams:
-        yield _suspicion(streams, limits)
+        yield _suspicion(streams)
         return
     names = tuple(series.name for series in busy)
     yield Outcome(RULE.id, "clear", names, "the sum of the disks' throughput is not held at one value")
 
 
 def _finding(found: Ceiling, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "disks": ", ".join(series.name for series in found.disks),
         "mb": found.kb_per_s / 1000,
         "mib": found.kb_per_s / 1024,
@@ -84,7 +84,6 @@ def _finding(found: Ceiling, limits: Limits) -> Finding:
         "within": limits.within,
     }
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="high" if found.flat >= 20 else "medium",
         devices=tuple(series.name for series in found.disks),
@@ -116,7 +115,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     alone_ms, each_ms = found.alone_and_shared("latency_ms")
     cpu = cpu_shares(view.cpu_at(found.own))
     is_cpu_full = cpu is not None and cpu.idle + cpu.iowait < limits.least_idle
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": found.disks[0].name,
         "others": ", ".join(series.name for series in found.disks[1:]),
         "alone": alone_kb / 1000,
@@ -130,7 +129,6 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         "plural": "" if len(found.own) == 1 else "s",
     }
     return RULE.finding(
-        limits,
         severity="notice" if is_cpu_full else "warning",
         confidence="low" if is_cpu_full else "medium",
         devices=tuple(series.name for series in found.disks),
@@ -143,8 +141,8 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         evidence=(
             cite(
                 stacked([found.alone, found.own]),
-                "a request takes {alone_ms} ms alone, {each_ms} ms in "
-                "company: {times:.1f} times as much is moved alone",
+                "a request takes {alone_ms} ms alone, {each_ms} ms in company: {times:.1f} times as much is "
+                "moved alone",
                 values,
             ),
             cite(found.rows, "{sum:.1f} MB/s in sum, each disk always busy", values),
@@ -155,10 +153,10 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
     )
 
 
-def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
+def _suspicion(streams: Sequence[DeviceSeries]) -> Finding:
     rows = stacked([series.samples for series in streams])
     rates = [weighted.mean(series.samples, "kb_per_s") / 1000 for series in streams]
-    values: dict[str, float | str] = {
+    values: Values = {
         "count": len(streams),
         "sum": float(np.sum(rates)),
         "low": min(rates),
@@ -167,7 +165,6 @@ def _suspicion(streams: Sequence[DeviceSeries], limits: Limits) -> Finding:
         "depth": weighted.mean(rows, "depth"),
     }
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="low",
         devices=tuple(series.name for series in streams),

@@ -29,7 +29,7 @@ from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load.directions import in_flight, ratio_of, request_count, slowdown
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.windows import by_stream
@@ -58,8 +58,7 @@ class Round:
 
     @property
     def written_kb(self) -> float:
-        """What was written until it became slow, kB (kB/s times samples where their lengths are not "
-        "known)."""
+        """What was written until it became slow: kB, or kB/s times samples where lengths are not known."""
         return float((self.fast.floats("write_kb_per_s") * weighted.lengths(self.fast)).sum())
 
     @property
@@ -76,18 +75,15 @@ class Round:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes fell off a cliff."""
     found: dict[str, list[Round]] = {}
-    clear = []
     for series in view.devices:
         rounds = _rounds(series, limits)
         if _is_consistent(rounds):
             found[series.name] = rounds
         elif (series.loaded.floats("write_kb_per_s") > 0).any():
-            clear.append(series.name)
+            reason = "writes do not become slow after a number of bytes"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        reason = "writes do not become slow after a number of bytes"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 
 def _is_consistent(rounds: Sequence[Round]) -> bool:
@@ -164,7 +160,7 @@ def _finding(
     witnesses = tuple(_witnesses(rounds, limits))
     sure = confidence(2 + sum(_POINTS[item.weighs] for item in witnesses))
     first = cliffs[0]
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "high": first.high / KB_PER_MB,
         "low": first.low / KB_PER_MB,
@@ -175,7 +171,6 @@ def _finding(
         "depth": median(in_flight(first.fast, "write")),
         "depth_after": median(in_flight(first.slow, "write")),
     }
-    name = series.device.name if series.device else series.name
     gb = weighted.total(first.fast, "write_kb_per_s") / KB_PER_MB / 1024
     after = "after a while"
     if not math.isnan(gb):
@@ -183,12 +178,10 @@ def _finding(
     rows = stacked([part for one in cliffs for part in (one.fast, one.slow)])
     text = (
         "from {high} to {low} MiB/s, with {depth} and then {depth_after} writes in flight; each kB waits "
-        "{waits:.1f} "
-        "times as long"
+        "{waits:.1f} times as long"
     )
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(stacked([one.slow for one in cliffs])),
@@ -202,7 +195,6 @@ def _finding(
         evidence=(cite(rows, text, values, worst="write_await_ms"), *witnesses),
         refutes=("a credit balance that was empty at that time", "a temperature that the drive throttles at"),
         cannot_know=("which cache it is: cells of flash, a shingled disk's, or a controller's",),
-        confirm=(f"lsblk -o NAME,MODEL,ROTA,ZONED /dev/{name}", f"smartctl -x /dev/{name}"),
     )
 
 
@@ -212,7 +204,7 @@ _POINTS = {"for": 2.0, "against": -1.0, "context": 0.0}
 def _witnesses(rounds: Sequence[Round], limits: Limits) -> Iterator[Evidence]:
     """What tells a full cache from credits, heat and another pattern of writes."""
     cliffs = [one for one in rounds if len(one.slow)]
-    low: dict[str, float | str] = {"low": cliffs[0].low / KB_PER_MB, "count": len(cliffs)}
+    low: Values = {"low": cliffs[0].low / KB_PER_MB, "count": len(cliffs)}
     again = [later for later in rounds if later.paused > 0 and _is_refilled(cliffs[0], later)]
     if again:
         text = "after a pause it wrote fast again: more than credits refilled at {low} MiB/s allow"
@@ -226,7 +218,7 @@ def _witnesses(rounds: Sequence[Round], limits: Limits) -> Iterator[Evidence]:
     reads = slowdown(first.fast, first.slow, "read")
     writes = slowdown(first.fast, first.slow, "write")
     if min(request_count(part, "read") for part in (first.fast, first.slow)) >= limits.requests and reads > 0:
-        said: dict[str, float | str] = {"reads": reads, "writes": writes}
+        said: Values = {"reads": reads, "writes": writes}
         text = "reads became {reads:.1f} times slower, writes {writes:.1f} times"
         is_apart = reads <= 0.5 * writes
         yield cite(first.slow, text, said, weighs="for" if is_apart else "against")
@@ -256,8 +248,7 @@ RULE = Rule(
     remedy=(
         "Plan for the slow rate, or write in portions with pauses in which the cache is emptied.",
         "For sustained writes use drives with a steady rate: no shingled disk, no small pseudo-SLC cache; "
-        "leave part "
-        "of a flash drive unused and let fstrim run.",
+        "leave part of a flash drive unused and let fstrim run.",
     ),
     needs=Needs(one_of=({"disk": ("write_kb_per_s", "write_await_ms|write_queue_depth|queue_depth")},)),
     thresholds={
@@ -281,6 +272,7 @@ RULE = Rule(
             30, "%", "difference of what was written until each cliff", "pauses empty it partly"
         ),
     },
+    confirm=("lsblk -o NAME,MODEL,ROTA,ZONED /dev/DEVICE", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/system/files/login/articles/05_feldman_022-030_final.pdf",),
     to_clear=ToClear(samples=8, requests=200, columns=("write_kb_per_s",)),
     detect=detect,

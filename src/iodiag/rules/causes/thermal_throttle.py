@@ -25,7 +25,7 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median, percentiles
 from iodiag.analysis.measure.windows import by_stream
@@ -54,20 +54,17 @@ class Waves:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per flash drive that goes fast and slow in equal turns."""
     found: dict[str, Waves] = {}
-    clear = []
-    for series in view.devices:
-        if class_of(series) not in ("nvme", "solid") or not len(series.loaded):
-            continue
+    flash = [s for s in view.devices if class_of(s) in ("nvme", "solid") and len(s.loaded)]
+    for series in flash:
         waves = next((one for part in by_stream(series.samples) if (one := _waves(part, limits))), None)
         if waves is not None:
             found[series.name] = waves
         else:
-            clear.append(series.name)
+            reason = "throughput does not fall and come back in equal turns"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
-        yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "throughput does not fall and come back in equal turns")
-    elif not found:
+        yield _finding(series, told, below)
+    if not flash:
         reason = "no device is known to be flash"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.rotational",))
 
@@ -127,11 +124,10 @@ def _reads(rows: Table) -> float:
     return weighted.or_zero(weighted.ratio(rows, "read_kb_per_s", "kb_per_s"))
 
 
-def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...]) -> Finding:
     sure = "medium" if _reads(stacked([one.fast, one.slow])) >= 0.5 else "low"
-    name = series.device.name if series.device else series.name
     is_timed = bool(np.isfinite(one.fast.floats("interval_s")).all())
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "high": median(one.fast.floats("kb_per_s")) / KB_PER_MB,
         "low": median(one.slow.floats("kb_per_s")) / KB_PER_MB,
@@ -141,29 +137,26 @@ def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...], limits: L
         "unsteady": 100 * one.unsteady,
     }
     return RULE.finding(
-        limits,
         severity="warning" if sure == "medium" else "notice",
         confidence=sure,
         devices=(series.name, *below),
         **when(stacked([one.fast, one.slow])),
         summary=say(
             "{device} goes from {high} to {low} MiB/s and back every {every:.0f} {unit}, {turns} times, "
-            "under "
-            "the same demand: it seems to throttle for heat.",
+            "under the same demand: it seems to throttle for heat.",
             values,
         ),
         evidence=tuple(_evidence(one, values)),
         refutes=("a temperature far below the drive's warning threshold while it is slow",),
         cannot_know=("the temperature of the drive",),
-        confirm=(f"smartctl -x /dev/{name} | grep -i temp", f"nvme smart-log /dev/{name}"),
     )
 
 
-def _evidence(one: Waves, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(one: Waves, values: Values) -> Iterator[Evidence]:
     rows = stacked([one.fast, one.slow])
     text = "{turns} turns of {every:.0f} {unit} each, give or take {unsteady:.0f} %"
     yield cite(rows, text, values)
-    said: dict[str, float | str] = {
+    said: Values = {
         "depth": median(one.fast.floats("depth")),
         "depth_slow": median(one.slow.floats("depth")),
         "fast": median(one.fast.floats("latency_ms")),
@@ -196,6 +189,7 @@ RULE = Rule(
         "demand": Threshold(80, "%", "requests in flight left while slow", "a closed load keeps its queue"),
         "same_size": Threshold(1.25, "x", "change of the size of requests", "judgement"),
     },
+    confirm=("smartctl -x /dev/DEVICE | grep -i temp", "nvme smart-log /dev/DEVICE"),
     references=("https://nvmexpress.org/specifications/",),
     to_clear=ToClear(samples=20, requests=200, busy_pct=50),
     detect=detect,

@@ -30,7 +30,7 @@ from iodiag.analysis.load.plateaus import Plateau, plateau
 from iodiag.analysis.load.queueing import Level, level_of
 from iodiag.analysis.load.rate_limits import QUANTITIES
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
@@ -57,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             yield Outcome(RULE.id, "undetermined", (series.name,), _OPEN)
     for series, told, below in once_per_stack(view, found, topmost):
-        yield _finding(series, *told, below, limits)
+        yield _finding(series, *told, below)
 
 
 _OPEN = (
@@ -130,7 +130,7 @@ def _witnesses(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -
 def _waiters(view: View, level: Level, limits: Limits) -> Iterator[Evidence]:
     waiting = blocked(view, level.rows)
     if waiting is not None and waiting[1] >= max(limits.least_blocked, limits.waiters * level.depth):
-        values: dict[str, float | str] = {"blocked": waiting[1], "depth": level.depth}
+        values: Values = {"blocked": waiting[1], "depth": level.depth}
         text = "{blocked:.1f} tasks were blocked on I/O, while only {depth} requests were in flight"
         yield cite(waiting[0], text, values, worst="blocked")
     some = pressure(view, level.rows, "some")
@@ -160,12 +160,11 @@ def _finding(
     top: Plateau,
     witnesses: tuple[Evidence, ...],
     below: tuple[str, ...],
-    limits: Limits,
 ) -> Finding:
     level = top.level
     points = 1 + 2 * sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points, at_most="high" if is_sustained(top.rows) else "medium")
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
         "unit": top.unit,
@@ -176,8 +175,7 @@ def _finding(
         "samples": len(top.rows),
     }
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(top.rows),

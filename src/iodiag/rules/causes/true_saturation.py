@@ -43,7 +43,7 @@ from iodiag.analysis.load.queueing import prepared
 from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained
@@ -91,12 +91,11 @@ def _finding(
         "high" if is_sustained(longest_contiguous(series, rows)) or is_compared else "medium"
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
-    counts: dict[str, float | str] = {"count": len(rows), "samples": len(series.samples)}
+    counts: Values = {"count": len(rows), "samples": len(series.samples)}
     shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
     values = template_values(series, lead) | counts | shown
-    often = "in the only sample" if len(series.samples) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(series.samples))
     return RULE.finding(
-        limits,
         severity="notice"
         if _is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),

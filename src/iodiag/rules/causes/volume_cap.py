@@ -34,22 +34,16 @@ from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_ra
 from iodiag.analysis.load.queueing import ALONE, Level, load_levels, prepared, unloaded
 from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import percentiles
-from iodiag.analysis.measure.windows import DENSE, Mask
-from iodiag.analysis.states.service_times import (
-    FASTER_THAN_SEEKS,
-    RANDOM_KB,
-    Class,
-    class_of,
-    usual_ms,
-)
+from iodiag.analysis.measure.windows import DENSE
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, Class, class_of, usual_ms
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
 
@@ -230,7 +224,7 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
     is_hint = top.cap is not None or (is_virtual(series) and top.is_number)
     severity = "info" if sure == "low" and not is_hint else severity
     low, high = percentiles(weighted.values(top.rows, "at_once"), 10, 90)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "rate": top.in_unit(top.rate),
         "unit": top.unit,
@@ -250,7 +244,6 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "in flight"
     )
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name, *below),

@@ -40,7 +40,7 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
@@ -56,8 +56,7 @@ SURE = 200
 """Writes after the step from which their mean is known to 7 %."""
 
 MISPLACED = 0.15
-"""Share of the writes of either level that may be on the other side of the middle: what is more is no "
-"step."""
+"""Share of the writes of either level that may be on the other side of the middle: more is no step."""
 
 MOST_BUSY, MOST_WAITS = 0.8, 2.0
 """Up to this share of busy time 1/(1-U) says how much longer reads wait behind slow writes; twice at most."""
@@ -81,23 +80,18 @@ class WriteLatencyStep:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes alone stepped up."""
     found: dict[str, WriteLatencyStep] = {}
-    clear, mixed = [], []
     for series in view.devices:
         if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
             continue
         if not np.isfinite(in_flight(series.samples, "write")).any():
-            mixed.append(series.name)
+            reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif step := _step(series, limits):
             found[series.name] = step
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "writes do not step up alone at an equal load")
     for series, told, below in once_per_stack(view, found):
         yield _finding(series, told, below, limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "writes do not step up alone at an equal load")
-    if mixed:
-        reason = "the latency of writes is not told apart from that of reads; iostat -x would settle it"
-        yield Outcome(RULE.id, "undetermined", tuple(mixed), reason)
 
 
 def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:
@@ -201,7 +195,7 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
     before, after = step.before, step.after
     began = after["time"].first()
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": series.name,
         "ratio": step.slower,
         "kb": weighted.mean(after, "write_kb_per_s"),
@@ -217,10 +211,8 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
         text = "{device} takes {after} ms for a write {when} ({samples} of {all} samples), {before} ms before"
-    name = series.device.name if series.device else series.name
     return RULE.finding(
-        limits,
-        severity="warning" if sure != "low" else "notice",
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(after),
@@ -230,16 +222,11 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
         cannot_know=(
             "whose cache it is: the controller's, the drive's, or that of storage behind a network",
         ),
-        confirm=(
-            f"cat /sys/block/{name}/queue/write_cache",
-            f"smartctl -g wcache /dev/{name}",
-            "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
-        ),
     )
 
 
 def _evidence(
-    series: DeviceSeries, step: WriteLatencyStep, values: dict[str, float | str], was_cached: bool
+    series: DeviceSeries, step: WriteLatencyStep, values: Values, was_cached: bool
 ) -> Iterator[Evidence]:
     around = stacked([step.before, step.after])
     text = "waiting per kB written steps up {ratio:.1f} times"
@@ -248,7 +235,7 @@ def _evidence(
     yield cite(around, text, values, worst="write_await_ms")
     yield cite(around, "{kb_before} kB/s were written before and {kb} after, in like requests", values)
     if step.reads == step.reads:
-        said: dict[str, float | str] = {"reads": step.reads, "waits": step.waits}
+        said: Values = {"reads": step.reads, "waits": step.waits}
         text = "reads take {reads:.2f} times as long as before; waiting behind slow writes makes {waits:.2f}"
         yield cite(around, text, said)
     else:
@@ -276,12 +263,10 @@ RULE = Rule(
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(
-        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the "
-        "end of "
-        "its learn cycle, and schedule that for quiet hours.",
+        "Look at the controller's battery or capacitor and its cache policy; replace it, or wait for the end "
+        "of its learn cycle, and schedule that for quiet hours.",
         "On a drive without a controller look whether its write cache was switched off (hdparm -W, sdparm "
-        "WCE) and "
-        "why; switch it on only where it is protected or the file system flushes it.",
+        "WCE) and why; switch it on only where it is protected or the file system flushes it.",
     ),
     needs=Needs(
         one_of=({"disk": ("write_await_ms|write_queue_depth|await_ms|queue_depth", "write_kb_per_s")},)
@@ -304,6 +289,11 @@ RULE = Rule(
             2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2 ms; 7,200 rpm: 4.2 ms"
         ),
     },
+    confirm=(
+        "cat /sys/block/DEVICE/queue/write_cache",
+        "smartctl -g wcache /dev/DEVICE",
+        "storcli64 /c0/bbu show all; storcli64 /c0/vall show all",
+    ),
     references=("https://docs.kernel.org/block/writeback_cache_control.html",),
     to_clear=ToClear(samples=8, requests=200, columns=("write_await_ms|write_queue_depth",)),
     detect=detect,

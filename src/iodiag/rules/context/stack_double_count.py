@@ -24,13 +24,11 @@ from iodiag.analysis.array.hidden_parity import HostAccount, host_account
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
-
-Values = dict[str, float | str]
 
 _SMALL = 0.05
 
@@ -114,7 +112,6 @@ def _finding(
     account = host_account(view, limits.least_kb)
     rows = stacked([series.samples for series in shown])
     return RULE.finding(
-        limits,
         severity="info",
         confidence="medium" if is_guess else "high",
         devices=tuple(series.name for series in tops),

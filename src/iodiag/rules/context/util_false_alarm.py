@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.load.load_sentences import (
-    Values,
     disks_below,
     in_order,
     inflation,
@@ -32,7 +31,7 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
 )
 from iodiag.analysis.load.saturation import THRESHOLDS, Busy, Load, longest_contiguous, with_verdict
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -52,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     while rest:
         alike = [one for one in rest if _are_alike(rest[0], one)]
         rest = [one for one in rest if one not in alike]
-        yield _finding(alike, limits)
+        yield _finding(alike)
 
 
 def _full(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
@@ -74,7 +73,7 @@ _LIKE, ALIKE = ("rate", "latency_ms", "busy_depth"), 1.25
 """Equal members of a set measure within a fifth of each other."""
 
 
-def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
+def _finding(alike: Sequence[Busy]) -> Finding:
     series, alarms, _ = alike[0]
     lead = max(alarms, key=_gain)
     told = _told(alarms, lead)
@@ -87,7 +86,6 @@ def _finding(alike: Sequence[Busy], limits: Limits) -> Finding:
     values = template_values(series, lead) | {"others": len(alike) - 1}
     more = " So do {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
-        limits,
         severity="info" if sure == "low" else "notice",
         confidence=sure,
         devices=tuple(name for one in alike for name in (one.series.name, *one.below)),
@@ -147,8 +145,7 @@ def _headroom(series: DeviceSeries, alarms: Sequence[Load]) -> Iterator[Evidence
             yield cite(
                 rows_of_both(load.level.rows, load.higher.rows),
                 "the same device did {higher_rate} requests/s at {higher_depth} in flight: "
-                "{higher_times:.2f}x "
-                "as many as at {depth}" + reads,
+                "{higher_times:.2f}x as many as at {depth}" + reads,
                 values,
             )
         if "flat latency" in load.legs or "idle spindles" in load.legs:

@@ -21,7 +21,7 @@ import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.windows import seconds
 from iodiag.analysis.view.view import View
@@ -57,7 +57,7 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
     # where tasks wait for I/O in the other samples, they are the trouble
     others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     severity: Severity = "warning" if is_lasting and not others_wait else "notice"
-    values: dict[str, float | str] = {
+    values: Values = {
         "user": weighted.mean(rows, "user_pct", "cpu"),
         "system": weighted.mean(rows, "system_pct", "cpu"),
         "idle": weighted.mean(rows, "idle_pct", "cpu"),
@@ -65,13 +65,12 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         "count": len(rows),
         "samples": samples,
     }
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     text = "user {user:.0f} %, system {system:.0f} %, idle {idle:.1f} %"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
             cite(rows, f"{text}, iowait {{iowait:.1f}} % ({often})", values, worst="system_pct"),
@@ -93,7 +92,7 @@ def _runnable(view: View, rows: Table) -> Iterator[Evidence]:
     tasks = weighted.mean(queue, "run_queue", "queue")
     if tasks > (view.cpus or 1):
         on = " on {cpus} CPUs" if view.cpus else ""
-        values: dict[str, float | str] = {"run_queue": tasks, "cpus": view.cpus or 0}
+        values: Values = {"run_queue": tasks, "cpus": view.cpus or 0}
         yield cite(queue, "{run_queue:.0f} tasks want to run" + on, values, worst="run_queue")
 
 

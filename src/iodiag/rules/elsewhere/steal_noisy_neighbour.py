@@ -23,7 +23,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.correlation import spearman
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -54,24 +54,20 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     is_short = mean >= limits.likely and weighted.mean(rows, "idle_pct", "cpu") <= limits.idle
     is_harm = sure != "low" and is_lasting and (bool(slowed) or is_short or mean >= limits.heavy)
     severity: Severity = "warning" if is_harm else "notice"
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
-    values: dict[str, float | str] = {"steal": mean, "count": len(rows), "samples": samples}
+    often = in_samples(samples)
+    values: Values = {"steal": mean, "count": len(rows), "samples": samples}
     values["most"] = float(np.nanmax(weighted.values(rows, "steal_pct")))
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"The hypervisor withholds {{steal:.1f}} % of the CPU, {often}: look there before the storage.",
             values,
         ),
         evidence=(
             cite(
-                rows,
-                f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})",
-                values,
-                worst="steal_pct",
+                rows, f"steal is {{steal:.1f}} %, up to {{most:.1f}} % ({often})", values, worst="steal_pct"
             ),
             *slowed,
         ),
@@ -97,11 +93,7 @@ def _slowed(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
         return
     correlation = spearman(steal, pairs.floats("await_ms"))
     if correlation >= limits.correlation:
-        values: dict[str, float | str] = {
-            "device": whole.name,
-            "together": correlation,
-            "pairs": len(pairs),
-        }
+        values: Values = {"device": whole.name, "together": correlation, "pairs": len(pairs)}
         text = "latency of {device} goes with steal: rank correlation {together:.2f} over {pairs} samples"
         yield cite(pairs, text, values, worst="await_ms")
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model import columns as registry
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -70,18 +70,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     source, _ = numbered(rows["source"])
     count = len(np.unique((source * SEGMENTS + rows["segment"]) * REPORTS + rows["report"]))
     _, first = np.unique(source * MOST_LINES + rows["line"], return_index=True)
-    values: dict[str, float | str] = {"count": count, "tables": ", ".join(only)}
+    values: Values = {"count": count, "tables": ", ".join(only)}
     yield RULE.finding(
-        limits,
         severity="notice" if only else "info",
         confidence="high" if len(contrasts) >= limits.columns or not only else "medium",
         summary=say(_ONLY if only else _LEFT_OUT, values),
         evidence=(
-            cite(
-                rows[np.sort(first)],
-                "reports that average since boot: {count}",
-                values,
-            ),
+            cite(rows[np.sort(first)], "reports that average since boot: {count}", values),
             *(_contrast(contrast) for contrast in contrasts[:3]),
         ),
         refutes=("the tool was called with -y",),
@@ -142,7 +137,7 @@ def _of_columns(family: str, item: str, first: Table, number: int, later: Table)
 
 def _contrast(contrast: Contrast) -> Evidence:
     entry = registry.find(contrast.family, contrast.column)
-    values: dict[str, float | str] = {
+    values: Values = {
         "meaning": entry.meaning if entry else contrast.column,
         "of": f"{contrast.item}: " if contrast.item not in ("", "all") else "",
         "value": contrast.value,

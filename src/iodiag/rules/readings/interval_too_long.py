@@ -17,19 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.load.queueing import load_levels, places_of, prepared, unloaded
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.measure.windows import Mask
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Table, stacked
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -37,9 +33,7 @@ MOST_TOLD = 5
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for the devices with hidden bursts, one for those judged by long samples alone."""
-    clear: list[str] = []
     long: list[DeviceSeries] = []
-    few: list[str] = []
     bursts: dict[str, Table] = {}
     for series in view.devices:
         rows = _bursts(series, limits)
@@ -48,18 +42,14 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif _is_long(series, limits):
             long.append(series)
         elif _bursts(series, limits, least=1) is not None:
-            few.append(series.name)
+            reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "no sign of bursts within a sample")
     if bursts:
         yield _finding(view, bursts, limits)
     if long:
         yield _averaged(long, limits)
-    if few:
-        reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
-        yield Outcome(RULE.id, "undetermined", tuple(few), reason)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "no sign of bursts within a sample")
 
 
 def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:
@@ -106,7 +96,6 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
         )
     worst = _numbers(told[0], bursts[told[0]])
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium" if float(worst["at_once"]) >= limits.flood else "low",
         devices=tuple(told),
@@ -122,7 +111,7 @@ def _finding(view: View, bursts: dict[str, Table], limits: Limits) -> Finding:
     )
 
 
-def _numbers(name: str, rows: Table) -> dict[str, float | str]:
+def _numbers(name: str, rows: Table) -> Values:
     worst = int(np.argmax(rows.floats("at_once")))
     return {
         "device": name,
@@ -150,7 +139,7 @@ def _is_long(series: DeviceSeries, limits: Limits) -> bool:
 def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     rows = stacked([s.loaded[weighted.values(s.loaded, "interval_s") >= limits.longest] for s in found])
     lengths = weighted.values(rows, "interval_s")
-    values: dict[str, float | str] = {
+    values: Values = {
         "shortest": float(lengths.min()),
         "longest": float(lengths.max()),
         "count": len(rows),
@@ -160,7 +149,6 @@ def _averaged(found: list[DeviceSeries], limits: Limits) -> Finding:
     is_even = round(lengths.min()) == round(lengths.max())
     length = "{longest:.0f} s" if is_even else "{shortest:.0f} to {longest:.0f} s"
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(series.name for series in found),

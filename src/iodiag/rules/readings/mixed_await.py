@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
@@ -65,9 +65,6 @@ class _Mix(NamedTuple):
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices whose mean latency misleads; bounds where only the mean is known."""
     found: list[_Mix] = []
-    apart: list[str] = []
-    alike: list[str] = []
-    one_way: list[str] = []
     for series in view.devices:
         mix = _mix(series, *(weighted.mean(series.loaded, f"{name}s_per_s") for name in ("read", "write")))
         is_mixed = 0 < limits.minority / 100 * (mix.reads + mix.writes) <= min(mix.reads, mix.writes)
@@ -77,23 +74,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif is_mixed and mix.is_misleading and _differs(mix, limits):
             found.append(mix)
         elif (is_mixed and _differs(mix, limits)) or _is_apart(series, limits):
-            apart.append(series.name)
+            reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif is_mixed:
-            alike.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "reads and writes take about as long")
         else:
-            one_way.append(series.name)
+            least = 100 - limits.minority
+            reason = f"at least {least:.0f} % of its requests are of one direction: the mean is theirs"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     if found:
         yield _finding(sorted(found, key=lambda mix: -weighted.or_zero(mix.apart)), limits)
-    if apart:
-        reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
-        yield Outcome(RULE.id, "undetermined", tuple(apart), reason)
-    if alike:
-        yield Outcome(RULE.id, "clear", tuple(alike), "reads and writes take about as long")
-    if one_way:
-        reason = (
-            f"at least {100 - limits.minority:.0f} % of its requests are of one direction: the mean is theirs"
-        )
-        yield Outcome(RULE.id, "clear", tuple(one_way), reason)
 
 
 def _differs(mix: _Mix, limits: Limits) -> bool:
@@ -142,7 +132,6 @@ def _bounded(mix: _Mix) -> Outcome:
 def _finding(found: list[_Mix], limits: Limits) -> Finding:
     first = found[0]
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(mix.series.name for mix in found),
@@ -162,7 +151,7 @@ _SUMMARY = {
 """By whether latencies are apart, or sizes alone."""
 
 
-def _values(mix: _Mix) -> dict[str, float | str]:
+def _values(mix: _Mix) -> Values:
     return {
         "device": mix.series.name,
         "mean": mix.await_ms,

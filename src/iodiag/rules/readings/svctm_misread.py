@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from iodiag.analysis.load.device_traits import spindles
 from iodiag.analysis.load.queueing import Level, load_levels
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -35,7 +33,6 @@ MOST_TOLD = 5
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices whose svctm cannot be a service time, the plainest case first."""
     found: list[_Misread] = []
-    clear: list[str] = []
     for series in view.devices:
         is_serial = spindles(series, writes=False) == 1
         case = None if is_serial else _judge(series, limits)
@@ -43,20 +40,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), _SERIAL)
         elif case is None and _contradicts(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif case is None and series.is_untimed:
+            reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif case is None:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "requests do not overlap: svctm misleads little")
         else:
             found.append(case)
     if found:
-        yield _finding(sorted(found, key=lambda case: -case.level.busy_depth), limits)
-    if clear:
-        timed = [name for name in clear if not _is_zero(view, name)]
-        untimed = [name for name in clear if name not in timed]
-        if timed:
-            yield Outcome(RULE.id, "clear", tuple(timed), "requests do not overlap: svctm misleads little")
-        if untimed:
-            reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
-            yield Outcome(RULE.id, "undetermined", tuple(untimed), reason)
+        yield _finding(sorted(found, key=lambda case: -case.level.busy_depth))
 
 
 _SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"
@@ -69,12 +61,6 @@ def _contradicts(series: DeviceSeries) -> bool:
     service, latency = samples.floats("svctm_ms"), samples.floats("latency_ms")
     is_longer = (latency > 0) & (service > 1.1 * latency + 2 * HALF_DIGIT)
     return bool((is_longer | ((service > 0) & (samples.floats("busy_depth") >= 2))).any())
-
-
-def _is_zero(view: View, name: str) -> bool:
-    """Whether a device that serves requests is not timed at all."""
-    series = view.series(name)
-    return series is not None and not (np.nan_to_num(series.samples.floats("latency_ms")) > 0).any()
 
 
 class _Misread(NamedTuple):
@@ -96,7 +82,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> _Misread | None:
     return _Misread(series.name, deepest, None)
 
 
-def _finding(found: list[_Misread], limits: Limits) -> Finding:
+def _finding(found: list[_Misread]) -> Finding:
     worst = next((case for case in found if case.lighter is not None), found[0])
     told = [worst, *(case for case in found if case is not worst)]
     evidence = []
@@ -105,7 +91,7 @@ def _finding(found: list[_Misread], limits: Limits) -> Finding:
             evidence.append(_contrast(case))
         evidence.append(_overlap(case))
     fell = "fell" if worst.lighter is not None else "read {svctm} ms"
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": worst.name,
         "svctm": _svctm(worst.level),
         "latency": worst.level.latency_ms,
@@ -113,7 +99,6 @@ def _finding(found: list[_Misread], limits: Limits) -> Finding:
     }
     more = " (and so on {others} more devices)" if len(found) > 1 else ""
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(case.name for case in told),
@@ -143,7 +128,7 @@ def _falls(low: Level, high: Level, limits: Limits) -> bool:
 
 def _contrast(case: _Misread) -> Evidence:
     low, high = case.lighter or case.level, case.level
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": case.name,
         "low": _svctm(low),
         "high": _svctm(high),
@@ -161,7 +146,7 @@ def _contrast(case: _Misread) -> Evidence:
 
 def _overlap(case: _Misread) -> Evidence:
     level = case.level
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": case.name,
         "svctm": _svctm(level),
         "depth": level.busy_depth,

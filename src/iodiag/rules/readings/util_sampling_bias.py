@@ -18,16 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
-
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 MOST_TOLD = 5
 """Devices whose numbers are told; the others are named."""
@@ -36,17 +33,14 @@ MOST_TOLD = 5
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
     found: list[tuple[DeviceSeries, Table]] = []
-    clear: list[str] = []
     for series in view.devices:
         rows = _inflated(series, limits)
         if rows is None:
-            clear.append(series.name)
+            yield Outcome(RULE.id, "clear", (series.name,), "%util never exceeds the requests in flight")
         else:
             found.append((series, rows))
     if found:
-        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), limits)
-    if clear:
-        yield Outcome(RULE.id, "clear", tuple(clear), "%util never exceeds the requests in flight")
+        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()))
 
 
 def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
@@ -67,18 +61,17 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
     return rows if len(rows) >= limits.least_samples or by_far else None
 
 
-def _excess(rows: Table) -> npt.NDArray[np.float64]:
+def _excess(rows: Table) -> Floats:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, Table]], limits: Limits) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
     text = (
         "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
     )
     first, rows = found[0]
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high",
         devices=tuple(series.name for series, _ in found),
@@ -95,7 +88,7 @@ def _finding(found: list[tuple[DeviceSeries, Table]], limits: Limits) -> Finding
     )
 
 
-def _values(series: DeviceSeries, rows: Table) -> dict[str, float | str]:
+def _values(series: DeviceSeries, rows: Table) -> Values:
     worst = int(_excess(rows).argmax())
     return {
         "device": series.name,

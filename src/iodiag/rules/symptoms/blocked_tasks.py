@@ -26,7 +26,7 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.waiting import by_device, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
@@ -76,15 +76,14 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     if served := list(_served(view, all_rows, limits)):
         severity = "info"
         others += served
-    values: dict[str, float | str] = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
+    values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
     text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=confidence(points, at_most=at_most),
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
         evidence=(
             cite(
@@ -99,11 +98,11 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     )
 
 
-def _often(view: View, all_rows: Table, rows: Table, values: dict[str, float | str]) -> tuple[str, str]:
+def _often(view: View, all_rows: Table, rows: Table, values: Values) -> tuple[str, str]:
     """On how many CPUs and in how many samples, as words; fills in their `values`."""
     samples, always = len(all_rows), int((all_rows.floats("waiting") >= 1).sum())
     values |= {"count": len(rows), "samples": samples, "always": always}
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     if always >= samples / 2 > len(rows):
         often += ", and one or more in {always}"
     if not view.cpus:
@@ -121,8 +120,8 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     if not len(rows):
         return Outcome(RULE.id, "undetermined", (), "iowait is low, and no column counts blocked tasks")
     share = cpu.floats("iowait_pct")
-    found = when(rows)
-    values: dict[str, float | str] = {
+    found = when(rows, of_host=True)
+    values: Values = {
         "mean": weighted.mean(rows, "iowait_pct", "cpu"),
         "most": float(np.nanmax(share)),
         "least": float(np.nanmin(share)),
@@ -131,12 +130,11 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
         "start": str(found.get("start", ""))[11:19],
     }
     since = ", from {start} on" if values["start"] and len(rows) < len(cpu) else ""
-    often = "in the only sample" if len(cpu) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(cpu))
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="medium",
-        **{name: value for name, value in found.items() if name != "samples"},
+        **found,
         summary=say(f"Tasks wait for I/O: iowait is {{most:.1f}} % at most, {often}{since}.", values),
         evidence=(
             cite(rows, "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %", values, worst="iowait_pct"),
@@ -168,7 +166,7 @@ def _starving(view: View, limits: Limits) -> Iterator[Evidence]:
         return
     before, during = float(np.nanmedian(came[~floods])), float(np.nanmedian(came[floods]))
     if before >= limits.flood and during <= before / 2:
-        values: dict[str, float | str] = {"before": before, "during": during}
+        values: Values = {"before": before, "during": during}
         values["writes"] = float(np.nanmedian(went[floods]))
         text = "reads fall from {before:.0f} to {during:.0f} kB/s while {writes:.0f} kB/s are written"
         yield cite(paging[floods], text, values, worst="pgpgout_kb_per_s")
@@ -224,11 +222,7 @@ def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited:
     at_top = disk[np.isin(number, [place for place, name in enumerate(names) if name in tops])]
     depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
     total = float(np.nansum(depths))
-    values: dict[str, float | str] = {
-        "tasks": mean,
-        "depth": total,
-        "each": mean / total if total > 0 else 0.0,
-    }
+    values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}
     if total < limits.quiet:
         text = "only {depth} requests were in flight: NFS, FUSE, a lock, a limit above, or a stuck device"
         yield cite(at_top, text, values, weighs="context")

@@ -25,7 +25,7 @@ import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
@@ -36,7 +36,7 @@ from iodiag.analysis.states.service_times import (
     slowest_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Floats, Mask, Table
 
@@ -46,19 +46,15 @@ DIRECTIONS = (("read", "reads"), ("write", "writes"))
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per device whose requests took longer than any healthy device takes."""
     found: dict[str, Table] = {}
-    clear = []
     for series in view.devices:
         is_extreme = extreme(series, limits)
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
-            clear.append(series.name)
+            reason = "no mean latency is beyond a healthy device of its class"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
-        yield _finding(view, series, told, below, limits)
-    if clear:
-        yield Outcome(
-            RULE.id, "clear", tuple(clear), "no mean latency is beyond a healthy device of its class"
-        )
+        yield _finding(series, told, below, limits)
 
 
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
@@ -106,19 +102,14 @@ def _in_line(samples: Table) -> Floats:
     return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
 
 
-def _finding(
-    view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
-) -> Finding:
+def _finding(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
-    shown = len(rows), len(series.samples)
-    values = worst | {"count": shown[0], "samples": shown[1]}
-    often = "in the only sample" if shown[1] == 1 else "in {count} of {samples} samples"
-    severity: Severity = "warning"
+    values = worst | {"count": len(rows), "samples": len(series.samples)}
+    often = in_samples(len(series.samples))
     return RULE.finding(
-        limits,
-        severity=severity,
+        severity="warning",
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
@@ -134,7 +125,7 @@ def _finding(
     )
 
 
-def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]:
+def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
     """The worst sample, by all requests and by direction."""
     in_line, flushing = _in_line(rows), _flushing(rows)
     ways = [("requests", "latency_ms", "size_kb", "ios_per_s")]
@@ -158,11 +149,11 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[dict[str, float | str]]
         }
 
 
-def _evidence(series: DeviceSeries, rows: Table, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
     text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
-    sane: dict[str, float | str] = {"slowest": service.slowest_ms, "class": class_of(series)}
+    sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
     text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
     yield cite(rows, text, sane, weighs="context")
     util = weighted.mean(rows, "util_pct")
@@ -195,10 +186,7 @@ RULE = Rule(
             10, "requests", "counted for high confidence", "a mean of 10 is known to 30 %"
         ),
     },
-    confirm=(
-        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'",
-        "smartctl -x /dev/DEVICE",
-    ),
+    confirm=("dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'", "smartctl -x /dev/DEVICE"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
     detect=detect,
 )

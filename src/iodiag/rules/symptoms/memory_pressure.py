@@ -16,30 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from iodiag.analysis.host.waiting import under_pressure
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 
-_COLUMNS = ("", "_10s", "_60s")
-
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; what takes the memory is for other rules and tools to say."""
-    table = view.samples("pressure")
-    if table is None:
+    table, pressed = view.samples("pressure"), under_pressure(view, "memory", limits.some, limits.full)
+    if table is None or pressed is None:
         return
-    kind = next((kind for kind in _COLUMNS if view.has("pressure", f"memory_some{kind}_pct")), "")
-    some, full = (weighted.values(table, f"memory_{state}{kind}_pct") for state in ("some", "full"))
-    rows = table[np.asarray((some >= limits.some) | (full >= limits.full))]
+    rows, kind = pressed
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "tasks hardly ever wait for memory")
         return
-    values: dict[str, float | str] = {
+    values: Values = {
         "some": weighted.mean(rows, f"memory_some{kind}_pct", "pressure"),
         "full": weighted.or_zero(weighted.mean(rows, f"memory_full{kind}_pct", "pressure")),
         "count": len(rows),
@@ -49,12 +44,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     severity: Severity = "critical" if float(values["full"]) >= limits.stand_still else "warning"
     if len(rows) < len(table) / 4:
         severity = "notice"
-    often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(table))
     yield RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"Tasks wait for memory {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),

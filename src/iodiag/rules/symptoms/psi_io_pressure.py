@@ -18,27 +18,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import blocked, by_device, rows_at
+from iodiag.analysis.host.waiting import blocked, by_device, rows_at, under_pressure
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.table.table import Table
 
-_COLUMNS = ("", "_10s", "_60s")
-
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; what makes the tasks wait is for the other rules to say."""
-    table = view.samples("pressure")
-    if table is None:
+    table, pressed = view.samples("pressure"), under_pressure(view, "io", limits.some, limits.full)
+    if table is None or pressed is None:
         return
-    kind = next((kind for kind in _COLUMNS if view.has("pressure", f"io_some{kind}_pct")), "")
-    some = weighted.values(table, f"io_some{kind}_pct")
-    full = weighted.values(table, f"io_full{kind}_pct")
-    rows = table[(some >= limits.some) | (full >= limits.full)]
+    rows, kind = pressed
     if not len(rows):
         yield Outcome(RULE.id, "clear", (), "in no sample tasks wait for I/O for long")
         return
@@ -64,18 +59,17 @@ def _finding(
         severity = "critical" if full >= limits.stand_still else "warning"
     # the kernel's own account of the sample; averages of the last seconds also hold what was before it
     sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
-    values: dict[str, float | str] = {
+    values: Values = {
         "some": some,
         "full": 0.0 if np.isnan(full) else full,
         "count": len(rows),
         "samples": len(table),
     }
-    often = "in the only sample" if len(table) == 1 else "in {count} of {samples} samples"
+    often = in_samples(len(table))
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"Tasks wait for I/O {{some:.0f}} % of the time, all of them {{full:.0f}} %, {often}.", values
         ),
@@ -98,7 +92,7 @@ def _finding(
 def _waiters(waiting: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
     if waiting is None:
         return
-    values: dict[str, float | str] = {"tasks": waiting[1]}
+    values: Values = {"tasks": waiting[1]}
     if waiting[1] >= limits.waiters:
         yield cite(waiting[0], "{tasks} tasks were blocked on I/O on average", values, worst="blocked")
     else:

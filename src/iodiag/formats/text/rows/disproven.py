@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def without_disproven(found: Walk, all_rows: Sequence[Rows]) -> list[Rows]:
         )
         if is_bad.any():
             found.classes[rows.lines[is_bad]] = CLASS["unread"]
-            rows = _only(rows, ~is_bad)
+            rows = rows.only(~is_bad)
         if len(rows.lines):
             kept.append(rows)
     return kept
@@ -91,12 +90,6 @@ def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
         if rows.seconds[place] in earlier:
             result[here[here >= place]] = True
     return result
-
-
-def _only(rows: Rows, chosen: Bools) -> Rows:
-    parts = {field.name: getattr(rows, field.name) for field in fields(rows)}
-    whole = {name: part[chosen] for name, part in parts.items() if isinstance(part, np.ndarray)}
-    return Rows(**(parts | whole | {"labels": {name: own[chosen] for name, own in rows.labels.items()}}))
 
 
 def without_cut_number(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -31,6 +31,7 @@ _FEWEST_ALIKE = 32  # rows of one shape: of fewer the tokens are found sooner
 _SCATTERED = 1 << 12  # rows that are taken together where they are no neighbours
 _LONGEST_ROW = 1000  # in bytes
 _NO_NAME = -1
+_OF_EACH_ROW = ("lines", "block", "key", "numbers", "seconds", "gaps", "is_average", "epoch", "is_fine")
 _LABELS = np.frombuffer(b"Average:Summary:", dtype="<u8")  # as lines begin with them
 
 
@@ -57,6 +58,12 @@ class Rows:
     epoch: Floats
     is_fine: Bools
     labels: dict[str, Objects] = field(default_factory=dict)
+
+    def only(self, chosen: Bools) -> Rows:
+        """Some of the rows."""
+        parts = {name: getattr(self, name)[chosen] for name in _OF_EACH_ROW}
+        labels = {name: cells[chosen] for name, cells in self.labels.items()}
+        return replace(self, labels=labels, **parts)
 
 
 class RowStore:

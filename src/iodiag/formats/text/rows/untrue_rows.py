@@ -13,7 +13,6 @@ from iodiag.formats.text.rows.row_store import Rows
 _TOTALS = ("read_kb", "write_kb", "discard_kb")
 _MOST_KB = 2.0**52
 """4.5 exabytes: no device has moved so much, and a negative difference of sectors prints as more."""
-_ARRAYS = ("lines", "block", "key", "numbers", "seconds", "gaps", "is_average", "epoch", "is_fine")
 _RATES = ("interrupts_per_s", "context_switches_per_s")
 _MOVED = ("pgpgin_kb_per_s", "pgpgout_kb_per_s")
 _CPU = ("user_pct", "system_pct")
@@ -33,12 +32,6 @@ def is_wrapped(rows: Rows) -> Bools:
     places = [n for n, column in enumerate(rows.layout.columns) if column.column in _TOTALS]
     result: Bools = np.asarray(np.any(rows.numbers[:, places] >= _MOST_KB, axis=1))
     return result
-
-
-def only(rows: Rows, kept: Bools) -> Rows:
-    """Some of the rows."""
-    parts = {name: getattr(rows, name)[kept] for name in _ARRAYS}
-    return replace(rows, labels={name: cells[kept] for name, cells in rows.labels.items()}, **parts)
 
 
 def is_longer(rows: Rows) -> Bools:
@@ -86,7 +79,7 @@ def true_rows(all_rows: Sequence[Rows]) -> tuple[list[Rows], list[tuple[int, str
         kept = rows
         if (wrapped := is_wrapped(rows)).any():
             said += [(line, WRAPPED) for line in rows.lines[wrapped].tolist()]
-            kept = only(rows, ~wrapped)
+            kept = rows.only(~wrapped)
         if (longer := is_longer(kept)).any():
             said += [(line, LONGER) for line in kept.lines[longer].tolist()]
             kept = without_rates(kept, longer)

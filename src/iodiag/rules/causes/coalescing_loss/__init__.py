@@ -21,15 +21,13 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.coalescing_loss.merging import Merging, parts
 from iodiag.table.table import stacked
-
-Values = dict[str, float | str]
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -39,7 +37,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         lost = [pair for d in ("read", "write") if (pair := parts(series, d)) and _is_lost(*pair, limits)]
         for before, after in lost:
-            yield _finding(series, before, after, limits)
+            yield _finding(series, before, after)
         if not lost:
             yield _clear(series, limits)
 
@@ -78,7 +76,7 @@ def _clear(series: DeviceSeries, limits: Limits) -> Outcome:
     return Outcome(RULE.id, "clear", (series.name,), say(reason, values))
 
 
-def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limits) -> Finding:
+def _finding(series: DeviceSeries, before: Merging, after: Merging) -> Finding:
     values: Values = {
         "device": series.name,
         "direction": before.direction,
@@ -103,17 +101,12 @@ def _finding(series: DeviceSeries, before: Merging, after: Merging, limits: Limi
         settings = (cite(None, "{origin} says that the scheduler is {scheduler}", told, weighs="context"),)
     rows = stacked([before.rows, after.rows])
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and series.rotational else "notice",
         confidence=sure,
         devices=(series.name,),
         **grading.when(after.rows),
         summary=say(_SUMMARY, values),
-        evidence=(
-            cite(rows, _MERGES, values),
-            cite(rows, _SAME, values),
-            *settings,
-        ),
+        evidence=(cite(rows, _MERGES, values), cite(rows, _SAME, values), *settings),
         refutes=("a change of the work from sequential to random at that time",),
         cannot_know=("where on the disk the requests lie: whether they were neighbours is not recorded",),
     )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.device_traits import is_spinning, is_virtual
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -139,7 +139,6 @@ def _finding(
     }
     kind = "single" if pattern.page_kb else "fragments"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(series.name,),
@@ -155,9 +154,7 @@ def _finding(
     )
 
 
-def _counted(
-    pattern: ReadPattern, reference: Reference, values: dict[str, float | str]
-) -> Iterator[Evidence]:
+def _counted(pattern: ReadPattern, reference: Reference, values: Values) -> Iterator[Evidence]:
     merged = ", {merged:.1f} % of them merged," if pattern.merged >= 0 else ""
     text = f"{{reads}} reads/s of {{size}} kB{merged} kept it busy {{busy:.1f}} % of the time"
     yield cite(pattern.rows, text, values, worst="util_pct")
@@ -171,9 +168,7 @@ def _counted(
         yield cite(pattern.rows, said + "what spinning disks stream", values, weighs="context")
 
 
-def _witnesses(
-    pattern: ReadPattern, spins: bool, is_serial: bool, values: dict[str, float | str]
-) -> Iterator[Evidence]:
+def _witnesses(pattern: ReadPattern, spins: bool, is_serial: bool, values: Values) -> Iterator[Evidence]:
     if pattern.is_one_by_one:
         text = "{depth} in flight at {await} ms each: one reader waits out one seek after the other"
     else:

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.windows import MOST_WINDOWS, windows
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -66,7 +67,7 @@ class ReadPattern:
         """Whether one reader waits out one read after the other."""
         return self.depth <= ONE_READER
 
-    def template_values(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name, shares in per cent."""
         return {
             "reads": self.reads_per_s,

@@ -25,7 +25,7 @@ from iodiag.analysis.array.members import Array, arrays
 from iodiag.analysis.array.parity import SmallWrites, Traffic, geometries, small_writes
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.measure import grading
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
@@ -36,7 +36,6 @@ from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, u
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per parity array that pays for small writes; the other arrays are named."""
-    clear: list[str] = []
     hidden: list[str] = []
     known = list(arrays(view))
     for array in known:
@@ -48,19 +47,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif array.leg_rows and (found := _best(array, limits)) is not None:
             yield _finding(array, found, limits)
         else:
-            clear.append(array.name)
+            reason = "no parity, nothing written, or writes that cost what full stripes cost"
+            yield Outcome(RULE.id, "clear", (array.name,), reason)
     bounds = Bounds(limits.least_write_kb, limits.least_share / 100, limits.most_disagreement / 100)
-    unseen_ones = [RULE.finding(limits, **fields) for fields in unseen(view, known, bounds)]
+    unseen_ones = [RULE.finding(**fields) for fields in unseen(view, known, bounds)]
     yield from unseen_ones
-    if clear:
-        reason = "no parity, nothing written, or writes that cost what full stripes cost"
-        yield Outcome(RULE.id, "clear", tuple(clear), reason)
     if hidden and not unseen_ones:
         reason = "the array itself was not captured: without its line nobody knows what was asked of it"
         yield Outcome(RULE.id, "undetermined", tuple(hidden), reason)
-    if unseen_ones:
-        return
-    if not known:
+    if not known and not unseen_ones:
         reason = "no array is known here: give lsblk, /proc/mdstat, lvs or dmsetup table"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
@@ -86,7 +81,7 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     is_page_sized = counted["leg_size"] <= limits.most_leg_size
     layout = array.layout if array.level else f"by its traffic RAID{4 + found.geometry.parity}"
     unit = "kB of pages touched" if is_paged(found) else "kB written"
-    values: dict[str, float | str] = {**counted, "device": array.name, "layout": layout, "unit": unit}
+    values: Values = {**counted, "device": array.name, "layout": layout, "unit": unit}
     sustained = is_sustained(found.rows)
     points = 1 + 2 * agrees + 2 * is_known - (not array.is_stated)
     points += is_page_sized + (sustained or found.is_repeated)
@@ -95,7 +90,6 @@ def _finding(array: Array, found: SmallWrites, limits: Limits) -> Finding:
     most: Confidence = "high" if is_known else "medium"
     sure = grading.confidence(points, at_most=most if is_enough and not array.shared else "low")
     return RULE.finding(
-        limits,
         severity="warning" if sure != "low" and counted["waiting"] >= limits.least_depth else "notice",
         confidence=sure,
         devices=(array.name,),

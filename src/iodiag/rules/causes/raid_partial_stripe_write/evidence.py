@@ -9,10 +9,8 @@ import numpy as np
 from iodiag.analysis.array.members import Array, quotient
 from iodiag.analysis.array.parity import SmallWrites
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.model.finding import Evidence
-
-Values = dict[str, float | str]
 
 RESYNC_KB = 64.0
 """md resyncs in units of 64 kB (RESYNC_BLOCK_SIZE in drivers/md/md.h); neighbours merge to more."""

@@ -13,13 +13,11 @@ from iodiag.analysis.array.members import Array
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.array.side_by_side import side_by_side
 from iodiag.analysis.measure import grading, weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
-
-Values = dict[str, float | str]
 
 
 class Bounds(NamedTuple):
@@ -129,7 +127,7 @@ def _host(account: HostAccount, bounds: Bounds) -> dict[str, Any]:
     return {
         "confidence": "low",
         "severity": "info",
-        **{key: value for key, value in grading.when(account.rows).items() if key != "samples"},
+        **grading.when(account.rows, of_host=True),
         "summary": say(_HOST, values),
         "evidence": (
             _totals(account),

@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import fmean
 
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import View
@@ -78,7 +79,7 @@ _UNTOLD = (
 
 def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     cpu = judgement.witnesses.cpu
-    values: dict[str, float | str] = cpu.template_values() if cpu else {}
+    values: Values = cpu.template_values() if cpu else {}
     rows = cpu.rows if cpu else None
     if judgement.chains:
         values |= judgement.chains[0].template_values()
@@ -87,7 +88,6 @@ def _finding(view: View, judgement: Judgement, limits: Limits) -> Finding:
     is_signature = bool(judgement.chains) and judgement.chains[0].is_signature
     unsure = ("whether the writes are commits or other synchronous writes",) if is_signature else ()
     return RULE.finding(
-        limits,
         severity="notice" if judgement.confidence == "low" else "warning",
         confidence=judgement.confidence,
         devices=tuple(chain.series.name for chain in judgement.chains),
@@ -115,7 +115,7 @@ def _said(judgement: Judgement) -> str:
         return f"Commits {sure} in line for the log"
     first = judgement.chains[0]
     if first.is_signature:
-        often = "in {count} of {samples} samples" if len(first.series.samples) > 1 else "in the only sample"
+        often = in_samples(len(first.series.samples))
         return (
             f"Commits or other synchronous writes {sure} in line: {{device}} takes {{writes}} writes/s of "
             f"{{write_kb:.1f}} kB one at a time {often}, {{write_await}} ms each"
@@ -149,7 +149,7 @@ def _of_chain(chain: Chain) -> Iterator[Evidence]:
         yield cite(chain.rows, text, values, weighs="context")
 
 
-def _of_host(judgement: Judgement, values: dict[str, float | str]) -> Iterator[Evidence]:
+def _of_host(judgement: Judgement, values: Values) -> Iterator[Evidence]:
     cpu, bursts = judgement.witnesses.cpu, judgement.witnesses.run_queue_bursts
     if cpu:
         text = (
@@ -168,12 +168,15 @@ def _of_host(judgement: Judgement, values: dict[str, float | str]) -> Iterator[E
 def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     witnesses = judgement.witnesses
     if witnesses.sessions:
-        values: dict[str, float | str] = {
-            "waiting": sum(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
-            "active": sum(number(fact, "active_sessions") for fact in witnesses.sessions),
+        values: Values = {
+            "waiting": fmean(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
+            "active": fmean(number(fact, "active_sessions") for fact in witnesses.sessions),
             "listings": len(witnesses.sessions),
         }
+        # listings of several moments show the same sessions again: they are averaged, never added up
         text = "{waiting:.0f} of {active:.0f} active sessions were in COMMIT (listings: {listings})"
+        if len(witnesses.sessions) > 1:
+            text = "{waiting:.1f} of {active:.1f} active sessions were in COMMIT (mean of {listings} lists)"
         weighs: Weighs = "for" if witnesses.in_commit >= limits.commit_share else "against"
         yield _cited(witnesses.sessions[0], text, values, weighs)
     for fact in witnesses.settings[:2]:
@@ -193,7 +196,7 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
             yield cite_fact(fact, weighs="context")
 
 
-def _cited(fact: Fact, text: str, values: dict[str, float | str], weighs: Weighs) -> Evidence:
+def _cited(fact: Fact, text: str, values: Values, weighs: Weighs) -> Evidence:
     """A sentence of several facts' numbers, at the address of one."""
     return replace(cite_fact(fact, weighs=weighs), text=say(text, values), values=values)
 

@@ -17,12 +17,12 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CpuShares, RunQueueBursts, cpu_shares, run_queue_bursts
 from iodiag.analysis.load.device_traits import has_parity
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.measure.grading import confidence
 from iodiag.analysis.measure.windows import DENSE, MOST_WINDOWS, is_sustained, windows
@@ -33,7 +33,7 @@ from iodiag.model.finding import Confidence, Status
 from iodiag.model.rule import Limits, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.table.result_cache import cached
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 LEAVE = 0.8
 """A window is entered at a threshold and left at this share of it."""
@@ -134,9 +134,9 @@ class Chain:
             and not has_parity(self.series)
         )
 
-    def template_values(self) -> dict[str, float | str]:
+    def template_values(self) -> Values:
         """What sentences about it name; those of flushes only where they are counted."""
-        numbers: dict[str, float | str] = {
+        numbers: Values = {
             "device": self.series.name,
             "count": len(self.rows),
             "samples": len(self.series.samples),
@@ -364,7 +364,7 @@ def _with_occupancy(series: DeviceSeries) -> Table:
     return series.samples.with_columns(occupancy=_occupancies(series.samples))
 
 
-def _occupancies(samples: Table) -> npt.NDArray[np.float64]:
+def _occupancies(samples: Table) -> Floats:
     """Flushes in flight per sample: counted, or what Little's law leaves over."""
     if not _is_inferred(samples):
         rate, wait = weighted.values(samples, "flushes_per_s"), weighted.values(samples, "flush_await_ms")
@@ -373,7 +373,7 @@ def _occupancies(samples: Table) -> npt.NDArray[np.float64]:
     return np.asarray(weighted.values(samples, "depth") - 0.005 - _in_flight(ios, wait + 0.005))
 
 
-def _in_flight(rate: npt.NDArray[np.float64], wait_ms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _in_flight(rate: Floats, wait_ms: Floats) -> Floats:
     """Requests in flight by Little's law: none where there are none, however long they would take."""
     found = rate * wait_ms / 1000
     np.putmask(found, rate <= 0, 0.0)

@@ -61,7 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             cases.setdefault(disk, []).append(verdict)
         else:
             yield verdict
-    found = [_finding(disk, some, limits) for disk, some in cases.items()]
+    found = [_finding(disk, some) for disk, some in cases.items()]
     surely = {name for finding in found if finding.confidence != "low" for name in finding.devices}
     slow = [
         one
@@ -69,7 +69,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if one.slow.name not in surely and one.least_ratio >= limits.ratio
     ]
     told = {one.slow.name for one in slow}
-    yield from (_sick(group, limits) for group in sick.by_common_sibling(slow))
+    yield from (_sick(group) for group in sick.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
     if not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
@@ -152,7 +152,7 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     return Case(found, points, at_most, waits, busier, in_resync)
 
 
-def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
+def _finding(disk: str, cases: list[Case]) -> Finding:
     """One finding per disk: the surest case, and the array that waits, if another one shows it."""
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
@@ -160,7 +160,6 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
     said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
     return RULE.finding(
-        limits,
         severity="notice" if sure == "low" else "warning",
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
@@ -174,11 +173,10 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
     )
 
 
-def _sick(group: Sequence[SlowSibling], limits: Limits) -> Finding:
+def _sick(group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = sick.template_values(group)
     return RULE.finding(
-        limits,
         severity="warning",
         confidence="medium",
         devices=tuple(one.slow.name for one in group),

@@ -11,11 +11,9 @@ from iodiag.analysis.array.member_comparison import Comparison
 from iodiag.analysis.array.side_by_side import report_keys
 from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.model.finding import Confidence, Evidence
 from iodiag.table.table import Table, stacked
-
-Values = dict[str, float | str]
 
 GATE_WITHIN, GATE_AHEAD = 0.1, 1.3
 """The array's latency is within a tenth of its slowest leg's, which is 1.3 times the next one's."""

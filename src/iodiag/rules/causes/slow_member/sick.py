@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.array.slow_siblings import SlowSibling
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, duration
+from iodiag.analysis.measure.evidence import Values, cite, duration
 from iodiag.model.finding import Evidence
 from iodiag.table.table import stacked
-
-Values = dict[str, float | str]
 
 
 def by_common_sibling(found: Sequence[SlowSibling]) -> Iterator[list[SlowSibling]]:

@@ -22,18 +22,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.host.waiting import blocked, rows_at
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.swap_thrash.swapping import swap_devices, swapped
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 LEAVE = 0.8
 FEW = 3
@@ -58,7 +57,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     yield _quiet(frame, len(rows), limits)
 
 
-def _presses(view: View, frame: Table, limits: Limits) -> npt.NDArray[np.bool_]:
+def _presses(view: View, frame: Table, limits: Limits) -> Mask:
     """The samples in which swapping is a load: both ways, in turns, back at a rate, or out in a flood."""
     came, went = (np.nan_to_num(weighted.values(frame, f"{way}_kb")) for way in ("in", "out"))
     amount, moved = came + went, view.samples("paging")
@@ -91,7 +90,7 @@ def _quiet(frame: Table, pressed: int, limits: Limits) -> Outcome:
     if swapped_in > 10 * swapped_out:
         text = "pages come back from swap and none go out: memory was short, and is no longer"
         return Outcome(RULE.id, "clear", (), text)
-    values: dict[str, float | str] = {"in_kb": swapped_in, "out_kb": swapped_out}
+    values: Values = {"in_kb": swapped_in, "out_kb": swapped_out}
     text = "{in_kb} kB/s come in from swap and {out_kb} kB/s go out: memory is tight, but that is no load"
     return Outcome(RULE.id, "undetermined", (), say(text, values))
 
@@ -112,20 +111,19 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
     severity: Severity = "critical" if stalled >= limits.stand_still else "warning"
-    values: dict[str, float | str] = {
+    values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
         "most": float(np.nanmax(weighted.values(rows, "both_kb"))),
         "count": len(rows),
         "samples": samples,
     }
-    often = "in the only sample" if samples == 1 else "in {count} of {samples} samples"
+    often = in_samples(samples)
     return RULE.finding(
-        limits,
         severity=severity if sure != "low" else "notice",
         confidence=sure,
         devices=swap_devices(view),
-        **{name: value for name, value in when(rows).items() if name != "samples"},
+        **when(rows, of_host=True),
         summary=say(
             f"Memory is short: {{in_kb}} kB/s come in from swap and {{out_kb}} kB/s go out, {often}.", values
         ),
@@ -189,7 +187,7 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
     paging, queue = rows_at(view, "paging", rows), rows_at(view, "queue", rows)
     pressure = rows_at(view, "pressure", rows)
     if paging is not None:
-        values: dict[str, float | str] = {"read": weighted.mean(paging, "pgpgin_kb_per_s")}
+        values: Values = {"read": weighted.mean(paging, "pgpgin_kb_per_s")}
         values["share"] = 100 * weighted.mean(rows, "in_kb") / max(float(values["read"]), 1e-9)
         if 50 <= float(values["share"]) <= 110:
             yield (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.facts import word
 from iodiag.analysis.view.view import View
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Table
+from iodiag.table.table import Floats, Table
 
 
 def swapped(view: View) -> Table | None:
@@ -29,7 +28,7 @@ def swapped(view: View) -> Table | None:
     return table.with_columns(in_kb=came, out_kb=went, both_kb=came + went)
 
 
-def _kb(table: Table, direction: str) -> npt.NDArray[np.float64]:
+def _kb(table: Table, direction: str) -> Floats:
     kb = weighted.values(table, f"swap_{direction}_kb_per_s")
     pages = weighted.values(table, f"pages_{direction}_per_s")
     return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Weighs, cite, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
@@ -37,30 +37,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     is_throttled = stalled is not None and stalled.blocked >= limits.blocked and is_sustained(stalled.rows)
     if stalled is not None and is_throttled:
         yield _throttled(stalled, limits)
-    clear: list[str] = []
-    few: list[str] = []
     for series in view.devices:
         found = None if series.is_stacked else floods(series, limits.times_rate, limits.times_depth)
-        if found is not None and _harms(found, limits):
+        if found is not None and (_reads_wait(found, limits) or found.write_harm >= limits.write_harm):
             yield _flooded(view, found, limits)
         elif found is not None and np.isnan(found.read_harm) and np.isnan(found.write_harm):
-            few.append(series.name)
+            reason = "floods of writes, with too few other requests beside them to tell who waits"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
-            clear.append(series.name)
-    if few:
-        reason = "floods of writes, with too few other requests beside them to tell who waits"
-        yield Outcome(RULE.id, "undetermined", tuple(few), reason)
-    if clear or (not is_throttled and not few):
-        yield Outcome(RULE.id, "clear", tuple(clear), "no floods of writes that make others wait")
+            yield Outcome(RULE.id, "clear", (series.name,), "no floods of writes that make others wait")
+    if not view.devices and not is_throttled:
+        yield Outcome(RULE.id, "clear", (), "no floods of writes that make others wait")
 
 
 def _reads_wait(found: Floods, limits: Limits) -> bool:
     """Whether reads wait for the writes: where reads grow as well, it is a burst of load."""
     return found.read_harm >= limits.read_harm and not found.starved * limits.more_reads <= 1
-
-
-def _harms(found: Floods, limits: Limits) -> bool:
-    return _reads_wait(found, limits) or found.write_harm >= limits.write_harm
 
 
 def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
@@ -73,7 +65,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
     if reads_wait and sure != "low":
         severity = "warning"
-    values: dict[str, float | str] = {
+    values: Values = {
         "device": found.series.name,
         "count": found.count,
         "rate": weighted.mean(found.inside, "write_kb_per_s"),
@@ -87,7 +79,6 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     fewer = ", and {starved:.0f} times fewer are served" if found.starved >= limits.clear_harm else ""
     often = "{count} floods" if found.count > 1 else "one flood"
     return RULE.finding(
-        limits,
         severity=severity,
         confidence=sure,
         devices=(found.series.name,),
@@ -105,16 +96,14 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     )
 
 
-def _of_floods(
-    found: Floods, blocked: Blocked, values: dict[str, float | str], victims: str
-) -> Iterator[Evidence]:
+def _of_floods(found: Floods, blocked: Blocked, values: Values, victims: str) -> Iterator[Evidence]:
     text = "{count} bursts ({inside} samples) of {rate} kB/s with {depth} requests in flight"
     yield cite(found.inside, text, values, worst="write_kb_per_s")
     yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
     if found.period_s > 0:
         yield cite(found.inside, "they come every {period:.0f} s", {"period": found.period_s})
     if blocked.inside >= 0:
-        tasks: dict[str, float | str] = {"tasks": blocked.inside, "outside": blocked.outside}
+        tasks: Values = {"tasks": blocked.inside, "outside": blocked.outside}
         weighs: Weighs = "for" if blocked.inside >= 1 else "against"
         text = "{tasks} tasks are blocked on I/O in them, {outside} between them"
         if blocked.inside == blocked.outside:
@@ -124,17 +113,16 @@ def _of_floods(
 
 
 def _throttled(found: Throttle, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {
+    values: Values = {
         "share": found.share,
         "dirty": found.dirty_kb,
         "blocked": found.blocked,
         "count": len(found.rows),
     }
     return RULE.finding(
-        limits,
         severity="warning",
         confidence=confidence(3 + (found.blocked >= 2 * limits.blocked)),
-        **{name: value for name, value in when(found.rows).items() if name != "samples"},
+        **when(found.rows, of_host=True),
         title="Writers wait because too much memory is dirty",
         summary=say("Writers are throttled: {share:.1f} % of what memory can hold is dirty.", values),
         evidence=(

@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from iodiag.analysis.host.waiting import rows_at
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
-from iodiag.analysis.measure.windows import Mask, longest
+from iodiag.analysis.measure.windows import longest
 from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
-from iodiag.table.table import Table
-
-Floats = npt.NDArray[np.float64]
+from iodiag.table.table import Floats, Mask, Places, Table
 
 LEAST_DEPTH = 4.0
 """Requests in flight below which a burst of writes is no flood."""
@@ -36,7 +33,7 @@ class Floods:
 
     series: DeviceSeries = field(repr=False)
     is_inside: Mask = field(repr=False)
-    starts: npt.NDArray[np.intp] = field(repr=False)
+    starts: Places = field(repr=False)
     read_harm: float
     write_harm: float
     starved: float
@@ -127,7 +124,7 @@ def _blocked(rows: Table | None) -> float:
     return weighted.mean(rows, "blocked", "queue") if rows is not None else float("nan")
 
 
-def _period(starts: npt.NDArray[np.intp], lengths: Floats) -> float:
+def _period(starts: Places, lengths: Floats) -> float:
     gaps = np.diff(np.cumsum(lengths)[starts])
     if len(gaps) < 2:
         return float("nan")

@@ -54,11 +54,10 @@ def _finding(side: Side, limits: Limits) -> Finding:
             "the CPU has {idle:.1f} % idle and {iowait:.1f} % iowait: busy CPUs leave no idle time to count"
         )
     return RULE.finding(
-        limits,
         severity=side.severity,
         confidence=side.confidence,
         devices=side.devices,
-        **{name: value for name, value in when(side.cpu.rows).items() if name != "samples"},
+        **when(side.cpu.rows, of_host=True),
         summary=say(side.summary, values | {"device": side.devices[0] if side.devices else ""}),
         evidence=(cite(side.cpu.rows, text, values, worst="iowait_pct"), *side.evidence),
         refutes=("iowait that follows the number of requests in flight through the capture",),

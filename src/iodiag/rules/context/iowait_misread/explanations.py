@@ -9,9 +9,8 @@ import numpy as np
 from iodiag.analysis.host.cpu import CpuShares, cpu_shares
 from iodiag.analysis.host.waiting import blocked, by_device, rows_at
 from iodiag.analysis.load import saturation
-from iodiag.analysis.load.saturation import Load
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import is_sustained, longest
@@ -53,7 +52,10 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
     """Low or hidden iowait while a device is saturated beyond guessing."""
     judged = _defaults(saturation.THRESHOLDS)
     found = [
-        (s, load) for s in view.devices for load in saturation.classify(view, s, judged) if _is_sure(load)
+        (s, load)
+        for s in view.devices
+        for load in saturation.classify(view, s, judged)
+        if load.verdict == "saturated" and load.basis in ("measured", "spindles")
     ]
     for series, load in sorted(found, key=lambda pair: -pair[1].level.span):
         cpu = cpu_shares(view.cpu_at(load.level.rows))
@@ -62,11 +64,7 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
         is_masked = cpu.available <= limits.masked
         if not is_masked and (cpu.iowait > limits.low or cpu.idle < limits.idle):
             continue
-        depth: dict[str, float | str] = {
-            "device": series.name,
-            "depth": load.level.depth,
-            "latency": load.level.latency_ms,
-        }
+        depth: Values = {"device": series.name, "depth": load.level.depth, "latency": load.level.latency_ms}
         text = "{device} is saturated meanwhile: {depth} requests in flight at {latency} ms"
         hidden = "Busy CPUs hide the wait: iowait is {iowait:.1f} % though {device} is saturated."
         low = "iowait is only {iowait:.1f} % though {device} is saturated: it counts sleepers, not requests."
@@ -80,10 +78,6 @@ def _beside_saturation(view: View, limits: Limits) -> Side | None:
             "notice" if is_masked else "info",
         )
     return None
-
-
-def _is_sure(load: Load) -> bool:
-    return load.verdict == "saturated" and load.basis in ("measured", "spindles")
 
 
 def _beside_commits(view: View, limits: Limits) -> Side | None:
@@ -158,12 +152,7 @@ def _beside_disks(
     # discards wait above the block layer, where no queue shows
     if at_once > limits.one_at_a_time or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
         return None
-    values: dict[str, float | str] = {
-        "device": name,
-        "depth": depth,
-        "latency": weighted.mean(rows, "await_ms"),
-        "ios": ios,
-    }
+    values: Values = {"device": name, "depth": depth, "latency": weighted.mean(rows, "await_ms"), "ios": ios}
     text = (
         "{device} served {ios} requests/s at {latency} ms, {depth} in flight: one at a time, nothing queued"
     )
@@ -172,11 +161,7 @@ def _beside_disks(
         evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
     points = 2 + (waiting is not None)
     if view.cpus:
-        tasks: dict[str, float | str] = {
-            "tasks": shares.iowait * view.cpus / 100,
-            "cpus": view.cpus,
-            "iowait": shares.iowait,
-        }
+        tasks: Values = {"tasks": shares.iowait * view.cpus / 100, "cpus": view.cpus, "iowait": shares.iowait}
         text = "{iowait:.1f} % of {cpus} CPUs is {tasks} waiting tasks"
         evidence.append(cite(shares.rows, text, tasks, worst="iowait_pct"))
         points += 1

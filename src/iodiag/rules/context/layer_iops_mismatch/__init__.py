@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Weighs, cite, cite_fact, say
+from iodiag.analysis.measure.evidence import Values, Weighs, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Fact
@@ -30,7 +30,6 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.context.layer_iops_mismatch.layers import Layers, layers
 from iodiag.table.table import Table, numbered, stacked
 
-Values = dict[str, float | str]
 Extreme = tuple[float, Layers, Table]
 
 MOST_BETWEEN = 4
@@ -52,7 +51,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     capped = _capped(view, (low[1], high[1]))
     spans = high[0] >= limits.span * low[0]
     if spans or (capped and (low[0] < limits.fewer or high[0] > limits.more)):
-        yield _finding(found, capped, spans, limits)
+        yield _finding(found, capped, spans)
     else:
         names = tuple(dict.fromkeys(name for _, pair, _ in found for name in pair.upper))
         yield Outcome(RULE.id, "clear", names, "requests keep about their number from layer to layer")
@@ -91,12 +90,12 @@ def _capped(view: View, pairs: Sequence[Layers]) -> list[Fact]:
     ]
 
 
-def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: Limits) -> Finding:
+def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool) -> Finding:
     low, *between, high = found
     values: Values = {"low": low[0], "high": high[0], "span": high[0] / low[0]}
     devices = tuple(dict.fromkeys((*low[1].upper, *high[1].upper)))
+    both = stacked([pair.samples(rows) for _, pair, rows in (low, high)])
     return RULE.finding(
-        limits,
         severity="info",
         confidence="high" if len(low[2]) + len(high[2]) >= 6 or capped else "medium",
         devices=devices,
@@ -104,7 +103,7 @@ def _finding(found: Sequence[Extreme], capped: list[Fact], spans: bool, limits: 
         evidence=_once(
             *_evidence(low),
             *_evidence(high),
-            *([cite(_both(low, high), _APART, values)] if spans else []),
+            *([cite(both, _APART, values)] if spans else []),
             *(cite_fact(fact) for fact in capped),
             *(item for extreme in between[:MOST_BETWEEN] for item in _evidence(extreme, weighs="context")),
         ),
@@ -118,11 +117,6 @@ def _once(*evidence: Evidence) -> tuple[Evidence, ...]:
     for item in evidence:
         first.setdefault(item.text, item)
     return tuple(first.values())
-
-
-def _both(low: Extreme, high: Extreme) -> Table:
-    """The samples that both extremes rest on."""
-    return stacked([pair.samples(rows) for _, pair, rows in (low, high)])
 
 
 def _evidence(extreme: Extreme, weighs: Weighs = "for") -> Iterator[Evidence]:
@@ -179,10 +173,7 @@ RULE = Rule(
         "least_requests": Threshold(100, "requests", "in a sample", "10 % of random error"),
         "most_moved": Threshold(6.5, "times", "the bytes, on the lower layer", "RAID6 moves six at most"),
     },
-    confirm=(
-        "lsblk -o NAME,TYPE,SIZE",
-        "iostat -xyt 1 30",
-    ),
+    confirm=("lsblk -o NAME,TYPE,SIZE", "iostat -xyt 1 30"),
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
     pictures=("stack",),
     detect=detect,

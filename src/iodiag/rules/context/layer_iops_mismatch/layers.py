@@ -12,13 +12,7 @@ from iodiag.analysis.array.side_by_side import once, report_keys, total_of
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Table, stacked
 
-_SUMMED = (
-    "ios_per_s",
-    "read_kb_per_s",
-    "write_kb_per_s",
-    "read_merges_per_s",
-    "write_merges_per_s",
-)
+_SUMMED = ("ios_per_s", "read_kb_per_s", "write_kb_per_s", "read_merges_per_s", "write_merges_per_s")
 
 
 @dataclass(frozen=True)

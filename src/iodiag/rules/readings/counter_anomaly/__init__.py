@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -36,26 +36,25 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     clear: list[str] = []
     silent: list[str] = []
     slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
-    left_out = _left_out(view)
+    left_out = {} if view.left_out is None else dict(by_text(view.left_out, "device"))
     for series in view.devices:
         dropped = left_out.get(series.name)
         evidence = tuple(_of_device(view, series, dropped, limits))
         if not evidence:
-            is_odd = stalled(series.samples).any() or contradictions.is_untimed(series.samples)
+            is_odd = stalled(series.samples).any() or contradictions.lacks_latency(series.samples)
             (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100:
-            yield _finding([(series, evidence)], "notice", limits)
+            yield _finding([(series, evidence)], "notice")
         else:
             slight.append((series, evidence))
     if slight:
-        yield _finding(slight, "info", limits)
+        yield _finding(slight, "info")
     for name, rows in left_out.items():
         if view.series(name) is None:
-            yield _unusable(name, rows, limits)
+            yield _unusable(name, rows)
     sums = tuple(contradictions.of_cpu(view, limits))
     if sums:
         yield RULE.finding(
-            limits,
             severity="info",
             confidence="high",
             summary="The CPU's shares of time do not add up to 100 %: some column is missing or misread.",
@@ -69,23 +68,15 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
 
-def _left_out(view: View) -> dict[str, Table]:
-    """The samples that cannot be true, by device."""
-    return {} if view.left_out is None else dict(by_text(view.left_out, "device"))
-
-
 def _share(dropped: Table | None, series: DeviceSeries) -> float:
     count = 0 if dropped is None else len(dropped)
     return count / (count + len(series.samples))
 
 
-def _finding(
-    found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity, limits: Limits
-) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity) -> Finding:
     first, evidence = found[0]
     more = f" (and {len(found) - 1} more devices)" if len(found) > 1 else ""
     return RULE.finding(
-        limits,
         severity=severity,
         confidence="high",
         devices=tuple(series.name for series, _ in found),
@@ -95,10 +86,9 @@ def _finding(
     )
 
 
-def _unusable(name: str, rows: Table, limits: Limits) -> Finding:
-    values: dict[str, float | str] = {"device": name, "count": len(rows)}
+def _unusable(name: str, rows: Table) -> Finding:
+    values: Values = {"device": name, "count": len(rows)}
     return RULE.finding(
-        limits,
         severity="notice",
         confidence="high",
         devices=(name,),
@@ -111,11 +101,7 @@ def _of_device(view: View, series: DeviceSeries, dropped: Table | None, limits: 
     samples = series.samples
     if dropped is not None:
         for reason, rows in by_text(dropped, "anomaly"):
-            values: dict[str, float | str] = {
-                "device": series.name,
-                "count": len(rows),
-                "all": len(dropped) + len(samples),
-            }
+            values: Values = {"device": series.name, "count": len(rows), "all": len(dropped) + len(samples)}
             yield cite(rows, "{device}: {count} of {all} samples left out: " + reason, values)
     is_over = weighted.values(samples, "util_pct") - HALF_DIGIT > limits.most_util
     if is_over.any():

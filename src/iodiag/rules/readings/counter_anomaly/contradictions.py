@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import cite
+from iodiag.analysis.measure.evidence import Values, cite
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
@@ -32,7 +32,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= limits.least_samples:
         rows = samples[beyond]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "count": len(rows),
             "depth": weighted.mean(rows, "queue_depth"),
@@ -50,7 +50,7 @@ def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
     is_uncounted = (moved >= IDLE_KB_PER_S) & (samples.floats("ios_per_s") == 0)
     if is_uncounted.any():
         rows = samples[is_uncounted]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "count": len(rows),
             "all": len(samples),
@@ -73,7 +73,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     is_wrong &= is_quick | ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
     if is_wrong.any() and not series.is_stacked:
         rows = samples[is_wrong]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "held": float(held[is_wrong].max()),
             "depth": weighted.mean(rows, "depth"),
@@ -86,7 +86,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
         yield cite(rows, text, values, worst="await_ms")
 
 
-def is_untimed(samples: Table) -> bool:
+def lacks_latency(samples: Table) -> bool:
     """Whether requests complete without a latency while several are in flight."""
     return bool(((samples.floats("await_ms") == 0) & (samples.floats("depth") >= 1)).any())
 
@@ -107,7 +107,7 @@ def of_sizes(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
     apart &= (weighted.values(samples, "ios_per_s") >= 20) & (weighted.values(samples, "kb_per_s") >= 256)
     if np.count_nonzero(apart) >= limits.least_samples:
         rows = samples[apart]
-        values: dict[str, float | str] = {
+        values: Values = {
             "device": series.name,
             "count": len(rows),
             "printed": weighted.mean(rows, "request_size_kb"),
@@ -138,7 +138,7 @@ def of_waits(series: DeviceSeries, limits: Limits) -> Iterator[Evidence]:
         outside &= ~(samples.floats("discards_per_s") > 0)
     if outside.any():
         rows = samples[outside]
-        values: dict[str, float | str] = {"device": series.name, "count": len(rows)}
+        values: Values = {"device": series.name, "count": len(rows)}
         values |= {name: float(rows.floats(name)[0]) for name in names}
         text = (
             "{device}: all requests take {await_ms} ms where reads take {read_await_ms} ms and writes "
@@ -160,10 +160,7 @@ def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
     is_off = (np.abs(sums - 100) > limits.cpu_slack) & (sums > 0)
     if is_off.any():
         text = "{count} CPU samples add up to something else, the first to {sum:.1f} %"
-        values: dict[str, float | str] = {
-            "count": int(np.count_nonzero(is_off)),
-            "sum": float(sums[is_off][0]),
-        }
+        values: Values = {"count": int(np.count_nonzero(is_off)), "sum": float(sums[is_off][0])}
         yield cite(cpu[is_off], text, values)
 
 
