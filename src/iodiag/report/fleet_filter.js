@@ -4,7 +4,8 @@ const box = document.getElementById("filter");
 const count = document.getElementById("filtered");
 const troubles = [...document.querySelectorAll(".group")];
 const days = [...document.querySelectorAll(".heatmap tbody tr")];
-const has = (element, words) => words.every((word) => element.textContent.toLowerCase().includes(word));
+const text = (...elements) => elements.map((one) => one.textContent).join(" ").toLowerCase();
+const has = (said, words) => words.every((word) => said.includes(word));
 
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -12,18 +13,21 @@ function filter() {
   let shown = 0;
   for (const trouble of troubles) {
     const rows = [...trouble.querySelectorAll("tbody tr")];
-    const isNamed = has(trouble.querySelector(".about"), words);
-    const hits = rows.filter((row) => has(row, words));
-    for (const row of rows) {
-      row.hidden = !isNamed && !hits.includes(row);
-      if (!row.hidden) hosts.add(row.querySelector("th").textContent);
-    }
-    trouble.hidden = !isNamed && !hits.length;
-    shown += !trouble.hidden;
+    const named = text(trouble.querySelector("h3"), trouble.querySelector(".scope"));
+    // the number of the first host stands above
+    const worst = text(trouble.querySelector(".worst"));
+    let isShown = false;
+    rows.forEach((row, place) => {
+      row.hidden = !has(`${named} ${text(row)} ${place ? "" : worst}`, words);
+      isShown ||= !row.hidden;
+      if (!row.hidden) hosts.add(text(row.querySelector("th")));
+    });
+    trouble.hidden = !isShown;
+    shown += isShown;
   }
   for (const row of days) {
-    const host = row.querySelector("th");
-    row.hidden = !has(host, words) && !hosts.has(host.textContent);
+    const host = text(row.querySelector("th"));
+    row.hidden = !has(host, words) && !hosts.has(host);
   }
   count.textContent = words.length ? `${shown} of ${troubles.length} troubles` : "";
 }
