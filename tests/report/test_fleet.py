@@ -200,7 +200,7 @@ def test_undated_captures_are_not_a_day_in_any_text():
 def test_a_page_s_address_names_the_file_and_nothing_else():
     assert page_address("a/../b", "2026-03-02") == "reports/a%252F..%252Fb/2026-03-02.html"
     assert page_address("a (b)", "undated") == "reports/a%20%28b%29/undated.html"
-    assert page_address('"><x', "..") == "reports/%2522%253E%253Cx/%252E..html"
+    assert page_address('"><x', "..") == "reports/%2522%253E%253Cx/%252E%252E.html"
 
 
 def test_json_is_plain_and_has_the_schema_first(planted):
