@@ -63,6 +63,8 @@ def finding(
             ]
         ),
         "explained_by": None,
+        "remedy": [],
+        "confirm": [],
         "key": "0" * 8,
     }
     return row | changes

@@ -38,7 +38,7 @@ def test_every_planted_trouble_is_named(planted):
     assert [(one.host, one.is_lasting) for one in planted.departures] == [("web-00002", True)]
     assert planted.departures[0].ratio == pytest.approx(5, rel=0.1)
     assert planted.headline == (
-        "21 of 40 hosts pay a real cost: true-saturation on 20, hung-io on 1. "
+        "21 of 40 hosts pay a real cost: hung-io on 1, true-saturation on 20. "
         "One change hit many hosts on one day."
     )
 
@@ -93,7 +93,35 @@ def test_captures_without_a_date_are_judged_and_dated_nowhere():
         {"findings": findings, "outcomes": tables.outcomes_table(["a", "b"], ["undated"], findings)}
     )
     assert (found.totals.first, found.totals.host_days, found.silent) == ("", 2, ())
-    assert found.hosts[0].since == "undated"
+    (host,) = found.hosts
+    assert (host.since, host.last, host.is_older, host.days, host.days_read) == (
+        *["undated"] * 2,
+        False,
+        1,
+        1,
+    )
+    assert found.troubles[0].since == "undated"
+
+
+def test_captures_without_a_date_have_no_place_in_the_order_of_days():
+    days = [*tables.days_from(3), "undated"]
+    rows = [tables.finding("a", days[1], "hung-io"), tables.finding("a", "undated", "hung-io", start=None)]
+    rows.append(tables.finding("b", "undated", "volume-cap", start=None))
+    findings = tables.findings_table(rows)
+    found = summarise({"findings": findings, "outcomes": tables.outcomes_table(["a", "b"], days, findings)})
+    host = next(one for one in found.hosts if one.host == "a")
+    assert (host.since, host.last, host.days, host.days_read, host.in_undated) == (
+        days[1],
+        days[1],
+        1,
+        3,
+        True,
+    )
+    (hung,) = (one for one in found.troubles if one.rule == "hung-io")
+    assert (hung.first, hung.last, hung.host_days) == (days[1], days[1], 2)
+    # what is undated began on no day, and is not the end of anything
+    assert [(one.host, one.day) for one in found.onsets] == [("a", days[1])]
+    assert found.heatmap.days == tuple(days)
 
 
 def test_the_same_tables_give_the_same_report_in_any_order(planted):
@@ -153,6 +181,6 @@ def test_ten_thousand_hosts_stay_readable():
     assert len(page.encode()) < 5_000_000
     assert len(text.encode()) < 100_000
     for words in (page, text):
-        assert "harmed hosts more" in words
+        assert "more hosts" in words
         assert "findings.parquet" in words
     assert not math.isnan(report.hosts[0].harm)

@@ -177,6 +177,82 @@ def test_troubles_count_hosts_among_those_that_could_be_judged():
     assert (trouble.hosts, trouble.hosts_hurt, trouble.hosts_judged, trouble.host_days) == (2, 1, 3, 6)
 
 
+def test_one_trouble_on_many_hosts_is_one_entry_with_the_worst_host_first():
+    rows = [finding(host, day, "hung-io") for host in "abc" for day in DAYS[2:]]
+    rows.append(finding("c", DAYS[4], "hung-io", "critical", remedy=["Look."], confirm=["dmesg"]))
+    rows += [finding("b", DAYS[0], "volume-cap"), finding("d", DAYS[0], "hung-io", "notice")]
+    (hung, cap) = report(rows, hosts="abcde").troubles
+    assert (hung.rule, hung.title, hung.severity) == ("hung-io", "hung-io on sda", "critical")
+    assert (hung.hosts, hung.hosts_hurt, hung.hosts_judged) == (4, 3, 5)
+    assert [one.host for one in hung.affected] == ["c", "a", "b", "d"]
+    assert (hung.remedy, hung.confirm) == (("Look.",), ("dmesg",))
+    assert (hung.first, hung.since, hung.last, hung.is_older) == (DAYS[0], DAYS[2], DAYS[4], False)
+    assert [one.host for one in cap.affected] == ["b"]
+
+
+def test_the_most_severe_trouble_stands_first_and_a_symptom_behind_causes():
+    whole_day = {"start": None, "end": None, "confidence": "high"}
+    rows = [finding(host, day, "cpu-exhausted", "notice", **whole_day) for host in "abc" for day in DAYS]
+    rows += [finding("a", DAYS[0], "blocked-tasks", **whole_day), finding("b", DAYS[0], "swap-thrash")]
+    rows.append(finding("c", DAYS[0], "hung-io", "critical", confidence="low"))
+    assert [one.rule for one in report(rows).troubles] == [
+        "hung-io",
+        "swap-thrash",
+        "blocked-tasks",
+        "cpu-exhausted",
+    ]
+
+
+def test_what_began_on_the_last_day_is_counted():
+    rows = [finding("a", day, "hung-io") for day in DAYS[3:]]
+    rows += [finding("b", DAYS[4], "hung-io"), finding("c", DAYS[4], "hung-io")]
+    found = report(rows, drop=lambda table: (table["host"] == "c") & (table["day"] < DAYS[4]))
+    # c has no data before: nobody knows when it began
+    assert found.totals.begun_last_day == 1
+
+
+def test_the_heatmap_has_a_cell_for_each_host_and_day():
+    findings = findings_table(
+        [
+            finding("b", DAYS[0], "hung-io"),
+            finding("b", DAYS[0], "volume-cap", "critical"),
+            finding("c", DAYS[1], "mixed-await", "notice"),
+        ]
+    )
+    outcomes = outcomes_table(["a", "b", "c"], DAYS[:2], findings)
+    outcomes.loc[(outcomes["host"] == "a") & (outcomes["day"] == DAYS[0]), "status"] = "undetermined"
+    outcomes = outcomes[(outcomes["host"] != "c") | (outcomes["day"] == DAYS[1])]
+    found = summarise(
+        {"findings": findings, "outcomes": outcomes}, link=lambda host, day: f"{host}/{day}.html"
+    ).heatmap
+    assert found.days == tuple(DAYS[:2])
+    words = {
+        row.host: [cell and (cell.state, cell.severity, cell.rules, cell.report) for cell in row.cells]
+        for row in found.rows
+    }
+    # a day without trouble has no page, but a stored report; advice on reading the numbers is no trouble
+    assert words == {
+        "b": [
+            ("found", "critical", ("volume-cap", "hung-io"), f"b/{DAYS[0]}.html"),
+            ("clear", None, (), f"b/{DAYS[1]}.json"),
+        ],
+        "a": [
+            ("unjudged", None, (), f"a/{DAYS[0]}.json"),
+            ("clear", None, (), f"a/{DAYS[1]}.json"),
+        ],
+        "c": [None, ("clear", None, (), f"c/{DAYS[1]}.json")],
+    }
+    assert list(words) == ["b", "a", "c"]
+
+
+def test_the_heatmap_is_cut_at_the_last_days_and_says_so():
+    days = days_from(40)
+    found = report([finding("b", days[39], "hung-io")], hosts=[f"h{at:02}" for at in range(60)], days=days)
+    assert (found.heatmap.days[-1], found.heatmap.days_left_out) == (days[39], 9)
+    assert found.heatmap.rows[0].host == "b"
+    assert len(found.heatmap.rows) + found.heatmap.hosts_left_out == 61
+
+
 def test_without_any_table_there_is_a_report():
     empty = summarise({})
     assert empty.headline == "No host could be read."

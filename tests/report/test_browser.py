@@ -42,9 +42,9 @@ def checked(browser, tmp_path_factory) -> dict[str, Any]:
     """What the browser found wrong, by the name of the sample; one browser for all of them."""
     folder = tmp_path_factory.mktemp("pages")
     pages = {"explored": _written(folder / "explored.html", iodiag.analyze(iodiag.read(EXPLORED)))}
+    pages["fleet"] = _written(folder / "fleet.html", fleet_report())
     sides = (iodiag.read(SAMPLES / "cases" / name) for name in COMPARED)
     pages["compared"] = _written(folder / "compared.html", iodiag.compare(*sides))
-    pages["fleet"] = _written(folder / "fleet.html", fleet_report())
     for at, path in enumerate([*CASES, *ALONE]):
         captures, _ = iodiag.read_many([path])
         pages[name_of(path)] = _written(folder / f"{at}.html", iodiag.analyze(captures))
@@ -75,6 +75,10 @@ def test_the_policy_of_a_page_refuses_everything_else(checked):
 
 def test_a_chart_can_be_pointed_at_zoomed_and_switched(checked):
     assert [name for name, holds in checked["explored"].items() if not holds] == []
+
+
+def test_the_lists_of_a_fleet_can_be_filtered_and_are_whole_without_scripts(checked):
+    assert [name for name, holds in checked["filtered"].items() if not holds] == []
 
 
 def test_pages_are_a_few_screens_and_small(checked):

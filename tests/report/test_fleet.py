@@ -76,10 +76,13 @@ def hostile() -> FleetReport:
 def test_the_page_needs_nothing_else(planted):
     text = planted.to_html()
     page = Page(text)
-    assert not {"script", "link", "iframe", "object", "embed", "form", "base", "img"} & set(page.tags)
+    assert not {"link", "iframe", "object", "embed", "form", "base", "img"} & set(page.tags)
+    assert page.tags.count("style") == page.tags.count("script") == 1
     style = text[text.index("<style>") + 7 : text.index("</style>")]
-    own = b64encode(sha256(style.encode()).digest()).decode()
-    assert any(f"style-src-elem 'sha256-{own}'" in value for value in page.values("content"))
+    script = text[text.index("<script>") + 8 : text.index("</script>")]
+    own, filters = (b64encode(sha256(part.encode()).digest()).decode() for part in (style, script))
+    allowed = f"default-src 'none'; style-src-elem 'sha256-{own}'; script-src 'sha256-{filters}'; "
+    assert any(value.startswith(allowed) for value in page.values("content"))
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert page.tags.count("main") == page.tags.count("header") == page.tags.count("nav") == 1
     assert page.tags.count("table") == page.tags.count("caption")
@@ -97,7 +100,7 @@ def test_ids_are_unique_and_links_lead_to_them_or_to_pages(planted):
     assert set(page.values("aria-labelledby")) <= set(ids)
     outer = {value for value in page.values("href") if not value.startswith("#")}
     assert "reports/db-00000/2026-03-08.html" in outer
-    assert all(re.fullmatch(r"reports/[\w.%-]+/[\w.%-]+\.html", value) for value in outer)
+    assert all(re.fullmatch(r"reports/[\w.%-]+/[\w.%-]+\.(html|json)", value) for value in outer)
 
 
 def test_what_hurts_stands_in_words_in_both_texts(planted):
@@ -106,15 +109,15 @@ def test_what_hurts_stands_in_words_in_both_texts(planted):
         for words in (
             "21 of 40 hosts pay a real cost",
             "hung-io: 41.2 ms at 12.4 in flight.",
-            "2 of 7 days, still so",
+            "true-saturation on 20 of 40 hosts judged (50 %), since 2026-03-05, still so",
+            "hung-io on 2 of 40 hosts judged (5 %), 1 of them warning or worse, since 2026-03-07, still so",
             "true-saturation began on 20 hosts",
             "6.12.4 became 6.12.9 on that day on 20 of these 20 hosts, and on 0 of the 20 others",
             "9 peers: role web, model SSD 960, solid-state disk",
             "still so when the data ends",
             "the file ends in the middle of a record at byte 4812",
             "not the chance that the device is healthy",
-            "critical, 2 days",
-            "clear",
+            "no trouble found",
         ):
             assert words in text
 
@@ -123,7 +126,8 @@ def test_hostile_names_stay_text_in_html(hostile):
     assert min(map(len, (hostile.hosts, hostile.changes, hostile.outliers, hostile.departures))) > 0
     assert min(map(len, (hostile.onsets, hostile.failed, hostile.unjudged, hostile.remarks))) > 0
     page = Page(hostile.to_html())
-    assert not {"script", "img", "b", "iframe"} & set(page.tags)
+    assert not {"img", "b", "iframe"} & set(page.tags)
+    assert page.tags.count("script") == 1
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert all(value.startswith(("#", "reports/")) for value in page.values("href"))
     words = "".join(page.words)
@@ -145,9 +149,58 @@ def test_hostile_names_stay_text_in_markdown(hostile):
     assert len(cells) > 4 * len(rows)
 
 
+def test_a_trouble_on_many_hosts_is_told_once_and_opens_to_its_hosts(planted):
+    text = planted.to_html()
+    page = Page(text)
+    assert page.values("class").count("group finding critical") == 1
+    assert text.count("true-saturation on sda</h3>") == 1
+    part = text[text.index('id="trouble-2-true-saturation"') :]
+    part = part[: part.index("</details>")]
+    rows = re.findall(r'<th scope="row"><a href="(reports/[^"]+)"', part)
+    assert len(rows) == len(set(rows)) == 20
+    assert part.count('href="#change-1"') == 20
+
+
+def test_the_remedy_and_the_commands_of_a_trouble_stand_there_once():
+    frames = tables.fleet()
+    frames["findings"]["remedy"] = [["Do this.", "Then that."]] * len(frames["findings"])
+    frames["findings"]["confirm"] = [["iostat -x 1 9 sda"]] * len(frames["findings"])
+    report = summarise(frames, link=page_address)
+    page = report.to_html()
+    assert page.count("Do this.") == page.count("iostat -x 1 9 sda") == len(report.troubles) + 1
+    text = report.to_markdown()
+    # in Markdown the first screen has those of the first trouble
+    assert text.count("Do this.") == sum(one.hosts_hurt > 0 for one in report.troubles)
+
+
+def test_the_first_screen_says_what_is_worst_and_what_to_do_on_which_host():
+    rows = [tables.finding("a", tables.FIRST_DAY, "hung-io", remedy=["Do this."], confirm=["cat sda"])]
+    findings = tables.findings_table(rows)
+    outcomes = tables.outcomes_table(["a", "b"], [tables.FIRST_DAY], findings)
+    found = summarise({"findings": findings, "outcomes": outcomes}, link=page_address)
+    head = found.to_html().partition("</header>")[0]
+    for said in ("hung-io on sda</a>, on 1 of 2 hosts judged", "41.2 ms", "Do this.", "cat sda"):
+        assert said in head
+    assert 'href="reports/a/2026-03-02.html"' in head
+    guess = findings.assign(confidence="low")
+    words = "".join(Page(summarise({"findings": guess, "outcomes": outcomes}).to_html()).words)
+    assert "Confirm it before acting on it, on a:" in words
+
+
+def test_undated_captures_are_not_a_day_in_any_text():
+    rows = [tables.finding("a", "undated", "hung-io", start=None, end=None)]
+    findings = tables.findings_table(rows)
+    days = [tables.FIRST_DAY, "undated"]
+    report = summarise({"findings": findings, "outcomes": tables.outcomes_table(["a"], days, findings)})
+    for text in (report.to_html(), report.to_markdown()):
+        assert "in undated captures" in text
+        assert not re.search("(on|since|before|to) undated", text)
+
+
 def test_a_page_s_address_names_the_file_and_nothing_else():
     assert page_address("a/../b", "2026-03-02") == "reports/a%252F..%252Fb/2026-03-02.html"
-    assert page_address('"><x', "..") == "reports/%2522%253E%253Cx/%252E..html"
+    assert page_address("a (b)", "undated") == "reports/a%20%28b%29/undated.html"
+    assert page_address('"><x', "..") == "reports/%2522%253E%253Cx/%252E%252E.html"
 
 
 def test_json_is_plain_and_has_the_schema_first(planted):

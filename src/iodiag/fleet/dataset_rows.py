@@ -41,7 +41,7 @@ def finding_rows(report: Report, host: str, day: str, key: str) -> list[Row]:
             **{name: finding[name] for name in ("rule", "severity", "confidence", "devices")},
             **{name: finding[name] for name in ("start", "end", "title", "summary")},
             "evidence": json.dumps(finding["evidence"], allow_nan=False),
-            "explained_by": finding["explained_by"],
+            **{name: finding[name] for name in ("explained_by", "remedy", "confirm")},
             "key": key,
         }
         for finding in report.as_dict()["findings"]

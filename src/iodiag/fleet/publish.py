@@ -77,7 +77,7 @@ def _write_pages(
     progress: Progress,
     verify: bool,
 ) -> tuple[list[str], dict[str, str]]:
-    linked = {one.report for part in (report.hosts, report.outliers, report.departures) for one in part}
+    linked = _linked(report)
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
     files = place.files()
     index = _made(place)
@@ -106,6 +106,14 @@ def _write_pages(
         progress.step(1)
     write(place, _PAGES, (json.dumps(dict(sorted(made.items())), indent=0) + "\n").encode())
     return sorted(problems), damaged
+
+
+def _linked(report: FleetReport) -> set[str]:
+    """The addresses that the fleet report leads to."""
+    affected = (one for trouble in report.troubles for one in trouble.affected)
+    cells = (cell for row in report.heatmap.rows for cell in row.cells if cell)
+    parts = (affected, cells, report.outliers, report.departures)
+    return {one.report for part in parts for one in part}
 
 
 def _made(place: Place) -> dict[str, tuple[str, str]]:

@@ -39,7 +39,9 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "findings": {
         **dict.fromkeys((*_WORDS, "rule", "severity", "confidence"), "word"),
         "devices": "words",
-        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "explained_by", "key"), "word"),
+        **dict.fromkeys(("start", "end", "title", "summary", "evidence", "explained_by"), "word"),
+        **dict.fromkeys(("remedy", "confirm"), "words"),
+        "key": "word",
     },
     "devices": {
         **dict.fromkeys((*_WORDS, "device", "kind", "model", "firmware", "kernel"), "word"),
@@ -141,12 +143,14 @@ def folder_name(text: str) -> str:
     """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere.
 
     Capital letters are encoded too: where case does not count, `Host` and `host` are one folder. So are the
-    first letter of a name that Windows gives to a device, and a dot at either end.
+    first letter of a name that Windows gives to a device, and a dot or a space at either end. Other spaces
+    and brackets stay, so that `host (folder)` can be read, and an address encodes them only once.
     """
-    name = re.sub(r"%[0-9A-F]{2}|[A-Z]", _encoded, quote(text, safe="")) or "%"
-    if _RESERVED.fullmatch(name) or name.startswith("."):
+    name = re.sub(r"%[0-9A-F]{2}|[A-Z]", _encoded, quote(text, safe=" ()")) or "%"
+    if _RESERVED.fullmatch(name) or name.startswith((".", " ")):
         name = f"%{ord(name[0]):02X}{name[1:]}"
-    name = f"{name[:-1]}%2E" if name.endswith(".") else name
+    if name.endswith((".", " ")):
+        name = f"{name[:-1]}%{ord(name[-1]):02X}"
     if len(name) <= 200:
         return name
     return f"{name[:150]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

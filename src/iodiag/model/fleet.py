@@ -21,12 +21,7 @@ CellState = Literal["found", "clear", "unjudged"]
 class HarmedHost:
     """One host, by its leading trouble: the one that adds most to its harm.
 
-    `since` is the first day of the unbroken run of days that ends with the trouble's last day;
-    `is_older` says that this is the host's first day with data, so that it may have begun before.
-    `days` counts the days with the trouble, `days_read` those with data. `change` is the number (from 1)
-    of the common change that the trouble began in. `others` are its other troubles, the most harmful
-    first. `evidence` is from the worst day, whose report is `report`, an address relative to the fleet
-    report ("" where there is none).
+    `others` are its other troubles, the most harmful first; the other fields are those of `AffectedHost`.
     """
 
     host: str
@@ -41,8 +36,40 @@ class HarmedHost:
     is_older: bool
     days: int
     days_read: int
+    in_undated: bool = False
     change: int | None = None
     others: tuple[str, ...] = ()
+    evidence: str = ""
+    address: str = ""
+    day: str = ""
+    report: str = ""
+
+
+@dataclass(frozen=True)
+class AffectedHost:
+    """One host with one trouble.
+
+    `since` is the first day of the unbroken run of days that ends with the trouble's last day;
+    `is_older` says that this is the host's first day with data, so that it may have begun before.
+    `days` counts the days with the trouble, `days_read` those with data. Captures without a date are no
+    day: they count only where the trouble was found in nothing else, and are `undated` then; `in_undated`
+    says that it was found in them too. `change` is the number (from 1) of the common change that the trouble
+    began in. `evidence` is from the worst day, whose report is `report`, an address relative to the fleet
+    report ("" where there is none).
+    """
+
+    host: str
+    harm: float
+    severity: Severity
+    confidence: Confidence
+    devices: tuple[str, ...]
+    since: str
+    last: str
+    is_older: bool
+    days: int
+    days_read: int
+    in_undated: bool = False
+    change: int | None = None
     evidence: str = ""
     address: str = ""
     day: str = ""
@@ -53,7 +80,10 @@ class HarmedHost:
 class Trouble:
     """One rule over the whole fleet: on how many of the hosts that it could judge, since when.
 
-    `hosts_hurt` are those with a `warning` or worse.
+    `hosts_hurt` are those with a `warning` or worse. `first` and `last` are the days on which it was found,
+    `since` is the earliest `since` of its hosts, of those alone that have it on the last day where there are
+    any, with the `is_older` of that host. `affected` are the hosts, the worst first; `title`, `remedy` and
+    `confirm` are those of the finding on the worst.
     """
 
     rule: str
@@ -65,6 +95,12 @@ class Trouble:
     first: str
     last: str
     harm: float
+    since: str = ""
+    is_older: bool = False
+    title: str = ""
+    remedy: tuple[str, ...] = ()
+    confirm: tuple[str, ...] = ()
+    affected: tuple[AffectedHost, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +128,37 @@ class Matrix:
     rules: tuple[str, ...] = ()
     rows: tuple[MatrixRow, ...] = ()
     rules_left_out: int = 0
+
+
+@dataclass(frozen=True)
+class DayCell:
+    """One host on one day: its worst unexplained severity, and the rules that found something then.
+
+    `report` is the address of the host-day's page; of a day without trouble that of its JSON report.
+    """
+
+    state: CellState
+    severity: Severity | None = None
+    rules: tuple[str, ...] = ()
+    report: str = ""
+
+
+@dataclass(frozen=True)
+class HeatmapRow:
+    """One host of the heatmap, a cell for each of its days; None where it has no data."""
+
+    host: str
+    cells: tuple[DayCell | None, ...]
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """The most harmed hosts, then the others by name, against the last days."""
+
+    days: tuple[str, ...] = ()
+    rows: tuple[HeatmapRow, ...] = ()
+    days_left_out: int = 0
+    hosts_left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -234,7 +301,10 @@ class SilentHost:
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts over the whole fleet, before any list was cut."""
+    """Counts over the whole fleet, before any list was cut.
+
+    `begun_last_day` counts troubles of hosts that began on the last day, of hosts with data before it.
+    """
 
     hosts: int = 0
     host_days: int = 0
@@ -250,6 +320,7 @@ class Totals:
     failed: int = 0
     silent: int = 0
     changes: int = 0
+    begun_last_day: int = 0
 
 
 @dataclass(frozen=True)
@@ -267,6 +338,7 @@ class FleetReport:
     hosts: tuple[HarmedHost, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     matrix: Matrix = field(default_factory=Matrix)
+    heatmap: Heatmap = field(default_factory=Heatmap)
     changes: tuple[CommonChange, ...] = ()
     onsets: tuple[Onset, ...] = ()
     outliers: tuple[Outlier, ...] = ()

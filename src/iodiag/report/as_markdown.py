@@ -58,31 +58,32 @@ def render(report: Report, charts: Files | None = None, full: bool = False) -> s
 
 
 def _lines(document: Document, charts: Files, width: int | None) -> Iterator[str]:
-    yield from _screen(document.screen, charts, width)
+    yield from screen_lines(document.screen, charts, width)
     for section in document.sections:
         yield from _section(section, 2, charts, width)
 
 
-def _screen(screen: Screen, charts: Files, width: int | None) -> Iterator[str]:
+def screen_lines(screen: Screen, charts: Files, width: int | None) -> Iterator[str]:
+    """The first screen's lines."""
     state = (Span(f"{screen.state}. "),) if screen.state else ()
     yield from (f"# {inline(screen.title)}", "", f"**{inline((*state, *screen.sentence))}**")
     for block in (screen.facts, *((screen.picture,) if screen.picture else ())):
-        yield from _block_lines(block, 2, charts, width)
+        yield from block_lines(block, 2, charts, width)
     if screen.actions:
         yield from ("", "**What to do first**")
     for block in screen.actions:
-        yield from _block_lines(block, 2, charts, width)
+        yield from block_lines(block, 2, charts, width)
 
 
 def _section(section: Section, level: int, charts: Files, width: int | None) -> Iterator[str]:
     number = f"{section.number}. " if section.number else ""
     label = f"{section.label.capitalize()}: " if section.label else ""
-    body = [line for block in section.blocks for line in _block_lines(block, level + 1, charts, width)]
+    body = [line for block in section.blocks for line in block_lines(block, level + 1, charts, width)]
     if body:
         yield from ("", f"{'#' * min(level, 6)} {number}{label}{inline(section.heading)}", *body)
 
 
-def _block_lines(block: Block, level: int, charts: Files, width: int | None) -> Iterator[str]:
+def block_lines(block: Block, level: int, charts: Files, width: int | None) -> Iterator[str]:
     """A block's lines, with an empty one before them."""
     if isinstance(block, Section):
         yield from _section(block, level, charts, width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Finding
@@ -143,7 +143,7 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
     """The first step, and commands to paste; of a guess how to confirm it, else how to capture more."""
     stated = [span.text for span in wording.prose(report.headline) if span.is_code and " " in span.text]
     if lead is not None:
-        commands = first_commands(lead)
+        commands = first_commands(lead.confirm, lead.devices)
         if lead.confidence == "low" and commands:
             yield Paragraph((Span("Confirm it before acting on it:"),))
         elif lead.remedy:
@@ -157,13 +157,13 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
         yield Paragraph((Span("Nothing."),))
 
 
-def first_commands(finding: Finding) -> tuple[str, ...]:
+def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[str, ...]:
     """Commands to paste first: those ready to run, and of them those that name a device of the finding."""
-    texts = map(finding_sections.command, finding.confirm)
+    texts = map(finding_sections.command, confirm)
     short = [text for text in texts if 0 < len(text) <= LONGEST_COMMAND]
 
     def rank(text: str) -> tuple[bool, bool]:
         is_ready = "\n" not in text and not _BLANK.search(text)
-        return not is_ready, not any(name and name in text for name in finding.devices)
+        return not is_ready, not any(name and name in text for name in devices)
 
     return tuple(sorted(short, key=rank)[:COMMANDS_SHOWN])

@@ -37,6 +37,11 @@ def css(with_script: bool = False) -> str:
     return _text_of("page.css") + (_text_of("uplot/uPlot.min.css") if with_script else "")
 
 
+def filter_script() -> str:
+    """The script of the fleet report, which filters its lists."""
+    return _text_of("fleet_filter.js")
+
+
 @cache
 def script() -> str:
     """The one script of a page with charts over time: uPlot with its licence, and what uses it."""

@@ -21,9 +21,9 @@ const MODES = [
   ["print", SHEET, { media: "print", colorScheme: "light" }],
 ];
 
-// the first page is the one whose charts are tried
+// the first page is the one whose charts are tried, the second the one whose lists are filtered
 const [executablePath, ...paths] = process.argv.slice(2);
-const [explorable] = paths;
+const [explorable, filterable] = paths;
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 const results = Object.fromEntries(paths.map((path) => [path, []]));
 const screens = {};
@@ -31,8 +31,9 @@ const todo = [...paths];
 await Promise.all([worker(), worker()]);
 const policy = await policyHolds(paths[0]);
 const explored = await explore(explorable);
+const filtered = await filter(filterable);
 await browser.close();
-console.log(JSON.stringify({ pages: results, screens, policy, explored }));
+console.log(JSON.stringify({ pages: results, screens, policy, explored, filtered }));
 
 async function worker() {
   const page = await browser.newPage({ viewport: DESK });
@@ -143,4 +144,27 @@ async function explore(path) {
   await page.emulateMedia({ media: "print" });
   const isOnPaper = (await figure.locator(".still").isVisible()) && !(await figure.locator(".live").isVisible());
   return { isPointed, isZoomed, isReset, isRead, isZoomedByKey, isHidden, isSwitched, isOnPaper };
+}
+
+// the filter of the fleet report, its links into itself, and the whole list without scripts
+async function filter(path) {
+  const page = await browser.newPage({ viewport: SCREEN });
+  await page.goto(pathToFileURL(path).href);
+  const troubles = page.locator(".group:visible");
+  const rows = page.locator(".heatmap tbody tr:visible");
+  const [all, hosts] = [await troubles.count(), await rows.count()];
+  await page.fill("#filter", "db-00000 hung");
+  const isFiltered = (await troubles.count()) === 1 && (await rows.count()) === 1;
+  await page.fill("#filter", "no such host");
+  const isEmpty = (await troubles.count()) === 0 && (await page.innerText("#filtered")) === `0 of ${all} troubles`;
+  await page.fill("#filter", "");
+  const isWhole = (await troubles.count()) === all && (await rows.count()) === hosts;
+  await page.locator(".facts a[href^='#']").first().click();
+  const isOpened = (await page.locator(".group[open]").count()) === 1;
+  await page.emulateMedia({ media: "print" });
+  const isOnPaper = (await troubles.count()) === all && !(await page.isVisible("#filter"));
+  const plain = await browser.newPage({ javaScriptEnabled: false });
+  await plain.goto(pathToFileURL(path).href);
+  const isWholeWithout = (await plain.locator(".group:visible").count()) === all && !(await plain.isVisible("#filter"));
+  return { isFiltered, isEmpty, isWhole, isOpened, isOnPaper, isWholeWithout };
 }

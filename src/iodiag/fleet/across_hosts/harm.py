@@ -7,16 +7,19 @@ by its worst finding: four slow legs are one slow array.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, UNJUDGED, OutcomeCube
+from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, OutcomeCube, is_date
 from iodiag.model.finding import HARMLESS, SEVERITIES
 from iodiag.model.fleet import Cell, HarmedHost, Matrix, MatrixRow, Trouble
 from iodiag.rules import of_role
+
+if TYPE_CHECKING:
+    from iodiag.fleet.across_hosts.troubles import OnHost
 
 SEVERITY_WEIGHTS = {"info": 0.0, "notice": 1.0, "warning": 10.0, "critical": 100.0}
 CONFIDENCE_WEIGHTS = {"low": 0.3, "medium": 0.6, "high": 1.0}
@@ -27,8 +30,8 @@ a clock is a state that a listing shows (an array without a member), and counts 
 
 RANKED, MATRIX_HOSTS, MATRIX_RULES, OTHERS = 200, 40, 12, 6
 
-ReportLink = Callable[[str, str], str]
-"""The address of a host's report of a day, relative to the fleet report; "" where there is none."""
+Affected = Mapping[tuple[str, str], "OnHost"]
+"""What a rule found on a host."""
 
 
 def scored(findings: pd.DataFrame) -> pd.DataFrame:
@@ -62,15 +65,22 @@ def _instants(column: pd.Series) -> pd.Series:
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     """Harm, days, worst severity and last day per host and rule, the worst rule of a host first.
 
-    The rows come in order of their days, one a day, as `scored` gives them.
+    The rows come in order of their days, one a day, as `scored` gives them. What has no date is no day, but
+    for a trouble that was found in nothing else; `in_undated` says that it was found there.
     """
-    groups = rows.groupby(["host", "rule"], sort=True, observed=True)
+    dated = rows["day"].where(rows["day"].map(is_date).astype(bool))
+    groups = rows.assign(dated=dated).groupby(["host", "rule"], sort=True, observed=True)
     found = groups.agg(
         harm=("harm", "sum"),
-        days=("day", "size"),
+        all_days=("day", "size"),
+        days=("dated", "count"),
         rank=("rank", "max"),
-        last=("day", "last"),
+        last=("dated", "last"),
+        any_day=("day", "last"),
     ).reset_index()
+    found["in_undated"] = found["all_days"] > found["days"]
+    found["last"] = found["last"].fillna(found.pop("any_day"))
+    found["days"] = found["days"].where(found["days"] > 0, found.pop("all_days"))
     return found.sort_values(
         ["host", "harm", "rank", "rule"], ascending=[True, False, False, True], kind="stable"
     ).reset_index(drop=True)
@@ -86,45 +96,20 @@ def by_host(rules: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def ranking(rows: pd.DataFrame, found: OutcomeCube, link: ReportLink) -> tuple[HarmedHost, ...]:
+def ranking(rows: pd.DataFrame, on_hosts: Affected) -> tuple[HarmedHost, ...]:
     """The RANKED most harmed hosts, each by its leading trouble."""
     rules = by_rule(rows)
     order = by_host(rules).head(RANKED)
-    top = order["host"]
-    of_host = {host: part for host, part in rules[rules["host"].isin(top)].groupby("host", observed=True)}
-    shown = rows[rows["host"].isin(top)]
-    worst = shown.sort_values(
-        ["rank", "harm", "day"], ascending=[False, False, False], kind="stable"
-    ).drop_duplicates(["host", "rule"])
-    worst_of = {(row["host"], row["rule"]): row for row in worst.to_dict("records")}
-    observed = dict(zip(found.hosts, found.observed.sum(axis=1), strict=True))
+    of_host = {
+        host: part for host, part in rules[rules["host"].isin(order["host"])].groupby("host", observed=True)
+    }
     result = []
     for host, harm in zip(order["host"], order["harm"], strict=True):
-        lead = _lead(of_host[host])
-        row = worst_of[host, lead["rule"]]
-        since, is_older = _since(found, host, lead["rule"], lead["last"])
-        text, address = worst_evidence(row["evidence"])
-        result.append(
-            HarmedHost(
-                host=host,
-                harm=float(harm),
-                rule=lead["rule"],
-                severity=SEVERITIES[int(lead["rank"])],
-                confidence=row["confidence"],
-                title=row["title"],
-                devices=tuple(map(str, row["devices"])),
-                since=since,
-                last=lead["last"],
-                is_older=is_older,
-                days=int(lead["days"]),
-                days_read=int(observed[host]),
-                others=tuple(rule for rule in of_host[host]["rule"] if rule != lead["rule"])[:OTHERS],
-                evidence=text or row["summary"],
-                address=address,
-                day=row["day"],
-                report=link(host, row["day"]),
-            )
-        )
+        lead = _lead(of_host[host])["rule"]
+        worst = on_hosts[lead, host]
+        others = tuple(rule for rule in of_host[host]["rule"] if rule != lead)[:OTHERS]
+        fields = vars(worst.host) | {"harm": float(harm)}
+        result.append(HarmedHost(rule=lead, title=worst.title, others=others, **fields))
     return tuple(result)
 
 
@@ -134,65 +119,6 @@ def _lead(rules: pd.DataFrame) -> pd.Series:
     symptoms = of_role("symptom")
     causes = rules[~rules["rule"].isin(list(symptoms)) & (rules["rank"] >= first["rank"])]
     return causes.iloc[0] if first["rule"] in symptoms and len(causes) else first
-
-
-def _since(found: OutcomeCube, host: str, rule: str, last: str) -> tuple[str, bool]:
-    """The first day of the run that ends with `last`, and whether the host has no data before it.
-
-    Only a day that was judged clear ends a run.
-    """
-    history = found.history(host, rule)
-    until = found.days.index(last)
-    clear = np.flatnonzero(history[:until] == CLEAR)
-    begin = int(clear[-1]) + 1 if len(clear) else 0
-    first = begin + int(np.argmax(history[begin : until + 1] > CLEAR))
-    return str(found.days[first]), not (history[:first] > UNJUDGED).any()
-
-
-def worst_evidence(text: str | None) -> tuple[str, str]:
-    """The first piece of evidence for a finding and its address, from the JSON that the table holds."""
-    try:
-        pieces = json.loads(text or "[]")
-    except ValueError:
-        return "", ""
-    for piece in pieces if isinstance(pieces, list) else []:
-        if isinstance(piece, dict) and piece.get("weighs", "for") == "for" and piece.get("text"):
-            lines = [line for line in piece.get("lines") or () if isinstance(line, int)]
-            source = str(piece.get("source") or "")
-            return str(piece["text"]), f"{source}:{lines[0]}" if source and lines else source
-    return "", ""
-
-
-def troubles(rows: pd.DataFrame, found: OutcomeCube) -> tuple[Trouble, ...]:
-    """Each rule with harm over the whole fleet, the most harmful first."""
-    hurt = rows["host"].where(rows["rank"] >= SEVERITIES.index("warning"))
-    groups = rows.assign(hurt=hurt).groupby("rule", sort=True, observed=True)
-    table = groups.agg(
-        harm=("harm", "sum"),
-        hosts=("host", "nunique"),
-        hosts_hurt=("hurt", "nunique"),
-        host_days=("harm", "size"),
-        rank=("rank", "max"),
-        first=("day", "min"),
-        last=("day", "max"),
-    ).reset_index()
-    judged = (found.cube >= CLEAR).any(axis=1).sum(axis=0)
-    table["harm"] = table["harm"].round(9)
-    table = table.sort_values(["harm", "rule"], ascending=[False, True], kind="stable")
-    return tuple(
-        Trouble(
-            rule=row["rule"],
-            severity=SEVERITIES[int(row["rank"])],
-            hosts=int(row["hosts"]),
-            hosts_hurt=int(row["hosts_hurt"]),
-            hosts_judged=int(judged[found.rules.index(row["rule"])]),
-            host_days=int(row["host_days"]),
-            first=row["first"],
-            last=row["last"],
-            harm=float(row["harm"]),
-        )
-        for row in table.to_dict("records")
-    )
 
 
 def matrix(

@@ -16,7 +16,7 @@ import pandas as pd
 from iodiag.fleet.across_hosts.chance import at_least, false_discovery
 from iodiag.fleet.across_hosts.outcome_cube import CLEAR, FOUND, OutcomeCube
 from iodiag.model.finding import SEVERITIES
-from iodiag.model.fleet import Beginning, CommonChange, HarmedHost, Onset, Shared
+from iodiag.model.fleet import Beginning, CommonChange, Onset, Shared
 
 LEAST_HOSTS = 5
 LEAST_EXCESS = 2.0
@@ -137,11 +137,11 @@ def common(begun: pd.DataFrame, found: OutcomeCube, attributes: pd.DataFrame) ->
     return tuple(sorted(changes, key=lambda one: (-len(one.hosts), one.day, one.beginnings[0].rule)))
 
 
-def change_of(host: HarmedHost, changes: tuple[CommonChange, ...]) -> int | None:
-    """The number (from 1) of the change in which a host's leading trouble began, or None."""
+def change_of(host: str, rule: str, since: str, changes: tuple[CommonChange, ...]) -> int | None:
+    """The number (from 1) of the change in which a trouble of a host began, or None."""
     for number, change in enumerate(changes, 1):
-        is_it = host.since == change.day and host.host in change.hosts
-        if is_it and host.rule in {part.rule for part in change.beginnings}:
+        is_it = since == change.day and rule in {part.rule for part in change.beginnings}
+        if is_it and host in change.hosts:
             return number
     return None
 

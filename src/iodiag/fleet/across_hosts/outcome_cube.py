@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 NO_DATA, UNJUDGED, CLEAR, FOUND = range(4)
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 _CODES = {
     "not_applicable": UNJUDGED,
@@ -45,9 +48,19 @@ class OutcomeCube:
         """Whether a host has data on a day."""
         return np.asarray(self.cube.max(axis=2, initial=NO_DATA) > NO_DATA)
 
+    def dated(self) -> OutcomeCube:
+        """The same without what is of no date: it has no place in the order of days."""
+        places = [at for at, day in enumerate(self.days) if is_date(day)]
+        return replace(self, days=tuple(self.days[at] for at in places), cube=self.cube[:, places, :])
+
     def history(self, host: str, rule: str) -> npt.NDArray[np.int8]:
         """What a rule said of a host, day by day."""
         return np.asarray(self.cube[bisect_left(self.hosts, host), :, bisect_left(self.rules, rule)])
+
+
+def is_date(day: str) -> bool:
+    """Whether a day is a date, and not `undated`."""
+    return _DATE.fullmatch(day) is not None
 
 
 def outcome_cube(outcomes: Sequence[pd.DataFrame], findings: Sequence[pd.DataFrame]) -> OutcomeCube:

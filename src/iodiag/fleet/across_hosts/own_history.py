@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from iodiag.analysis.load import baselines
-from iodiag.fleet.across_hosts.harm import ReportLink
+from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.model.fleet import Departure
 from iodiag.rules.causes.latency_above_baseline import RULE
 

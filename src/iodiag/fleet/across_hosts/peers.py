@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from iodiag.fleet.across_hosts.chance import beyond, false_discovery
-from iodiag.fleet.across_hosts.harm import ReportLink
+from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.model.finding import Confidence
 from iodiag.model.fleet import Outlier
 

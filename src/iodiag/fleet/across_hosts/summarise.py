@@ -11,10 +11,11 @@ import pandas as pd
 
 from iodiag import __version__
 from iodiag.analysis.load import baselines
-from iodiag.fleet.across_hosts import harm, onsets, own_history, peers
-from iodiag.fleet.across_hosts.harm import ReportLink
+from iodiag.fleet.across_hosts import harm, onsets, own_history, peers, troubles
+from iodiag.fleet.across_hosts.heatmap import heatmap
 from iodiag.fleet.across_hosts.inventory import ATTRIBUTES, Inventory
-from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, OutcomeCube, outcome_cube
+from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, OutcomeCube, is_date, outcome_cube
+from iodiag.fleet.across_hosts.troubles import ReportLink
 from iodiag.model.fleet import FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
 ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
@@ -23,7 +24,7 @@ ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100,
 NEEDED = {
     "findings": (
         *("host", "day", "rule", "severity", "confidence", "devices", "start", "end", "title", "summary"),
-        *("evidence", "explained_by"),
+        *("evidence", "explained_by", "remedy", "confirm"),
     ),
     "devices": ("host", "day", "device", "kind", "model", "firmware", "rotational", "kernel"),
     "hours": (
@@ -65,24 +66,24 @@ def summarise(
     known = outcome_cube([tables["outcomes"], judged], [findings, unlike])
     stated = (inventory or Inventory()).match(known.hosts)
     rows = harm.scored(findings)
-    of_fleet = harm.troubles(rows, known)
-    begun = onsets.onsets(known, pd.concat([findings, unlike]), _kinds(devices))
-    changes = onsets.common(begun, known, _attributes(devices, stated))
-    ranked = tuple(
-        replace(host, change=onsets.change_of(host, changes)) for host in harm.ranking(rows, known, link)
-    )
+    totals = _totals(known, tables, rows)
+    begun = onsets.onsets(known.dated(), pd.concat([findings, unlike]), _kinds(devices))
+    changes = onsets.common(begun, known.dated(), _attributes(devices, stated))
+    on_hosts = troubles.affected(rows, known, changes, link)
+    of_fleet = troubles.troubles(rows, known, on_hosts)
+    ranked = harm.ranking(rows, on_hosts)
     single, begun_alone = onsets.single(begun[begun["rule"] != own_history.DEPARTED], changes, ONSETS)
     standing_out, remarks = peers.outliers(hours, _identity(devices, stated), link)
-    failed = _failed(tables["manifest"])
-    silent = _silent(known)
+    failed, silent = _failed(tables["manifest"]), _silent(known)
     totals = replace(
-        _totals(known, tables, rows),
+        totals,
         onsets=begun_alone,
         outliers=len(standing_out),
         departures=len(runs),
         failed=sum(one.inputs for one in failed),
         silent=len(silent),
         changes=len(changes),
+        begun_last_day=_begun_on(totals.last, on_hosts.values()),
     )
     return FleetReport(
         iodiag=__version__,
@@ -91,6 +92,7 @@ def summarise(
         hosts=ranked,
         troubles=of_fleet,
         matrix=harm.matrix(ranked, of_fleet, rows, known),
+        heatmap=heatmap(rows, known, link),
         changes=changes,
         onsets=single,
         outliers=standing_out[:OUTLIERS],
@@ -118,6 +120,11 @@ def _totals(known: OutcomeCube, tables: Mapping[str, pd.DataFrame], rows: pd.Dat
     )
 
 
+def _begun_on(day: str, on_hosts: Iterable[troubles.OnHost]) -> int:
+    """How many troubles of hosts began on a day, of hosts with data before it."""
+    return sum(one.host.since == day and not one.host.is_older for one in on_hosts)
+
+
 def _table(name: str, frame: pd.DataFrame | None) -> pd.DataFrame:
     """The columns that are needed, None where there are none, in an order that rows alone decide."""
     table = (pd.DataFrame() if frame is None else frame).reindex(columns=list(NEEDED[name]))
@@ -134,7 +141,7 @@ def _table(name: str, frame: pd.DataFrame | None) -> pd.DataFrame:
 
 def _dated(known: OutcomeCube) -> list[str]:
     """The days that are dates; "" twice over where there are none."""
-    return [day for day in known.days if re.fullmatch(r"\d{4}-\d\d-\d\d", day)] or [""]
+    return [day for day in known.days if is_date(day)] or [""]
 
 
 def _kinds(devices: pd.DataFrame) -> dict[tuple[str, str], str]:

@@ -1,4 +1,4 @@
-"""The fleet report as spans and tables; the renderers of each format only draw them.
+"""What the fleet report says beside its troubles, as spans and tables that the renderers draw.
 
 Every list is cut where a reader stops reading, and says how many it left out and where they are.
 """
@@ -9,18 +9,20 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from iodiag.model.fleet import Beginning, Cell, CommonChange, FleetReport, HarmedHost, Outlier, Shared
+from iodiag.model.fleet import Beginning, CommonChange, FleetReport, Outlier, Shared
 from iodiag.report import wording
 from iodiag.report.document import TextTable
+from iodiag.report.fleet.groups import CHANGES_SHOWN, linked
 from iodiag.report.wording import Span, Spans
 
-CHANGES_SHOWN, HOSTS_LISTED, SILENT_SHOWN = 20, 60, 60
+SILENT_SHOWN = 60
 
 HARM_NOTE = (
-    "Harm adds up, over days and over troubles that nothing else explains: severity (critical 100, "
-    "warning 10, notice 1) × confidence (high 1, medium 0.6, low 0.3) × the share of the day it lasted, at "
-    "least one hour (without a clock, the whole day). Several devices of a host count once a day, "
-    "advice on reading the numbers not at all."
+    "The most severe troubles stand first, and of one severity the most harmful, symptoms behind causes. "
+    "Harm is severity (critical 100, warning 10, notice 1) × confidence (high 1, medium 0.6, low 0.3) × the "
+    "share of the day it lasted, at least one hour (without a clock, the whole day), added up over hosts and "
+    "days. Several devices of a host count once a day. What another finding explains, and advice on reading "
+    "the numbers, is no harm."
 )
 
 CHANGE_NOTE = (
@@ -46,30 +48,6 @@ BASELINE_NOTE = (
 
 
 @dataclass(frozen=True)
-class HostRow:
-    """One host of the ranking, ready to draw.
-
-    `together` says with how many others its trouble began, `change` is the number of that change where
-    it is shown, else 0.
-    """
-
-    rank: int
-    host: Span
-    severity: str
-    confidence: str
-    cause: Spans
-    rule: Spans
-    others: Spans
-    since: str
-    days: str
-    change: int
-    together: str
-    evidence: Spans
-    address: Spans
-    harm: str
-
-
-@dataclass(frozen=True)
 class Change:
     """One change that many hosts saw, ready to draw."""
 
@@ -77,168 +55,6 @@ class Change:
     heading: Spans
     severity: str
     facts: tuple[tuple[str, Spans], ...]
-    hosts: Spans
-
-
-def title(report: FleetReport) -> Spans:
-    """Whose report it is and which days it covers."""
-    totals = report.totals
-    return (Span(f"Fleet report: {wording.plural(totals.hosts, 'host')}{_period(report)}"),)
-
-
-def _period(report: FleetReport) -> str:
-    first, last = report.totals.first, report.totals.last
-    if not first:
-        return ", no day stated"
-    return f", {first}" if first == last else f", {first} to {last}"
-
-
-def headline(report: FleetReport) -> Spans:
-    """The fleet in one sentence."""
-    return wording.prose(report.headline)
-
-
-def worst(report: FleetReport) -> str:
-    """The worst severity of any host, "clear" without."""
-    return next(
-        (name for name in ("critical", "warning", "notice") if report.totals.by_severity.get(name)), "clear"
-    )
-
-
-def overview(report: FleetReport) -> list[tuple[str, Spans]]:
-    """Label and value of what stands at the top."""
-    totals = report.totals
-    counted = [f"{wording.count(n)} {name}" for name, n in totals.by_severity.items() if n]
-    quiet = totals.hosts - sum(totals.by_severity.values())
-    hosts = ", ".join([*counted, f"{wording.count(quiet)} without trouble that was found"])
-    inputs = ", ".join(f"{wording.count(n)} {name}" for name, n in totals.inputs.items()) or "none"
-    facts = [
-        ("Hosts", f"{wording.count(totals.hosts)}: {hosts} (each by its worst finding)"),
-        ("Data", f"{wording.plural(totals.host_days, 'host-day')}{_period(report)}"),
-        ("Inputs", inputs),
-    ]
-    if totals.silent:
-        facts.append(("Silent", f"{wording.plural(totals.silent, 'host')} without data on the last day"))
-    facts.append(("Written by", f"iodiag {report.iodiag}"))
-    return [(label, (Span(wording.visible(value)),)) for label, value in facts]
-
-
-def host_rows(report: FleetReport, most: int) -> list[HostRow]:
-    """The most harmed hosts."""
-    last = report.totals.last
-    sizes = [len(change.hosts) for change in report.changes]
-    return [
-        _host_row(rank, host, last, sizes[host.change - 1] - 1 if host.change else 0)
-        for rank, host in enumerate(report.hosts[:most], 1)
-    ]
-
-
-def hosts_left_out(report: FleetReport, most: int) -> str:
-    """How many harmed hosts are not shown, and where they are."""
-    return _left_out(report.totals.harmed, min(most, len(report.hosts)), "harmed host", "`findings.parquet`")
-
-
-def _host_row(rank: int, host: HarmedHost, last_day: str, others: int) -> HostRow:
-    since = f"{host.since} or before" if host.is_older else host.since
-    state = "still so" if host.last == last_day else f"last on {host.last}"
-    words = f"began with {wording.count(others)} other hosts" if others else ""
-    on: Spans = (Span(" on "), *wording.names(host.devices, 4)) if host.devices else ()
-    return HostRow(
-        rank=rank,
-        host=linked(host.host, host.report),
-        severity=host.severity,
-        confidence=host.confidence,
-        cause=wording.prose(host.title),
-        rule=(wording.name(host.rule), *on),
-        others=wording.names(host.others, 3),
-        since=wording.visible(since, wording.NAME_LIMIT),
-        days=f"{wording.count(host.days)} of {wording.plural(host.days_read, 'day')}, "
-        f"{wording.visible(state)}",
-        change=host.change if others and host.change and host.change <= CHANGES_SHOWN else 0,
-        together=words,
-        evidence=wording.prose(host.evidence),
-        address=(wording.name(host.address),) if host.address else (),
-        harm=wording.number(host.harm),
-    )
-
-
-def linked(text: str, href: str) -> Span:
-    """A name that leads to a report."""
-    return Span(wording.name(text).text, is_code=True, href=href)
-
-
-def hosts_table(report: FleetReport, most: int) -> TextTable:
-    """The ranking as a plain table."""
-    rows = [
-        (
-            (Span(str(row.rank)),),
-            (row.host,),
-            (Span(f"{row.severity}, {row.confidence}"),),
-            (
-                *row.cause,
-                Span(" ("),
-                *row.rule,
-                *((Span("; also "), *row.others) if row.others else ()),
-                Span(")"),
-            ),
-            (Span(", ".join(filter(None, (row.since, row.days, row.together)))),),
-            (*row.evidence, *((Span(" ("), *row.address, Span(")")) if row.address else ())),
-            (Span(row.harm),),
-        )
-        for row in host_rows(report, most)
-    ]
-    head = ("#", "Host", "Severity, confidence", "From what", "Since when", "Worst evidence", "Harm")
-    return TextTable(head, tuple(rows), frozenset({0, 6}), hosts_left_out(report, most))
-
-
-def troubles(report: FleetReport) -> TextTable:
-    """Each rule over the fleet."""
-    rows = [
-        (
-            (wording.name(one.rule),),
-            (Span(one.severity),),
-            (Span(_of(one.hosts, one.hosts_judged)),),
-            (Span(wording.count(one.hosts_hurt)),),
-            (Span(wording.count(one.host_days)),),
-            (Span(one.first if one.first == one.last else f"{one.first} to {one.last}"),),
-            (Span(wording.number(one.harm)),),
-        )
-        for one in report.troubles
-    ]
-    head = ("Rule", "Worst", "Hosts, of those judged", "Warning or worse", "Host-days", "Seen", "Harm")
-    return TextTable(head, tuple(rows), frozenset({2, 3, 4, 6}))
-
-
-def _of(part: int, whole: int) -> str:
-    share = f" ({100 * part / whole:.0f} %)" if whole else ""
-    return f"{wording.count(part)} of {wording.count(whole)}{share}"
-
-
-def cell_words(cell: Cell) -> str:
-    """A cell of the matrix in words."""
-    if cell.state == "found":
-        return f"{cell.severity}, {wording.plural(cell.days, 'day')}"
-    return "clear" if cell.state == "clear" else "not judged"
-
-
-def matrix(report: FleetReport) -> TextTable:
-    """Hosts against rules, in words."""
-    rows = [
-        ((linked(row.host, row.report),), *((Span(cell_words(cell)),) for cell in row.cells))
-        for row in report.matrix.rows
-    ]
-    return TextTable(("Host", *report.matrix.rules), tuple(rows), left_out=matrix_left_out(report))
-
-
-def matrix_left_out(report: FleetReport) -> str:
-    """How much of hosts and rules the matrix does not show."""
-    hosts = report.totals.harmed - len(report.matrix.rows)
-    parts = []
-    if hosts > 0:
-        parts.append(wording.plural(hosts, "harmed host"))
-    if report.matrix.rules_left_out:
-        parts.append(wording.plural(report.matrix.rules_left_out, "rule"))
-    return f"{' and '.join(parts)} more: `findings.parquet` and `outcomes.parquet` have all." if parts else ""
 
 
 def changes(report: FleetReport) -> list[Change]:
@@ -267,7 +83,7 @@ def _change(number: int, change: CommonChange) -> Change:
         facts.append(("In common", _shared(shared)))
     if not change.shared:
         facts.append(("In common", (Span("nothing that the inputs state, beyond chance"),)))
-    return Change(number, heading, lead.severity, tuple(facts), wording.names(change.hosts, HOSTS_LISTED))
+    return Change(number, heading, lead.severity, tuple(facts))
 
 
 def _beginning(part: Beginning) -> Spans:
@@ -299,24 +115,6 @@ def _chance(p_value: float) -> str:
 
 def _raised(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def onsets(report: FleetReport, most: int) -> TextTable:
-    """What began on single hosts."""
-    rows = [
-        (
-            (wording.name(one.host),),
-            (Span(one.severity),),
-            (wording.name(one.rule), Span(f" ({wording.visible(one.kind, wording.NAME_LIMIT)})")),
-            (Span(one.day),),
-            (Span(one.before),),
-            (Span(wording.count(one.days)),),
-        )
-        for one in report.onsets[:most]
-    ]
-    head = ("Host", "Severity", "What began", "On", "Clear on", "Days with it since")
-    rest = _left_out(report.totals.onsets, len(rows), "beginning", "`outcomes.parquet`")
-    return TextTable(head, tuple(rows), frozenset({5}), rest)
 
 
 def outliers(report: FleetReport, most: int) -> TextTable:
@@ -408,7 +206,11 @@ def failed(report: FleetReport) -> TextTable:
 def unjudged(report: FleetReport) -> TextTable:
     """Rules that reached no verdict on some hosts."""
     rows = [
-        ((wording.name(one.rule),), (Span(_of(one.hosts, one.of_hosts)),), wording.prose(one.reason))
+        (
+            (wording.name(one.rule),),
+            (Span(f"{wording.count(one.hosts)} of {wording.count(one.of_hosts)}"),),
+            wording.prose(one.reason),
+        )
         for one in report.unjudged
     ]
     return TextTable(("Rule", "Hosts never judged", "Most often because"), tuple(rows), frozenset({1}))

@@ -1,0 +1,53 @@
+"""Which hosts had trouble on which days: the worst severity of each host-day."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pandas as pd
+
+from iodiag.fleet.across_hosts import harm
+from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, OutcomeCube
+from iodiag.fleet.across_hosts.troubles import ReportLink
+from iodiag.model.finding import SEVERITIES
+from iodiag.model.fleet import DayCell, Heatmap, HeatmapRow
+
+HOSTS, DAYS, RULES = 40, 31, 4
+"""How many hosts and days are shown, and how many rules a cell names."""
+
+
+def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap:
+    """The most harmed hosts, then the others by name, against the last days; undated captures come last."""
+    order = list(harm.by_host(harm.by_rule(rows))["host"].head(HOSTS))
+    harmed = set(order)
+    order += islice((host for host in known.hosts if host not in harmed), HOSTS - len(order))
+    at_days = range(max(0, len(known.days) - DAYS), len(known.days))
+    shown = rows[rows["host"].isin(order)].sort_values(["rank", "harm"], ascending=False, kind="stable")
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for host, day, rank, rule in zip(shown["host"], shown["day"], shown["rank"], shown["rule"], strict=True):
+        found.setdefault((host, day), []).append((int(rank), rule))
+    best = known.cube.max(axis=2, initial=NO_DATA)
+    places = {host: at for at, host in enumerate(known.hosts)}
+
+    def cell(host: str, at: int) -> DayCell | None:
+        day, said = known.days[at], int(best[places[host], at])
+        if said == NO_DATA:
+            return None
+        page = link(host, day)
+        if (host, day) in found:
+            troubles = found[host, day]
+            rules = tuple(rule for _, rule in troubles[:RULES])
+            return DayCell("found", SEVERITIES[troubles[0][0]], rules, page)
+        return DayCell("clear" if said >= CLEAR else "unjudged", report=_stored(page))
+
+    return Heatmap(
+        days=tuple(known.days[at] for at in at_days),
+        rows=tuple(HeatmapRow(host, tuple(cell(host, at) for at in at_days)) for host in order),
+        days_left_out=len(known.days) - len(at_days),
+        hosts_left_out=len(known.hosts) - len(order),
+    )
+
+
+def _stored(page: str) -> str:
+    """The address of the stored report that a page would be made of: a quiet day has no page."""
+    return f"{page.removesuffix('.html')}.json" if page.endswith(".html") else page
