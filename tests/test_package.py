@@ -50,6 +50,8 @@ def test_the_wheel_holds_the_package_its_data_and_manual_pages(wheel):
         for path in source.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
+    sample = ROOT / "samples" / "cases" / "slow-member"
+    expected |= {f"iodiag/cli/samples/cases/slow-member/{path.name}" for path in sample.iterdir()}
     assert {name for name in wheel if name.startswith("iodiag/")} == expected
     assert {"iodiag/py.typed", "iodiag/report/page.html", "iodiag/analysis/load/rate_limits.toml"} <= expected
     assert f"{data}iodiag.1" in wheel
