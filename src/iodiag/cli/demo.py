@@ -50,7 +50,7 @@ def demo(folder: str, no_open: bool) -> None:
 
 
 def _copy_sample(place: Path, capture: Path) -> None:
-    """Copy the sample into a folder that is new, empty, or of an earlier demo; nothing else is written over."""
+    """Copy the sample into a folder that is new, empty, or of an earlier demo."""
     try:
         if place.exists() and not {entry.name for entry in place.iterdir()} <= {_CAPTURE, _REPORT}:
             raise OutputError(f"{place}: holds other files; give a new folder")
