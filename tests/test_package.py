@@ -72,7 +72,14 @@ def test_the_metadata_says_what_an_index_shows(wheel):
 def test_the_sdist_holds_what_its_own_tests_need(built):
     with tarfile.open(built["sdist"]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    for needed in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "tests/conftest.py", ".ci/mkdocs.yml"):
+    for needed in (
+        "pyproject.toml",
+        "README.md",
+        "CONTRIBUTING.md",
+        "tests/conftest.py",
+        ".ci/mkdocs.yml",
+        ".ci/gallery.py",
+    ):
         assert needed in names
     assert any(name.startswith("samples/seeds/") for name in names)
     assert any(name.startswith("docs/man/") for name in names)
