@@ -97,6 +97,74 @@ def columns_page() -> str:
     return "\n".join(parts)
 
 
+# name, what is taken, how host, clock and interval are told, what is left out, how it was verified
+COLLECTIONS = (
+    (
+        "OSWatcher (OSW, OSWbb), folder or archive, hours compressed or not",
+        "oswiostat, oswvmstat, oswmpstat, oswmeminfo",
+        "host: a file's heading or name; clock: the zzz line above a sample; interval: the grid of the "
+        "rates, else the commands it is known to run (1 s; iostat of OSW 3 s); vmstat's first row of each "
+        "sample is since boot",
+        "oswps, oswtop, oswnetstat, oswslabinfo, oswifconfig",
+        "generated archives of one host and of two (iostat, vmstat, mpstat, ps); headings, names and "
+        "commands are those of its published scripts",
+    ),
+    (
+        "ExaWatcher",
+        "Iostat, Vmstat, Mpstat",
+        "host: a file's name, iostat's banner; clock: iostat -t, else zzz; interval: the Collection Command",
+        "Top, Ps, Netstat, CellSrvStat, Diskinfo, Slabinfo",
+        "generated archives (iostat, vmstat); headings are those of published examples",
+    ),
+    (
+        "pt-stalk",
+        "-iostat, -iostat-overall, -vmstat, -mpstat, -diskstats, -meminfo, -df, -processlist, -innodbstatus, "
+        "-variables",
+        "host: -hostname and banners; clock: a file's name, TS lines; interval: the grid of the rates; what "
+        "several files show of the same time counts once",
+        "-procstat, -procvmstat, -interrupts, -lsof, -netstat, -top, -ps, -pmap, -tcpdump",
+        "generated folders and archives (iostat, vmstat, diskstats, df, processlist); files and commands are "
+        "those of Percona Toolkit 3",
+    ),
+    (
+        "pt-summary",
+        "schedulers, queue sizes, mounts",
+        "host: its Hostname line",
+        "its vmstat, which it rounds; all other sections",
+        "a generated text of its layout",
+    ),
+    (
+        "sosreport",
+        "sos_commands of block devices, file systems, LVM, md, NFS, sar; var/log/sa; proc and sys",
+        "host: hostname, uname, the folder's name",
+        "logs, configurations, all else",
+        "generated trees",
+    ),
+    (
+        "supportconfig",
+        "every Command section with a known output, copies of proc and sys",
+        "host: uname -a; interval: the command in the section's title",
+        "logs and configurations copied into it",
+        "generated texts",
+    ),
+    (
+        "GitLabSOS, cbcollect_info, Elastic and DataStax collectors, any folder or archive",
+        "every file with output that iodiag knows, several in one file as well",
+        "host: banners, `hostname` and `uname` beside them; interval: commands in headings, clocks, the grid",
+        "what no format knows; text inside JSON (MongoDB's mdiag): save the output of its iostat as text",
+        "generated trees of GitLabSOS and cbcollect_info; of the others their plain files alone",
+    ),
+    (
+        "a loop in a shell: `while true; do date; iostat -x 1 2; sleep 28; done`",
+        "iostat and vmstat, with -y and without",
+        "clock: date, epoch seconds or any clock line above each run; interval: the grid of all runs' rates; "
+        "since boot: the first report of each run, where those barely change or lie off the grid",
+        "the interval of vmstat, whose numbers do not tell it",
+        "generated loops of 1, 2 and 3 reports a run, intervals of 1, 2 and 5 s; live runs of sysstat 12.6.1",
+    ),
+)
+
+
 def formats_page() -> str:
     modules = formats.modules()
     parts = [
@@ -110,6 +178,13 @@ def formats_page() -> str:
         form = module.FORMAT
         row = (f"[`{form.id}`](#{form.id})", form.title, KINDS[type(form)], form.releases, form.not_read)
         parts.append("| " + " | ".join(cell(text) for text in row) + " |")
+    parts.append(
+        "\n## Collections\n\n"
+        "One command reads a collector's folder or archive (tar, zip, compressed or not).\n\n"
+        "| collection | what is taken | host, clock and interval | what is not read | verified with |\n"
+        "|---|---|---|---|---|"
+    )
+    parts += ["| " + " | ".join(cell(text) for text in row) + " |" for row in COLLECTIONS]
     for module in modules:
         form = module.FORMAT
         parts.append(f"\n## {form.id}\n\n{(module.__doc__ or '').strip()}\n")

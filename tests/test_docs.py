@@ -98,7 +98,17 @@ def keys_of(value: object) -> set[str]:
         return set().union(*map(keys_of, value))
     if not isinstance(value, dict):
         return set()
-    named = {"values", "summary", "thresholds", "limits", "ledger", "columns", "provenance", "means"}
+    named = {
+        "values",
+        "summary",
+        "thresholds",
+        "limits",
+        "ledger",
+        "columns",
+        "provenance",
+        "means",
+        "rule_texts",
+    }
     return set(value) | set().union(*(keys_of(v) for k, v in value.items() if k not in named))
 
 

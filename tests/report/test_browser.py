@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 HERE = Path(__file__).parent / "browser"
 ALONE = [path for path in FILES if path.parent not in CASES]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+EXPLORED = SAMPLES / "cases" / "slow-member"
 COMPARED = ("raid5-small-writes", "raid10-small-writes")
 
 
@@ -39,7 +41,7 @@ def browser() -> str:
 def checked(browser, tmp_path_factory) -> dict[str, Any]:
     """What the browser found wrong, by the name of the sample; one browser for all of them."""
     folder = tmp_path_factory.mktemp("pages")
-    pages = {}
+    pages = {"explored": _written(folder / "explored.html", iodiag.analyze(iodiag.read(EXPLORED)))}
     sides = (iodiag.read(SAMPLES / "cases" / name) for name in COMPARED)
     pages["compared"] = _written(folder / "compared.html", iodiag.compare(*sides))
     pages["fleet"] = _written(folder / "fleet.html", fleet_report())
@@ -50,7 +52,8 @@ def checked(browser, tmp_path_factory) -> dict[str, Any]:
     done = subprocess.run([str(word) for word in script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    return found | {"pages": {name: found["pages"][page] for name, page in pages.items()}}
+    by_name = {key: {name: found[key][page] for name, page in pages.items()} for key in ("pages", "screens")}
+    return found | by_name | {"bytes": {name: Path(page).stat().st_size for name, page in pages.items()}}
 
 
 def _written(path: Path, report: Any) -> str:
@@ -68,3 +71,15 @@ def test_the_policy_of_a_page_refuses_everything_else(checked):
         "refused": ["connect-src", "frame-src", "img-src", "object-src", "script-src-elem", "style-src-elem"],
         "ran": False,
     }
+
+
+def test_a_chart_can_be_pointed_at_zoomed_and_switched(checked):
+    assert [name for name, holds in checked["explored"].items() if not holds] == []
+
+
+def test_pages_are_a_few_screens_and_small(checked):
+    screens = {name: height for name, height in checked["screens"].items() if name != "fleet"}
+    assert statistics.median(screens.values()) <= 4
+    assert screens["cases/slow-member"] <= 6
+    assert screens["compared"] <= 5
+    assert max(checked["bytes"].values()) <= 250_000

@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 
 from iodiag.model.finding import Quote
 from iodiag.model.report import Report, Series, UnparsedLine
-from iodiag.report import as_html, wording
+from iodiag.report import as_html, templates, wording
 from iodiag.report.charts import svg
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
 
@@ -59,14 +61,16 @@ def raid5() -> str:
 
 def test_the_page_needs_nothing_else(raid5):
     page = Page(raid5)
-    assert not {"script", "link", "iframe", "object", "embed", "form", "base"} & set(page.tags)
+    assert not {"link", "iframe", "object", "embed", "form", "base"} & set(page.tags)
     assert page.tags.count("style") == 1
+    assert page.tags.count("script") == 2, "one holds numbers, the other draws them"
+    script = raid5[raid5.rindex("<script>") + 8 : raid5.rindex("</script>")]
     assert not list(page.values("style"))
     assert all(value.startswith("data:") for value in page.values("src"))
     style = raid5[raid5.index("<style>") + 7 : raid5.index("</style>")]
-    own = b64encode(sha256(style.encode()).digest()).decode()
+    own, drawing = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
     assert (
-        f"default-src 'none'; style-src-elem 'sha256-{own}'; "
+        f"default-src 'none'; style-src-elem 'sha256-{own}'; script-src 'sha256-{drawing}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     ) in page.values("content")
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
@@ -186,9 +190,63 @@ def test_the_same_report_gives_the_same_bytes(raid5):
     assert raid5_report().to_html() == raid5
 
 
-def test_a_page_without_charts_needs_no_matplotlib(monkeypatch):
+def test_a_page_without_charts_needs_no_matplotlib_and_no_script(monkeypatch):
     monkeypatch.setattr(svg, "render", pytest.fail)
-    assert "<svg" not in as_html.render(raid5_report(), with_charts=False)
+    page = Page(as_html.render(raid5_report(), with_charts=False))
+    assert not {"svg", "script"} & set(page.tags)
+    assert not [policy for policy in page.values("content") if "script-src" in policy]
+
+
+def test_the_licence_of_what_a_page_holds_is_in_the_page(raid5):
+    licence = (files("iodiag.report") / "uplot" / "LICENSE").read_text("utf-8").strip()
+    assert "Permission is hereby granted" in licence
+    assert raid5.count(licence) == 1
+    assert len(templates.script().encode()) <= 70_000
+
+
+def test_the_numbers_of_a_page_are_those_of_its_charts(raid5):
+    numbers = json.loads(re.search(r'id="chart-data">(.*?)</script>', raid5, re.DOTALL)[1])
+    shown = [int(place) for place in Page(raid5).values("data-chart")]
+    assert len(shown) == len(set(shown)) == 5
+    first = numbers["charts"][shown[0]]
+    known = {series.name for series in raid5_report().series}
+    assert {"dm-89", "dm-82"} <= {name for name, _ in first["choices"]} <= known
+    assert {line[0] for panel in first["panels"] for line in panel["lines"]} >= {"dm-89", "dm-82"}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_name_ends_the_script(text):
+    page = hostile_report(text).to_html()
+    for numbers in re.findall(r'id="chart-data">(.*?)</script>', page, re.DOTALL):
+        assert "<" not in numbers
+        json.loads(numbers)
+
+
+def test_each_rule_leads_to_its_text_in_the_page_or_to_its_page(raid5):
+    rule = raid5_report().findings[0].rule
+    report = replace(raid5_report(), rule_texts={rule: "Detects it.\n\nMatters\nmuch."})
+    inside = report.to_html()
+    assert f'<a href="#rule-{rule}"><code' in inside
+    assert f'id="rule-{rule}"' in inside
+    assert "<p>Matters much.</p>" in inside
+    assert f'href="#rule-{rule}"' not in raid5, "without a text there is nothing to lead to"
+    outside = report.to_html(rule_pages="https://example.org/rules/")
+    assert f'href="https://example.org/rules/{rule}"' in outside
+    assert f'href="#rule-{rule}"' not in outside
+
+
+def test_each_finding_section_and_device_has_an_address(raid5):
+    page = Page(raid5)
+    ids = set(page.values("id"))
+    report = raid5_report()
+    named = {f"device-{state.device}" for state in report.states}
+    assert named
+    assert named <= ids
+    assert {"findings", "states", "evidence", "clear", "unjudged", "devices", "read"} <= ids
+    listed = raid5[raid5.index("<nav") : raid5.index("</nav>")]
+    findings = {one for one in ids if one.startswith("finding-")}
+    assert len(findings) == len(report.findings)
+    assert all(f'href="#{one}"' in listed for one in findings)
 
 
 def test_long_series_stay_small():

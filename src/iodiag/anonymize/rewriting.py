@@ -48,6 +48,7 @@ _OWN_WORDS = frozenset(
         "kind",
         "level",
         "thresholds",
+        "rule_texts",
         "references",
         "supersedes",
         "explained_by",
@@ -96,6 +97,7 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
+    ("DeviceActivity", "device"),
 }
 _LINES = {("Quote", "text"), ("Quote", "header")}
 _HIDDEN = {

@@ -159,7 +159,7 @@ def load_config(path: str | None) -> dict[str, Any]:
         raise ConfigError(f"{path}: is no TOML ({error}); mend it") from None
     tool = data.get("tool", {})
     settings = tool.get("iodiag", data if "tool" not in data else {}) if isinstance(tool, dict) else {}
-    known = {"thresholds", "rules", "skip-rules", "ignore"}
+    known = {"thresholds", "rules", "skip-rules", "ignore", "rule-pages"}
     unknown = sorted(set(settings) - known)
     if unknown:
         raise ConfigError(f"{path}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")

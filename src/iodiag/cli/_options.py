@@ -83,7 +83,7 @@ _JUDGING = (
         "--config",
         type=click.Path(),
         metavar="FILE",
-        help="TOML file with thresholds, rules, skip-rules and ignore.",
+        help="TOML file with thresholds, rules, skip-rules, ignore and rule-pages.",
     ),
 )
 """What decides how anything is judged, whichever command reads it."""
@@ -138,6 +138,11 @@ _OPTIONS = (
     click.option("--strict", is_flag=True, help="Fail on any input or line that is not understood."),
     click.option(
         "--no-charts", is_flag=True, help="No charts, neither in HTML nor as files beside -o FILE.md."
+    ),
+    click.option(
+        "--rule-pages",
+        metavar="URL",
+        help="Address below which each rule has its page; else a page of HTML holds the rules' text.",
     ),
     click.option("--quiet", is_flag=True, help="No notes on standard error."),
     click.option("--no-color", is_flag=True, help="No colour on a terminal."),
@@ -243,10 +248,20 @@ def _render(report: Report, chosen: str, options: dict[str, Any]) -> str:
     if chosen == "html":
         from iodiag.report.as_html import render
 
-        return render(report, not options["no_charts"], options["full"])
+        return render(report, not options["no_charts"], options["full"], _rule_pages(options))
     if chosen == "md":
         return report.to_markdown(options["full"])
     return {"json": report.to_json, "sarif": report.to_sarif, "ticket": report.to_ticket}[chosen]()
+
+
+def _rule_pages(options: dict[str, Any]) -> str:
+    """The address below which rules have their pages: the option's, else the configuration's, else ""."""
+    from iodiag.report.wording import is_link
+
+    address = options["rule_pages"] or load_config(options["config"]).get("rule-pages", "")
+    if address and not (isinstance(address, str) and is_link(address)):
+        raise ConfigError(f"rule-pages: {address!r} is no web address; write https://host/path")
+    return str(address)
 
 
 def _print(report: Report, options: dict[str, Any]) -> None:

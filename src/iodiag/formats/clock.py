@@ -28,10 +28,17 @@ _DATE = re.compile(DATE)
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2}):(\d{2}(?:[.,]\d{1,9})?)(?:\s?(Z|[+-]\d{2}(?::?\d{2})?))?"
 )
+EPOCH_STAMP = re.compile(r"(?<![\w.:-])(1\d{9}(?:\.\d{1,9})?)(?![\w.-])")
+"""Seconds since 1970 in front of a line: 2001 to 2033."""
+
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d{1,9})?")
 _RECENT = re.compile(r"1\d{9}(?:\.|$)")  # 2001 to 2033
 _OFFSET = re.compile(r"\(?(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\)?")
-_AROUND = re.compile(r"^(?:zzz\s*\*+|[#=*>\-+~\s]+)|(?<![#=*<\-+~\s])[#=*<\-+~\s]+$|Sample interval:.{0,30}$")
+_STAMP = re.compile(r"TS (\d{10}(?:\.\d{1,9})?)\b.{0,40}")
+_AROUND = re.compile(
+    r"^(?:zzz\s*(?:\*+|<)|[#=*>\-+~\s]+)|(?<![#=*<\-+~\s])[#=*<\-+~\s]+$|Sample interval:.{0,30}$"
+    r"|>\s*(?:sub)?[Cc]ount:\s?\d{1,9}$"
+)
 _UNDATED = re.compile(
     r"[A-Z]{3,5}|de|.{1,3}曜日?|星期.|周."
 )  # an unknown zone, or a weekday in Chinese or Japanese
@@ -119,10 +126,15 @@ def parse_date(text: str) -> Clock | None:
 
 
 def parse_line(text: str) -> Clock | None:
-    """A line that holds nothing but a time: `iostat -t` in any locale, an epoch, `date`, OSWatcher's zzz."""
+    """A line that holds nothing but a time.
+
+    `iostat -t` in any locale, an epoch, `date`, the zzz of OSWatcher and ExaWatcher, the TS of pt-stalk.
+    """
     if len(text) > _LONGEST:
         return None
     stripped = text.strip()
+    if match := _STAMP.fullmatch(stripped):
+        return Clock(epoch=float(match[1]), needs_header=True)
     if _EPOCH.fullmatch(stripped):
         return Clock(epoch=float(stripped), needs_header=not _RECENT.match(stripped))
     if match := _ISO.fullmatch(stripped):
@@ -142,8 +154,10 @@ def find_stamp(text: str) -> Clock | None:
         for last in range(min(len(words), first + 7), first, -1):
             if found := _of_words([word.strip("[]()") for word in words[first:last]], is_partial=True):
                 return found
-    match = re.search(r"(?<![\d:])\d{1,2}:\d{2}:\d{2}(?:\.\d{1,9})?(?![\d:])", text)
-    return Clock(seconds=parse_time(match[0])) if match else None
+    if match := re.search(r"(?<![\d:])\d{1,2}:\d{2}:\d{2}(?:\.\d{1,9})?(?![\d:])", text):
+        return Clock(seconds=parse_time(match[0]))
+    match = EPOCH_STAMP.search(text)
+    return Clock(epoch=float(match[1])) if match else None
 
 
 def _iso(match: re.Match[str]) -> Clock:
@@ -372,3 +386,50 @@ def grid_interval(rates: Floats, among: Sequence[float] = _GRID, by_chance: floa
         if (distance <= 0.0051 * length).all() and chance ** len(values) < by_chance:
             return float(length)
     return float("nan")
+
+
+_JITTER = (
+    -0.01,
+    0.0,
+    0.01,
+    0.02,
+    0.03,
+)  # a sample of a second takes a few hundredths more, and the kernel counts those
+_FEWEST_RATES = 5
+_SHARE_ON_GRID = 0.9
+
+
+def usual_grid(rates: Floats, report: npt.NDArray[np.int64], among: Sequence[float] = range(1, 11)) -> float:
+    """The interval that the rates of many reports betray, each of which may be some hundredths longer.
+
+    `report` tells of which report each rate is. As `grid_interval`, but nine rates of ten are enough: chance
+    would put them on a grid of T with a probability of T/20 each. NaN where nothing is proven.
+    """
+    for length in among:
+        share, distinct = _on_grid(rates, report, length)
+        chance = min(0.999, 0.0102 * length * len(_JITTER))
+        if distinct >= _FEWEST_RATES and share >= _SHARE_ON_GRID and share > chance:
+            rest = (1 - share) * np.log((1 - share) / (1 - chance)) if share < 1 else 0.0
+            if distinct * (share * np.log(share / chance) + rest) > np.log(1e6):
+                return float(length)
+    return float("nan")
+
+
+def is_off_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> bool:
+    """Whether most rates of many reports lie off the grid of an interval of a few seconds."""
+    share, distinct = _on_grid(rates, report, length)
+    return length <= 3 and distinct >= 2 * _FEWEST_RATES and share <= 0.5
+
+
+def _on_grid(rates: Floats, report: npt.NDArray[np.int64], length: float) -> tuple[float, int]:
+    """The share of rates on the grid of an interval, give or take hundredths, and how many differ."""
+    is_known = np.isfinite(rates) & (rates > 0)
+    values, of = rates[is_known], np.unique(report[is_known], return_inverse=True)[1]
+    if not len(values):
+        return 0.0, 0
+    hits = []
+    for more in _JITTER:
+        counted = values * (length + more)
+        is_on = np.abs(counted - np.round(counted)) <= 0.0051 * (length + more)
+        hits.append(np.bincount(of, weights=is_on))
+    return float(np.max(hits, axis=0).sum() / len(values)), len(np.unique(values))

@@ -14,6 +14,7 @@ from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
 from iodiag.model.finding import Finding, Ignore, Ignored, Outcome, by_harm
 from iodiag.model.report import (
+    DeviceActivity,
     DeviceSummary,
     HostTable,
     PhaseSummary,
@@ -52,6 +53,7 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 
 def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
     """The report on what `prepared` made."""
+    from iodiag.rules import page
     from iodiag.rules.selection import changed_limits, chosen_rules
     from iodiag.verdict.verdict import verdict
 
@@ -69,11 +71,13 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         states=_all(host.states for host in told),
         host_tables=_all(host.tables for host in told),
         phases=_all(host.phases for host in told),
+        activity=_all(host.activity for host in told),
         sources=_source_summaries(capture),
         devices=_all(host.devices for host in told),
         findings=findings,
         outcomes=_all(host.outcomes for host in told),
         thresholds={rule.id: rule.limits(changed.get(rule.id)).as_dict() for rule in chosen.values()},
+        rule_texts={one.rule: page(one.rule) for one in findings if one.rule in chosen},
         changed_thresholds={rule: values for rule, values in changed.items() if rule in chosen},
         series=_all(host.series for host in told),
         timezone=options.tz,
@@ -92,6 +96,7 @@ class _OfHost(NamedTuple):
     states: Sequence[StateSummary]
     tables: Sequence[HostTable]
     phases: Sequence[PhaseSummary]
+    activity: Sequence[DeviceActivity]
 
 
 def _of_host(
@@ -104,6 +109,7 @@ def _of_host(
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
+    from iodiag.analysis.view.activity import activity
     from iodiag.analysis.view.device_summaries import device_summaries, series_for
     from iodiag.analysis.view.phases import phase_summaries
     from iodiag.rules.engine import run
@@ -122,6 +128,7 @@ def _of_host(
         states=states,
         tables=host_tables(view),
         phases=phase_summaries(view),
+        activity=activity(view),
     )
 
 

@@ -35,7 +35,7 @@ KEYS = {
     "host": "host name, empty where the input does not say",
     "time": "end of the sample; with a time zone where the source says it, NaT where it has no clock",
     "interval_s": "length of the sample in seconds; NaN where unknown",
-    "segment": "0-based; a new one begins at a banner, a RESTART or a visible command",
+    "segment": "0-based; a new one begins at a banner, a RESTART, a visible command or a collector's clock",
     "report": "0-based number of the report within its segment",
     "since_boot": "true for a first report that averages everything since boot (nfsiostat: since the mount)",
 }

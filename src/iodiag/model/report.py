@@ -170,11 +170,29 @@ class Series:
 
 
 @dataclass(frozen=True)
+class DeviceActivity:
+    """The largest value of a column in stretches of equal length, the same ones for all devices of a host.
+
+    `start` and `end` bound them: epoch seconds, or numbers of samples from 0 where `has_clock` is false.
+    NaN: no sample in that stretch. Only hosts with many devices have it.
+    """
+
+    device: str
+    host: str | None
+    column: str
+    has_clock: bool
+    start: float
+    end: float
+    peaks: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything a report shows. `headline` is one sentence: what holds this host back.
 
     `ignored` are findings that the configuration takes out: they are listed, and count for nothing.
     `thresholds` are those in force, `changed_thresholds` those of them that are not their rules' defaults.
+    `rule_texts` say of each rule with a finding what it detects, why that matters and when it is wrong.
 
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
     """
@@ -187,6 +205,7 @@ class Report:
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
+    activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
     devices: tuple[DeviceSummary, ...] = ()
@@ -194,6 +213,7 @@ class Report:
     outcomes: tuple[Outcome, ...] = ()
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     changed_thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict, kw_only=True)
+    rule_texts: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     series: tuple[Series, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     comparison: Comparison | None = field(default=None, metadata={"json_omit_none": True})
@@ -239,11 +259,14 @@ class Report:
 
         return render(self)
 
-    def to_html(self) -> str:
-        """The report as one self-contained HTML page with charts."""
+    def to_html(self, rule_pages: str = "") -> str:
+        """The report as one self-contained HTML page with charts.
+
+        With the address `rule_pages` each rule's id leads to its page below it.
+        """
         from iodiag.report.as_html import render
 
-        return render(self)
+        return render(self, rule_pages=rule_pages)
 
 
 def is_report(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from iodiag.model.finding import Outcome
 from iodiag.model.report import DeviceSummary, Report, SourceSummary, StateSummary, UnparsedLine
 from iodiag.report import wording
-from iodiag.report.document import Block, Bullets, Item, Paragraph, Section, TextTable
+from iodiag.report.document import Block, Bullets, Charts, Item, Paragraph, Place, Section, TextTable
 from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
@@ -59,7 +59,9 @@ def states_section(report: Report, is_full: bool = True) -> list[Section]:
     side = " after" if report.comparison else ""
     counted = wording.plural(len({(state.host, state.device) for state in report.states}), "device")
     heading = (Span(f"What each device was doing{side}"),)
-    return [Section(heading, (table,), "states", pointer=counted)] if table.rows else []
+    place: Place = "folded" if report.comparison else "page"
+    drawn: tuple[Block, ...] = (Charts(("activity", 0)),) if report.activity and is_full else ()
+    return [Section(heading, (*drawn, table), "states", place, counted)] if table.rows else []
 
 
 def ignored_section(report: Report) -> list[Section]:
@@ -80,6 +82,7 @@ def folded_sections(report: Report) -> list[Section]:
         *_devices_section(report, before),
         _read_section(report, before),
         *_thresholds_section(report),
+        *_rules_section(report),
     ]
 
 
@@ -155,11 +158,30 @@ def _thresholds_section(report: Report) -> list[Section]:
     return [Section((Span("Changed thresholds"),), (Bullets(changed),), "thresholds", "folded", counted)]
 
 
+def _rules_section(report: Report) -> list[Section]:
+    """What each rule with a finding says of itself, so that nothing needs to be looked up elsewhere."""
+    texts = dict(report.comparison.before.rule_texts if report.comparison else {}) | dict(report.rule_texts)
+    sections = tuple(
+        Section((place,), _paragraphs(text), place.href.removeprefix("#"))
+        for rule, text in sorted(texts.items())
+        if (place := wording.rule(rule)).href and text.strip()
+    )
+    counted = wording.plural(len(sections), "rule")
+    about = (Span("What these rules say of themselves"),)
+    return [Section(about, sections, "rules", "folded", counted)] if sections else []
+
+
+def _paragraphs(text: str) -> tuple[Paragraph, ...]:
+    return tuple(
+        Paragraph(wording.prose(" ".join(one.split()))) for one in re.split(r"\n\s*\n", text) if one.strip()
+    )
+
+
 def _limits(limits: Mapping[str, Mapping[str, float]]) -> tuple[Item, ...]:
     return tuple(
         Item(
             (
-                wording.name(rule),
+                wording.rule(rule),
                 Span(
                     ": " + ", ".join(f"{wording.visible(k, 60)} {wording.number(v)}" for k, v in each.items())
                 ),
@@ -181,7 +203,7 @@ def ignored(report: Report) -> TextTable:
     rows = tuple(
         (
             wording.prose(one.finding.title),
-            (wording.name(one.finding.rule),),
+            (wording.rule(one.finding.rule),),
             wording.names(one.finding.devices, NAMES_IN_CELL) or (Span("the whole host"),),
             (Span(one.finding.severity),),
             wording.prose(one.reason),
@@ -212,7 +234,7 @@ def _merged(outcomes: Sequence[Outcome], head: tuple[str, ...], has_hosts: bool)
     for (host, devices, reason, missing), rules in groups.items():
         whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
         cells: tuple[Spans, ...] = (
-            wording.names(dict.fromkeys(rules)),
+            wording.joined([(wording.rule(rule),) for rule in dict.fromkeys(rules)]),
             *whose,
             wording.names(devices, NAMES_IN_CELL),
             wording.prose(reason),
@@ -247,14 +269,21 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     shown = sorted(of_device, key=rank)[:most_devices]
     has_hosts = len(report.hosts) > 1
     rows = []
+    anchors: list[str] = []
     for host, name in shown:
         whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
-        for text in _state_lines(of_device[host, name], most):
-            rows.append(((wording.name(name),), *whose, text))
+        lines = _state_lines(of_device[host, name], most)
+        rows += [((wording.name(name),), *whose, text) for text in lines]
+        place = wording.device(name, host if has_hosts else None).href.removeprefix("#")
+        # two names may differ in nothing that an address can hold
+        anchors += ["" if place in anchors else place, *("" for _ in lines[1:])]
     more = len(of_device) - len(shown)
     left_out = f"{wording.plural(more, 'more device')} in the JSON report." if more else ""
     return TextTable(
-        ("Device", *(("Host",) if has_hosts else ()), "What it was doing"), tuple(rows), left_out=left_out
+        ("Device", *(("Host",) if has_hosts else ()), "What it was doing"),
+        tuple(rows),
+        left_out=left_out,
+        anchors=tuple(anchors),
     )
 
 

@@ -67,19 +67,27 @@ _SHIFTS = {
 _FATES = {"went": "gone", "came": "new", "stayed": "still there"}
 
 
-def sections(report: Report, comparison: Comparison) -> list[Section]:
-    """What moved, what became of the findings, and, folded, how the sides were compared."""
-    return [_moved(report, comparison), _fates_section(report, comparison), *_method_section(comparison)]
+def sections(report: Report, comparison: Comparison, is_full: bool) -> list[Section]:
+    """What moved, what became of the findings, and, folded, how the sides were compared.
+
+    Where it is not full the numbers are those that moved, without what they rest on.
+    """
+    return [
+        _moved(report, comparison, is_full),
+        _fates_section(report, comparison, is_full),
+        *_method_section(comparison),
+    ]
 
 
-def _moved(report: Report, comparison: Comparison) -> Section:
+def _moved(report: Report, comparison: Comparison, is_full: bool) -> Section:
     blocks: list[Block] = []
     in_bytes = finding_sections.sources_in_bytes(report)
     if comparison.settings:
         differ = (finding_sections.evidence_item(e, e.source in in_bytes) for e in comparison.settings)
         blocks.append(Section((Span("Settings that differ"),), (Bullets(tuple(differ)),)))
     moved = [
-        _section(at, subject, report, comparison) for at, subject in enumerate(shown_subjects(comparison), 1)
+        _section(at, subject, report, comparison, is_full)
+        for at, subject in enumerate(shown_subjects(comparison), 1)
     ]
     blocks += moved or [Paragraph((Span("Nothing could be compared."),))]
     rest = others(comparison)
@@ -91,11 +99,11 @@ def _moved(report: Report, comparison: Comparison) -> Section:
     return Section((Span("What moved"),), tuple(blocks), "moved", "brief")
 
 
-def _fates_section(report: Report, comparison: Comparison) -> Section:
+def _fates_section(report: Report, comparison: Comparison, is_full: bool) -> Section:
     table = fates(report, comparison)
     said: Block = table if table.rows else Paragraph((Span("No rule found anything on either side."),))
     heading = (Span("Findings before and after"),)
-    return Section(heading, (said, *gone(comparison)), "fates", "brief")
+    return Section(heading, (said, *(gone(comparison) if is_full else ())), "fates", "brief")
 
 
 def _method_section(comparison: Comparison) -> list[Section]:
@@ -116,7 +124,7 @@ def _has_verdict(subject: Subject) -> bool:
     return any(change.verdict not in ("unclear", "negligible") for change in subject.changes)
 
 
-def _section(at: int, subject: Subject, report: Report, comparison: Comparison) -> Section:
+def _section(at: int, subject: Subject, report: Report, comparison: Comparison, is_full: bool) -> Section:
     facts = [("Compared as", wording.prose(subject.basis))]
     if subject.kind == "device":
         facts.append(("In short", (Span(_SHIFTS[subject.shift]),)))
@@ -130,11 +138,21 @@ def _section(at: int, subject: Subject, report: Report, comparison: Comparison) 
     about.append(Facts(tuple(facts)))
     if subject.remarks:
         about.append(Bullets(tuple(Item(wording.prose(text)) for text in subject.remarks)))
-    about += [Charts(("moved", at)), changes(subject)]
+    if at > 1:  # the first stands on the first screen
+        about.append(Charts(("moved", at)))
+    table = changes(subject)
+    if not is_full:
+        return Section(_heading(subject, comparison), (*about, table), f"moved-{at}")
+    inside: list[Block] = [table]
     if matched.rows:
-        about.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
+        inside.append(Section((Span("Latency at matched load, before → after"),), (matched,)))
     quoted = excerpts.excerpts(subject.evidence, set())
-    about.append(Section((Span("What this rests on"),), (Bullets(points), *quoted)))
+    inside += [
+        Charts(("more", at)),
+        Section((Span("What this rests on"),), (Bullets(points), *quoted)),
+    ]
+    counted = wording.plural(len(table.rows), "quantity", "quantities")
+    about.append(Section((Span("All numbers, charts and evidence"),), tuple(inside), "", "folded", counted))
     return Section(_heading(subject, comparison), tuple(about), f"moved-{at}")
 
 
@@ -312,7 +330,7 @@ def fates(report: Report, comparison: Comparison) -> TextTable:
             (
                 (Span(_fate(one)),),
                 wording.prose(one.title),
-                (wording.name(one.rule),),
+                (wording.rule(one.rule),),
                 *host,
                 wording.names(dict.fromkeys(devices), 6) or (Span("whole host"),),
                 (Span(_graded(one.severity_before, one.confidence_before)),),

@@ -15,7 +15,7 @@ def document(report: Report, is_full: bool = True) -> Document:
     return Document(
         first_screen.screen(report),
         (
-            *(comparison_sections.sections(report, comparison) if comparison else ()),
+            *(comparison_sections.sections(report, comparison, is_full) if comparison else ()),
             *findings,
             *appendix.states_section(report, is_full),
             *phases_section(report),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from iodiag.report import wording
 from iodiag.report.wording import Span, Spans
 
 Key = tuple[str, int]
-"""The place that charts stand in: `screen`, `moved` or `finding`, and its number there."""
+"""The place of charts: `screen`, `moved`, `more` (of what moved), `activity` or `finding`, and a number."""
 
 Place = Literal["brief", "page", "folded"]
 """Where a section is shown: in the shortest rendering too; on the page; folded, or behind a pointer."""
@@ -78,12 +78,16 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of spans. `numeric` are the indices of its right-aligned columns."""
+    """A table of spans. `numeric` are the indices of its right-aligned columns.
+
+    `anchors` are addresses of its rows in a page, "" for none; fewer than rows where the rest has none.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Spans, ...], ...]
     numeric: frozenset[int] = frozenset()
     left_out: str = ""
+    anchors: tuple[str, ...] = ()
 
     def select(self, wanted: Callable[[int], bool]) -> TextTable:
         """The table with only the columns whose index is wanted."""
@@ -93,6 +97,7 @@ class TextTable:
             rows=tuple(tuple(row[at] for at in kept) for row in self.rows),
             numeric=frozenset(new for new, old in enumerate(kept) if old in self.numeric),
             left_out=self.left_out,
+            anchors=self.anchors,
         )
 
     def without_empty(self) -> TextTable:
@@ -183,7 +188,9 @@ def _cut_section(section: Section, most: int) -> Section:
         elif isinstance(block, TextTable) and len(block.rows) > most:
             more = wording.plural(len(block.rows) - most, "more row")
             left_out = f"{more} in the JSON report. {block.left_out}".rstrip()
-            blocks.append(replace(block, rows=block.rows[:most], left_out=left_out))
+            blocks.append(
+                replace(block, rows=block.rows[:most], anchors=block.anchors[:most], left_out=left_out)
+            )
         elif isinstance(block, Bullets):
             blocks.append(replace(block, items=block.items[:most]))
         else:
@@ -204,6 +211,16 @@ def _charts_in(blocks: tuple[Block, ...]) -> Iterator[Key]:
             yield block.key
         elif isinstance(block, Section):
             yield from _charts_in(block.blocks)
+
+
+def anchors_of(blocks: Iterable[Block]) -> Iterator[str]:
+    """The addresses of all sections and rows, from the top."""
+    for block in blocks:
+        if isinstance(block, TextTable):
+            yield from filter(None, block.anchors)
+        elif isinstance(block, Section):
+            yield from (block.anchor,) if block.anchor else ()
+            yield from anchors_of(block.blocks)
 
 
 def said(words: str) -> Item:

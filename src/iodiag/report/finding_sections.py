@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
@@ -23,7 +22,7 @@ from iodiag.report.document import (
 from iodiag.report.wording import Span, Spans
 
 FULL_FINDINGS = 100
-BRIEF_FINDINGS, BRIEF_EVIDENCE = 6, 4
+BRIEF_FINDINGS, BRIEF_EVIDENCE, FEWEST_LISTED = 6, 4, 5
 DEVICES_IN_LINE, RANGES_SHOWN = 6, 3
 _WEIGHTS = (("", "for"), ("Against it", "against"), ("Context", "context"))
 
@@ -75,11 +74,11 @@ def sections(report: Report, is_full: bool) -> tuple[list[Section], list[Section
     first = lead(report)
     anchors = _anchors(report)
     # the lines of the verdict's finding are quoted with it, whatever section stands before
-    evidence = evidence_blocks(report, first, seen, is_full) if first else ()
+    evidence = evidence_blocks(report, first, seen, is_full) if first and not report.comparison else ()
     details: list[Section] = []
     notes: list[Section] = []
     for number, finding in in_detail(report):
-        is_lead = number == 1 and first is not None
+        is_lead = number == 1 and first is not None and report.comparison is None
         into = notes if finding.severity == "info" and not is_lead else details
         into.append(_detail(report, number, finding, anchors[number - 1], seen, is_lead))
     heading = (Span("Findings after" if report.comparison else "Findings"),)
@@ -120,12 +119,12 @@ def _notes(notes: list[Section]) -> Section:
 
 
 def _summary(report: Report, anchors: list[str]) -> Iterator[TextTable]:
-    """One row per finding that is more than a note, where there are several."""
+    """One row per finding that is more than a note, where these are too many to be seen at a glance."""
     first = lead(report)
     shown = [*([(1, first)] if first else []), *beside(report)]
-    if len(shown) < 2:
-        return
     has_hosts = len(report.hosts) > 1
+    if len(shown) < (2 if has_hosts else FEWEST_LISTED):
+        return
     rows = []
     for number, finding in shown:
         host = ((wording.name(finding.host),) if finding.host else (),) if has_hosts else ()
@@ -219,10 +218,10 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
 
 def gone_section(report: Report, number: int, finding: Finding) -> Section:
     """A finding that is no longer there, with its evidence and without advice."""
+    inside = (Facts(tuple(_facts(finding, report))), *evidence_blocks(report, finding, set()))
     blocks = (
         Paragraph(wording.prose(finding.summary)),
-        Facts(tuple(_facts(finding, report))),
-        *evidence_blocks(report, finding, set()),
+        Section((Span("Evidence"),), inside, place="folded"),
     )
     return Section(
         wording.prose(finding.title), blocks, f"gone-{number}", tone=finding.severity, label="gone"
@@ -306,17 +305,19 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     yield "Confidence", (Span(f"{confidence} ({wording.CONFIDENCE_MEANING[confidence]})"),)
     if finding.host and len(report.hosts) > 1:
         yield "Host", (wording.name(finding.host),)
-    yield "Devices", wording.names(finding.devices, 24) or (Span("the whole host"),)
+    host = finding.host if len(report.hosts) > 1 else None
+    devices = [(wording.device(name, host),) for name in finding.devices]
+    yield "Devices", wording.joined(devices, 24) or (Span("the whole host"),)
     totals = {(device.host, device.name): device.samples for device in report.devices}
     total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
     when = window(finding, total, report.timezone)
     if when:
         yield "When", (Span(when),)
-    yield "Rule", (wording.name(finding.rule),)
+    yield "Rule", (wording.rule(finding.rule),)
     if finding.explained_by:
-        yield "Explained by", (wording.name(finding.explained_by),)
+        yield "Explained by", (wording.rule(finding.explained_by),)
     if finding.supersedes:
-        yield "Explains", wording.names(finding.supersedes)
+        yield "Explains", wording.joined([(wording.rule(one),) for one in finding.supersedes])
 
 
 def window(finding: Finding, total: int | None, timezone: str | None) -> str:
@@ -339,8 +340,7 @@ def _anchors(report: Report) -> list[str]:
     """An address in the page for each finding in detail: its rule and its first device, as long as unique."""
     found: list[str] = []
     for _, finding in in_detail(report):
-        name = "-".join(("finding", finding.rule, *finding.devices[:1]))
-        base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80]
+        base = wording.anchor("finding", finding.rule, *finding.devices[:1])
         again = sum(one == base or one.startswith(f"{base}--") for one in found)
         found.append(f"{base}--{again + 1}" if again else base)
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Finding
 from iodiag.model.report import Report, StateSummary
-from iodiag.report import finding_sections, wording
+from iodiag.report import comparison_sections, finding_sections, wording
 from iodiag.report.charts import overview
 from iodiag.report.document import Block, Bullets, Charts, Commands, Facts, Item, Key, Paragraph, Screen
 from iodiag.report.wording import Span, Spans
@@ -32,6 +32,9 @@ def screen(report: Report) -> Screen:
     compared = report.comparison
     state = report.verdict.state if report.verdict and compared is None else ""
     picture = overview.picture(report, lead) if compared is None else None
+    place = Charts(PICTURE, overview.strip(picture)) if picture else None
+    if compared is not None and comparison_sections.shown_subjects(compared):
+        place = Charts(("moved", 1))
     return Screen(
         title=title(report),
         state=state.capitalize(),
@@ -39,7 +42,7 @@ def screen(report: Report) -> Screen:
         sentence=wording.prose(report.headline.strip() or "No rule found anything."),
         facts=Facts(tuple(_sides(report, compared) if compared else _facts(report, lead))),
         actions=() if compared else tuple(_actions(report, lead)),
-        picture=Charts(PICTURE, overview.strip(picture)) if picture else None,
+        picture=place,
     )
 
 

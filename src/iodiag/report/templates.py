@@ -1,4 +1,4 @@
-"""The pages' templates and their style, read from this package; escaping is on in all of them."""
+"""The templates, the style and the script of pages, read from this package; escaping is always on."""
 
 from __future__ import annotations
 
@@ -32,18 +32,29 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def css() -> str:
-    """The style of every page."""
-    return _text_of("page.css")
+def css(with_script: bool = False) -> str:
+    """The style of every page, and of the charts that a script draws."""
+    return _text_of("page.css") + (_text_of("uplot/uPlot.min.css") if with_script else "")
 
 
-def policy() -> str:
-    """What a browser may load for a page: its one style and its images, and nothing else."""
-    style = b64encode(sha256(css().encode()).digest()).decode("ascii")
+@cache
+def script() -> str:
+    """The one script of a page with charts over time: uPlot with its licence, and what uses it."""
+    licence = _text_of("uplot/LICENSE").strip()
+    return f"/*!\n{licence}\n*/\n{_text_of('uplot/uPlot.iife.min.js')}\n{_text_of('explore.js')}"
+
+
+def policy(css: str, script: str = "") -> str:
+    """What a browser may load for a page: its one style, its images and its script, and nothing else."""
+    scripts = f"script-src 'sha256-{_hash(script)}'; " if script else ""
     return (
-        f"default-src 'none'; style-src-elem 'sha256-{style}'; "
+        f"default-src 'none'; style-src-elem 'sha256-{_hash(css)}'; {scripts}"
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _hash(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode("ascii")
 
 
 def _text_of(name: str) -> str:

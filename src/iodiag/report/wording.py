@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 UNKNOWN = "–"
+RULE_PLACE = "#rule-"
 NAME_LIMIT = 120
 QUOTE_LIMIT = 400
 PROSE_LIMIT = 4000
@@ -107,6 +108,22 @@ def joined(items: Sequence[Spans], cap: int | None = None) -> Spans:
     if len(shown) < len(items):
         spans.append(Span(f" and {count(len(items) - len(shown))} more"))
     return tuple(spans)
+
+
+def rule(rule_id: str) -> Span:
+    """The id of a rule, which leads to what the report says of that rule."""
+    place = anchor(rule_id)
+    return Span(name(rule_id).text, is_code=True, href=f"{RULE_PLACE}{place}" if place else "")
+
+
+def device(name_of: str, host: str | None = None) -> Span:
+    """The name of a device, which leads to what it was doing; with its host where there are several."""
+    return Span(name(name_of).text, is_code=True, href=f"#{anchor('device', host or '', name_of)}")
+
+
+def anchor(*words: str) -> str:
+    """An address in a page made of words: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(filter(None, words)).lower()).strip("-")[:80]
 
 
 def names(texts: Iterable[str], cap: int | None = None) -> Spans:

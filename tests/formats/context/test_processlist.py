@@ -145,3 +145,20 @@ def test_states_of_a_commit(state):
 )
 def test_other_tables_are_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_lists_of_several_moments_are_several_facts():
+    stars = "*************************** {}. row ***************************\n"
+    row = "     Id: {}\n   User: app\n   Host: localhost\n     db: shop\n"
+    row += "Command: Query\n   Time: 2\n  State: {}\n   Info: {}\n"
+    moments = [
+        "TS 1795435200.000 2026-11-23 12:00:00\n"
+        + stars.format(1)
+        + row.format(8, "Commit", "COMMIT")
+        + stars.format(2)
+        + row.format(9, "starting", "SELECT 1\n  FROM t"),
+        "TS 1795435201.000 2026-11-23 12:00:01\n" + stars.format(1) + row.format(8, "Commit", "COMMIT"),
+    ]
+    facts = [fact for block in blocks_of(FORMAT, "".join(moments)) for fact in block.facts]
+    assert [fact.values["active_sessions"] for fact in facts] == [2, 1]
+    assert [fact.values["sessions_in_commit"] for fact in facts] == [1, 1]

@@ -168,3 +168,37 @@ def test_lines_lost_without_a_blank():
 )
 def test_names_with_stars(printed: str, name: str):
     assert reading(X3.replace("vda ", f"{printed} ")).disk["device"].tolist()[0] == name
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f"])
+def test_blanks_between_thousands(blank: str):
+    header = "Device            r/s     w/s     rkB/s     wkB/s  await aqu-sz  %util\n"
+    rows = f"sda  1{blank}234,50  5,00  1{blank}012{blank}345,00  8,00  5,00  1,00 45,00\n"
+    rows += "sdb  234,50  5,00  12,00  8,00  5,00  1,00 45,00\n"
+    read = reading(header + rows)
+    assert read.disk["reads_per_s"].tolist() == [1234.5, 234.5]
+    assert read.disk["read_kb_per_s"].tolist() == [1012345.0, 12.0]
+    assert not read.unread
+
+
+EPOCHS = [1795435200 + 10 * n for n in range(4)]
+HEAD = "Device:  rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await svctm %util\n"
+ROW = "sda 0.00 0.00 {:.2f} 1.40 80.00 8.00 19.40 1.02 5.90 5.62 97.22\n"
+VMSTAT = (
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    " 2  0      0 1413456   1408  23048    0    0   685     4  348  256 13 51 32  4  0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        (HEAD + "".join(f"{at} {ROW.format(n + 0.3)}" for n, at in enumerate(EPOCHS)), "disk"),
+        ("".join(f"{at} {HEAD}{at} {ROW.format(n + 0.3)}" for n, at in enumerate(EPOCHS)), "disk"),
+        (VMSTAT.split("\n")[0] + "\n" + "".join(f"{at} {VMSTAT.splitlines()[1]}\n" for at in EPOCHS), "cpu"),
+    ],
+)
+def test_epoch_seconds_in_front_of_rows(text: str, family: str):
+    rows = reading(text).tables[family]
+    assert [stamp.timestamp() for stamp in rows["time"]] == EPOCHS
+    assert set(rows["interval_s"].dropna()) == {10.0}

@@ -8,6 +8,7 @@ import { chromium } from "playwright-core";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const DESK = { width: 1000, height: 900 };
+const SCREEN = { width: 1280, height: 800 };
 const PHONE = { width: 360, height: 740 };
 const SHEET = { width: 688, height: 1000 }; // A4 less the margins that the page asks for
 const ELSEWHERE = "http://127.0.0.1:9/";
@@ -20,14 +21,18 @@ const MODES = [
   ["print", SHEET, { media: "print", colorScheme: "light" }],
 ];
 
+// the first page is the one whose charts are tried
 const [executablePath, ...paths] = process.argv.slice(2);
+const [explorable] = paths;
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 const results = Object.fromEntries(paths.map((path) => [path, []]));
+const screens = {};
 const todo = [...paths];
 await Promise.all([worker(), worker()]);
 const policy = await policyHolds(paths[0]);
+const explored = await explore(explorable);
 await browser.close();
-console.log(JSON.stringify({ pages: results, policy }));
+console.log(JSON.stringify({ pages: results, screens, policy, explored }));
 
 async function worker() {
   const page = await browser.newPage({ viewport: DESK });
@@ -54,6 +59,9 @@ async function problems(page, path) {
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (over > 0) found.push(`${mode}: ${over} px wider than the window`);
   }
+  await page.emulateMedia(MODES[0][2]);
+  await page.setViewportSize(SCREEN);
+  screens[path] = await page.evaluate(() => document.documentElement.scrollHeight / innerHeight);
   return found;
 }
 
@@ -67,7 +75,11 @@ async function closely(page, plain, path) {
     const { violations } = await page.evaluate((given) => window.axe.run(document, given), options);
     found.push(...violations.map(({ id, nodes }) => `${mode}: ${id}: ${nodes[0].html.slice(0, 200)}`));
   }
-  const words = () => document.body.innerText;
+  // charts are drawn anew by the script; all else must be the same
+  const words = () => {
+    for (const chart of document.querySelectorAll(".live, .still")) chart.hidden = true;
+    return document.body.innerText;
+  };
   await page.setViewportSize(DESK);
   await plain.goto(pathToFileURL(path).href);
   const shown = await plain.evaluate(words);
@@ -92,4 +104,43 @@ async function policyHolds(path) {
     await new Promise((resolve) => setTimeout(resolve, 200));
     return { refused: [...refused].sort(), ran: document.title === "ran" };
   }, ELSEWHERE);
+}
+
+// pointing, zooming, switching and the keys, on the first chart of a page; and what paper shows
+async function explore(path) {
+  const page = await browser.newPage({ viewport: SCREEN });
+  await page.goto(pathToFileURL(path).href);
+  const figure = page.locator("figure.is-live").first();
+  const plot = figure.locator(".plot").first();
+  const time = figure.locator(".time");
+  const reset = figure.getByText("Reset zoom");
+  const values = () => figure.locator(".head").first().innerText();
+  const box = await plot.boundingBox();
+  const to = (share) => page.mouse.move(box.x + 70 + share * (box.width - 90), box.y + box.height / 3);
+  const [rest, legend] = [await time.innerText(), await values()];
+  await to(0.9);
+  const isPointed = (await time.innerText()) !== rest && (await values()) !== legend;
+  await to(0.3);
+  await page.mouse.down();
+  await to(0.6);
+  await page.mouse.up();
+  const isZoomed = await reset.isEnabled();
+  await reset.click();
+  const isReset = await reset.isDisabled();
+  await page.keyboard.press("ArrowRight");
+  const first = await time.innerText();
+  await page.keyboard.press("ArrowRight");
+  const isRead = first !== rest && (await time.innerText()) !== first;
+  await page.keyboard.press("+");
+  const isZoomedByKey = await reset.isEnabled();
+  await page.keyboard.press("Escape");
+  const entry = figure.locator(".entry").first();
+  await entry.click();
+  const isHidden = (await entry.getAttribute("aria-pressed")) === "false";
+  const before = await figure.locator(".plot").count();
+  await figure.locator("select").selectOption({ index: 1 });
+  const isSwitched = (await figure.locator(".plot").count()) > before;
+  await page.emulateMedia({ media: "print" });
+  const isOnPaper = (await figure.locator(".still").isVisible()) && !(await figure.locator(".live").isVisible());
+  return { isPointed, isZoomed, isReset, isRead, isZoomedByKey, isHidden, isSwitched, isOnPaper };
 }

@@ -20,6 +20,7 @@ from iodiag.report.charts.axes import Frame, Scale
 from iodiag.report.charts.chart import (
     BarPanel,
     Bars,
+    Heatmap,
     Intervals,
     Line,
     Link,
@@ -58,6 +59,15 @@ def rates(high, count, names) -> tuple[Line, ...]:
     return tuple(Line(name, x, tuple(90 * v for v in x), at) for at, name in enumerate(names))
 
 
+def heatmap(devices, count, label="sd", levels=(5.0, 25.0, 50.0, 75.0, 95.0), **changes) -> Heatmap:
+    rows = tuple(
+        tuple((math.nan, 7.0 * at * row % 101)[at % 7 > 0] for at in range(count)) for row in range(devices)
+    )
+    labels = tuple(f"{label}{at}" for at in range(devices))
+    made = Heatmap("c", "d", "Busy, %", "%", labels, rows, levels, AT, AT + 86400, UTC, "time (UTC)", (0,))
+    return replace(made, **changes)
+
+
 SIX = ("dm-0", "sda", "nvme0n1", "mpathab", "dev253-89", LONG)
 DEVICES = tuple(f"sd{letter}" for letter in "abcd")
 PICTURES = {
@@ -84,6 +94,11 @@ PICTURES = {
         ),
         (0,),
     ),
+    "heatmap": heatmap(24, 96),
+    "heatmap with a long name and a large number": heatmap(
+        2, 3, label=LONG, levels=(1.0, 2.0, 3.0, 4.0, 9e14)
+    ),
+    "heatmap of samples": heatmap(9, 2, zone=None, start=0.0, end=1.0),
     "ladder": RateByDepth("c", "d", rates(9, 6, ("sda",)), rates(12, 5, ("sdb", LONG)), 8.0, 2.1),
     "wide ladder": RateByDepth("c", "d", rates(300, 9, SIX), (), 7.83, 25.0),
     "widest ladder": RateByDepth("c", "d", rates(1e12, 9, SIX), (), 7.83, 25.0),
@@ -265,3 +280,14 @@ def test_a_ladder_shows_the_ceiling_that_is_in_reach(highest: float, is_shown: b
 def test_a_clock_of_any_length_has_a_few_ticks_and_no_complaint(minutes):
     ticks, _ = axes.time_ticks(Scale(1423440600, 1423440600 + 60 * minutes, 0, 600), UTC)
     assert 2 <= len(ticks) <= 8
+
+
+def test_a_cell_has_the_colour_of_its_level_and_neighbours_of_one_level_are_one():
+    picture = heatmap(1, 4, levels=(5.0, 25.0, 50.0, 75.0, 95.0))
+    drawn = layout.drawing(replace(picture, rows=((4.9, 30.0, 26.0, math.nan),)))
+    cells = [shape for shape in drawn.shapes if isinstance(shape, Fill) and shape.colour.startswith("heat")]
+    frame = layout.heatmap_frame(picture)
+    quarter = (frame.right - frame.left) / 4
+    places = [[x for x in shape.x if not math.isnan(x)] for shape in cells if len(shape.x) == 5]
+    assert [shape.colour for shape in cells if len(shape.x) == 5] == ["heat-1"]
+    assert (min(places[0]), max(places[0])) == pytest.approx((frame.left + quarter, frame.left + 3 * quarter))

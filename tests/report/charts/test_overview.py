@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from iodiag.model.finding import Finding
-from iodiag.model.report import DeviceSummary, Report, Series, Verdict
+from iodiag.model.report import DeviceSummary, HostTable, Report, Series, Verdict
 from iodiag.report.charts import finding_charts, overview
 from report.builders import empty_report, raid5_report
 
@@ -27,6 +27,10 @@ def labels(picture) -> list[str]:
     return [line.label for line in picture.panels[0].lines]
 
 
+def legends(picture) -> list[str]:
+    return [line.legend for line in picture.panels[0].lines]
+
+
 def test_the_picture_shows_what_the_sentence_speaks_of():
     one = series("sda", await_ms=(1.0, 2.0, 3.0, 4.0), util_pct=(1.0, 99.0, 99.0, 1.0))
     for summary, title in (
@@ -45,7 +49,7 @@ def test_peers_and_members_stand_beside_the_device_with_their_medians():
     members = DeviceSummary("md0", None, (), "md", "raid5", ("sda",), 4, {})
     about = finding("md0", peers=("sdb",), samples=(1, 2))
     found = overview.picture(report(*given, devices=(members,)), about)
-    assert labels(found) == ["md0 1", "sdb 3", "sda 2"]
+    assert legends(found) == ["md0 1", "sdb 3", "sda 2"]
     assert overview.strip(found) == (
         "Latency (await), ms, up to 3",
         "md0 1 ▃▃▃▃",
@@ -63,7 +67,7 @@ def test_a_value_that_is_not_known_is_a_space_in_the_strip():
 def test_without_a_finding_the_device_of_the_verdict_is_drawn():
     given = [series(name, await_ms=(1.0, 2.0, 1.0, 2.0)) for name in ("sda", "sdb")]
     verdict = Verdict("open", devices=("sdb",))
-    assert labels(overview.picture(report(*given, verdict=verdict), None)) == ["sdb 1.5"]
+    assert legends(overview.picture(report(*given, verdict=verdict), None)) == ["sdb 1.5"]
 
 
 def test_nothing_is_drawn_of_nothing():
@@ -85,3 +89,73 @@ def test_a_stretch_without_samples_is_told_by_its_time():
     found = overview.picture(raid5_report(), hosts)
     assert "Shaded: 2019-09-19 07:28:01 to 07:40:01" in found.caption
     assert "whole capture" not in found.caption
+
+
+def device(name: str, samples: int = 1, host: str | None = None, **medians: float) -> DeviceSummary:
+    summary = {column: {"median": value, "p95": value, "max": value} for column, value in medians.items()}
+    return DeviceSummary(name, host, (), None, None, (), samples, summary)
+
+
+def test_devices_of_a_single_sample_stand_side_by_side():
+    devices = (
+        device(
+            "sda", util_pct=10.0, read_await_ms=2.0, write_await_ms=8.0, read_kb_per_s=9.0, write_kb_per_s=1
+        ),
+        device("sdb", util_pct=99.0, await_ms=5.0, kb_per_s=100.0),
+        device("idle", util_pct=0.0, await_ms=0.0, kb_per_s=0.0),
+    )
+    found = overview.picture(report(devices=devices), finding("sda"))
+    assert found.labels == ("sda", "sdb")
+    assert found.marked == (0,)
+    assert [(panel.title, panel.groups[0][1]) for panel in found.panels] == [
+        ("Busy, %", (10.0, 99.0)),
+        ("Latency (await), ms", (8.0, 5.0)),
+        ("Rate, kB/s", (10.0, 100.0)),
+    ]
+    assert "the only sample" in found.caption
+    assert overview.strip(found) == (
+        "                              Busy, %  Latency (await), ms  Rate, kB/s",
+        "sda ██                             10                    8          10",
+        "sdb ████████████████████████       99                    5         100",
+    )
+
+
+def test_a_zero_that_the_kernel_does_not_count_is_no_number():
+    devices = (
+        device("md0", util_pct=0.0, await_ms=0.0, kb_per_s=50.0),
+        device("sda", util_pct=9.0, kb_per_s=50.0),
+    )
+    found = overview.picture(report(devices=devices), None)
+    assert math.isnan(found.panels[0].groups[0][1][found.labels.index("md0")])
+    assert [panel.title for panel in found.panels] == ["Busy, %", "Rate, kB/s"]
+
+
+def test_an_average_is_said_to_be_one_and_more_devices_are_counted():
+    devices = tuple(device(f"sd{at}", kb_per_s=1.0 + at) for at in range(9))
+    table = HostTable("totals", None, 1, {}, is_average=True)
+    found = overview.picture(report(devices=devices, host_tables=(table,)), None)
+    assert found.labels[0] == "sd8"
+    assert found.caption == "Side by side, an average since boot or over a run. 3 more devices not drawn."
+
+
+def test_without_devices_the_processors_are_drawn():
+    summary = {name: {"median": value} for name, value in (("user_pct", 5.0), ("idle_pct", 95.0))}
+    found = overview.picture(report(host_tables=(HostTable("cpu", None, 1, summary),)), None)
+    assert found.labels == ("user", "idle")
+    assert overview.picture(report(devices=(device("sda", kb_per_s=0.0),)), None) is None
+
+
+def test_the_median_of_a_legend_is_in_the_unit_of_its_axis():
+    found = overview.picture(report(series("sda", kb_per_s=(20480.0,) * 4)), finding("sda"))
+    assert found.panels[0].title.startswith("Throughput, MB/s")
+    assert legends(found) == ["sda 20"]
+
+
+def test_each_device_can_take_the_place_of_the_first_picture():
+    given = [series(name, await_ms=(1.0, 2.0, 1.0, 2.0), util_pct=(5.0,) * 4) for name in ("sda", "sdb")]
+    about = finding("sda", samples=(1, 2))
+    first = overview.picture(report(*given), about)
+    found = overview.choices(report(*given), about, first)
+    assert [name for name, _ in found] == ["sda", "sdb"]
+    assert [len(chart.panels) for _, chart in found] == [2, 2]
+    assert {chart.window for _, chart in found} == {first.window}

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from iodiag.formats.clock import parse_line
 from iodiag.formats.context._common import MAX_BLOCK_LINES
 from iodiag.formats.types import Line
 
 BORDER = re.compile(r"\+(?:-+\+)+")
-STAR = re.compile(r"^\s*\*{10,} ?\d{1,9}\. row ?\*{10,}\s*$")
+STAR = re.compile(r"^\s*\*{10,} ?(\d{1,9})\. row ?\*{10,}\s*$")
 _FOOTER = re.compile(r"\(?(\d{1,9}) rows?(?: in set\b.*|\))")
 _VERTICAL = re.compile(r"^\s*([A-Za-z@_][\w @.$()*-]{0,62}?):(?: (.*))?$")
 _ROW_LINES = 400
@@ -130,8 +131,9 @@ def vertical(lines: Sequence[Line], keys: frozenset[str]) -> Records | None:
         text = line.text
         pair = _VERTICAL.match(text)
         footer = _FOOTER.fullmatch(text.strip())
-        if STAR.match(text):
-            if rows and not values:
+        if star := STAR.match(text):
+            # a collector lists the sessions again and again: each list is of its own moment
+            if rows and (not values or int(star[1]) == 1):
                 break
             values, last = {}, ""
             rows.append(Record(values, line))
@@ -141,7 +143,7 @@ def vertical(lines: Sequence[Line], keys: frozenset[str]) -> Records | None:
         elif pair and pair[1].lower() in keys and pair[1].lower() not in values:
             last = pair[1].lower()
             values[last] = (pair[2] or "").strip()
-        elif last == _INFO and text.strip():
+        elif last == _INFO and text.strip() and parse_line(text) is None:
             values[last] += " " + text.strip()
         else:
             break

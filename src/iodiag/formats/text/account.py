@@ -31,12 +31,11 @@ _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread
 def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[Section]:
     """What the input holds: context blocks, and one Section per format and segment."""
     for context in found.contexts:
-        banner = context.origin.banner
         yield Section(
             source=found.name,
             format=context.format,
             layout=context.block.layout,
-            host=(banner.host or None) if banner else None,
+            host=context.origin.host or None,
             is_context=True,
             rows=context.block.used,
             first_line=int(found.text.numbers[context.first]),
@@ -56,13 +55,14 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
 
 
 def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) -> Section:
-    banner = found.blocks.like(rows.block[here.start]).origin.banner
+    origin = found.blocks.like(rows.block[here.start]).origin
+    banner = origin.banner
     start, end = times
     return Section(
         source=found.name,
         format=rows.layout.format,
         layout=rows.layout.name,
-        host=(banner.host or None) if banner else None,
+        host=origin.host or None,
         kernel=banner.kernel if banner else None,
         cpus=banner.cpus if banner else None,
         start=start,

@@ -46,8 +46,7 @@ class _Frame(NamedTuple):
 
 def tables(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[SampleTable]:
     """The tables of a text, samples and averages apart."""
-    banners = [block.origin.banner for block in found.blocks.patterns]
-    hosts = [banner.host if banner else "" for banner in banners]
+    hosts = [block.origin.host for block in found.blocks.patterns]
     names = list(dict.fromkeys(hosts))
     front = _Front(
         name=found.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from itertools import pairwise
 
@@ -22,12 +22,21 @@ LEAST = 1e-9
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel; `colour` counts from 0. NaN breaks the line."""
+    """One line of a panel; `colour` counts from 0. NaN breaks the line.
+
+    `typical` is a number for the legend, NaN for none.
+    """
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     colour: int
+    typical: float = math.nan
+
+    @property
+    def legend(self) -> str:
+        """The label, and behind it the number."""
+        return f"{self.label} {wording.number(self.typical)}" if is_drawable(self.typical) else self.label
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,27 @@ class BarPanel:
 
     title: str
     groups: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """A row of cells for each label over one x axis from `start` to `end`, as Timeline's; NaN is no cell.
+
+    `levels` are the least values of the colours, the palest first; what is below the first has none.
+    """
+
+    caption: str
+    description: str
+    title: str
+    unit: str
+    labels: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...]
+    levels: tuple[float, ...]
+    start: float
+    end: float
+    zone: tzinfo | None
+    x_label: str
+    marked: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,7 +173,7 @@ class Stack:
     gaps: tuple[tuple[str, ...], ...]
 
 
-Picture = Timeline | Bars | RateByDepth | Intervals | Stack
+Picture = Timeline | Bars | Heatmap | RateByDepth | Intervals | Stack
 
 
 def is_drawable(value: float) -> bool:
@@ -156,7 +186,7 @@ def panel(title: str, lines: Iterable[Line]) -> Panel:
     drawn = [line for line in lines if any(map(is_drawable, line.y))]
     top = max((value for line in drawn for value in line.y if is_drawable(value)), default=0.0)
     if title.endswith("kB/s") and top >= 10 * 1024:
-        drawn = [Line(o.label, o.x, tuple(v / 1024 for v in o.y), o.colour) for o in drawn]
+        drawn = [replace(one, y=tuple(v / 1024 for v in one.y), typical=one.typical / 1024) for one in drawn]
         title = title.replace("kB/s", "MB/s (1 MB = 1,024 kB)")
         top /= 1024
     return Panel(title, tuple(drawn), 100.0 if title.endswith("%") and len(drawn) and top > 50 else 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -13,6 +14,7 @@ from iodiag.report.charts.chart import (
     LEAST,
     BarPanel,
     Bars,
+    Heatmap,
     Intervals,
     Line,
     Panel,
@@ -25,6 +27,7 @@ from iodiag.report.charts.fonts import text_width
 from iodiag.report.charts.shapes import (
     DASHES,
     DOTTED,
+    HEATS,
     INK,
     MUTED,
     SHADE,
@@ -45,6 +48,7 @@ LADDER_HEIGHT = 172.8
 IN_REACH = 2.0  # a ceiling above so many times the highest rate is left out of the picture
 ROW_OF_INTERVALS = 19.4
 BAR, BETWEEN_ROWS, BETWEEN_PANELS = 14.4, 5.8, 22.0
+HEAT_ROW = 12.0
 MARK = 5.4
 FEW_POINTS = 40
 
@@ -55,6 +59,8 @@ def drawing(picture: Picture) -> Drawing:
         return _timeline(picture)
     if isinstance(picture, Bars):
         return _bars(picture)
+    if isinstance(picture, Heatmap):
+        return _heatmap(picture)
     if isinstance(picture, Intervals):
         return _intervals(picture)
     if isinstance(picture, Stack):
@@ -127,9 +133,9 @@ def _x_axis(picture: Timeline, left: float) -> tuple[Scale, Ticks, str]:
 
 def _entries(panel: Panel) -> list[Entry]:
     return [
-        Entry(line.label, "block", area_colour(line.colour))
+        Entry(line.legend, "block", area_colour(line.colour))
         if panel.is_stacked
-        else Entry(line.label, "line", line_colour(line.colour), _width(line), _dash(line), _is_sparse(line))
+        else Entry(line.legend, "line", line_colour(line.colour), _width(line), _dash(line), _is_sparse(line))
         for line in panel.lines
         if line.label
     ]
@@ -231,6 +237,50 @@ def _bars(picture: Bars) -> Drawing:
     for at, label in enumerate(picture.labels):
         shapes.append(_row_label(first, label, top + (at + 0.5) * row, at in picture.marked))
     return Drawing(bottom + 5.8, tuple(shapes))
+
+
+def heatmap_frame(picture: Heatmap) -> Frame:
+    """Where the cells of a heatmap are; the rows share its height."""
+    left = _room_for(picture.labels, is_bold=bool(picture.marked))
+    top = axes.TITLE_ROOM + axes.legend_height(_heat_entries(picture), WIDTH - axes.RIGHT - left)
+    return Frame(left, top, WIDTH - axes.RIGHT, top + HEAT_ROW * len(picture.labels))
+
+
+def _heat_entries(picture: Heatmap) -> list[Entry]:
+    return [
+        Entry(f"from {wording.number(level)} {picture.unit}".rstrip(), "block", colour)
+        for level, colour in zip(picture.levels, HEATS, strict=True)
+    ]
+
+
+def _heatmap(picture: Heatmap) -> Drawing:
+    """A row of cells for each label; one shape for all cells of a colour."""
+    frame = heatmap_frame(picture)
+    entries = _heat_entries(picture)
+    room = frame.right - frame.left
+    x = Scale(picture.start, picture.end, frame.left, frame.right)
+    ticks, offset = (axes.sample_ticks(x), "") if picture.zone is None else axes.time_ticks(x, picture.zone)
+    shapes: list[Shape] = axes.legend(entries, frame.left, 2.0, room)
+    shapes.append(axes.title(frame, picture.title))
+    cells: dict[str, tuple[list[float], list[float]]] = {}
+    width = room / max(1, len(picture.rows[0]))
+    for row, values in enumerate(picture.rows):
+        top = frame.top + row * HEAT_ROW + 0.6
+        bottom = top + HEAT_ROW - 1.2
+        at = 0
+        for level, stretch in groupby(bisect_right(picture.levels, v) if v >= 0 else 0 for v in values):
+            start, at = at, at + len(list(stretch))
+            if level:
+                across, down = cells.setdefault(HEATS[level - 1], ([], []))
+                left, right = (frame.left + edge * width for edge in (start, at))
+                across += (left, right, right, left, math.nan)
+                down += (top, top, bottom, bottom, math.nan)
+        label = picture.labels[row]
+        shapes.append(_row_label(frame, label, (top + bottom) / 2, row in picture.marked))
+    shapes += [Fill(across, down, colour) for colour, (across, down) in cells.items()]
+    shapes.append(axes.base(frame, x, ticks))
+    shapes += axes.x_labels(frame, x, ticks, picture.x_label, offset)
+    return Drawing(frame.bottom + axes.X_AXIS_ROOM, tuple(shapes))
 
 
 def _bar_panel(panel: BarPanel, frame: Frame, row: float) -> list[Shape]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from iodiag.model.finding import Finding
-from iodiag.model.report import Report, Series
+from iodiag.model.report import DeviceSummary, Report, Series
 from iodiag.report import wording
 from iodiag.report.charts import timeline_chart
-from iodiag.report.charts.chart import LINES_IN_PANEL, Line, Timeline, is_drawable
+from iodiag.report.charts.chart import LINES_IN_PANEL, BarPanel, Bars, Line, Timeline, is_drawable, label_of
 
-CELLS = 48
+CELLS, ROW_CELLS = 48, 24
+ROWS_SHOWN = 6
+DEVICES_TO_CHOOSE = 24
 _BARS = "▁▂▃▄▅▆▇█"
 _SPOKEN = (
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
@@ -23,11 +26,19 @@ _SPOKEN = (
 """What a sentence speaks of, by the column that shows it."""
 
 
-def picture(report: Report, lead: Finding | None) -> Timeline | None:
-    """One panel of the lead's devices with their peers and members, or of the busiest device."""
+def picture(report: Report, lead: Finding | None) -> Timeline | Bars | None:
+    """What is in question over time, else side by side; None where the capture holds no number to draw."""
     finding = lead or Finding("", "info", "low", "")
     if lead is not None and not lead.devices:
-        return timeline_chart.host_timeline(report, lead, 1)
+        of_host = timeline_chart.host_timeline(report, finding, 1)
+        return of_host or _host_bars(report, lead) or _device_bars(report, lead)
+    over_time = _over_time(report, lead) or _device_bars(report, lead)
+    return over_time or timeline_chart.host_timeline(report, finding, 1) or _host_bars(report, lead)
+
+
+def _over_time(report: Report, lead: Finding | None) -> Timeline | None:
+    """One panel of the lead's devices with their peers and members, or of the busiest device."""
+    finding = lead or Finding("", "info", "low", "")
     series = _beside(report, lead)
     spoken = [column for words, column in _SPOKEN if lead and re.search(words, lead.summary)]
     for column in dict.fromkeys((*spoken, "await_ms", "queue_depth", "kb_per_s", "ios_per_s", "util_pct")):
@@ -50,6 +61,112 @@ def _beside(report: Report, lead: Finding | None) -> list[Series]:
     return [known[name] for name in names if name in known][:LINES_IN_PANEL]
 
 
+def _device_bars(report: Report, lead: Finding | None) -> Bars | None:
+    """The devices in question, else those with most work: how busy, how slow, how fast."""
+    host = lead.host if lead else None
+    every = {one.name: one for one in report.devices if host in (None, one.host)}
+    in_question = lead or report.verdict
+    named = in_question.devices if in_question else ()
+    below = [member for name in named if name in every for member in every[name].members]
+    ranked = sorted(every, key=lambda name: -max(0.0, _typical(every[name], "kb_per_s", *_PARTS["kb_per_s"])))
+    order = dict.fromkeys((*named, *(lead.peers if lead else ()), *below, *ranked))
+    working = [every[name] for name in order if name in every and _is_working(every[name])]
+    shown = working[:ROWS_SHOWN]
+    panels = [found for title, column in _BAR_PANELS if (found := _bar_panel(title, column, shown))]
+    if not panels:
+        return None
+    means = {t.host for t in report.host_tables if t.is_average and t.name == "totals"}
+    is_mean = means and all(one.host in means for one in shown)
+    of = "an average since boot or over a run" if is_mean else "the only sample"
+    if any(one.samples > 1 for one in shown):
+        of = "the median of the samples"
+    rest = len(working) - len(shown)
+    more = f" {wording.plural(rest, 'more device')} not drawn." if rest else ""
+    told = [f"{panel.title}: {', '.join(map(wording.number, panel.groups[0][1]))}" for panel in panels]
+    labels = tuple(label_of(one.name) for one in shown)
+    return Bars(
+        caption=f"Side by side, {of}.{more}",
+        description=f"{', '.join(labels)}, {of}. {'; '.join(told)}.",
+        labels=labels,
+        panels=tuple(panels),
+        marked=tuple(at for at, one in enumerate(shown) if one.name in named),
+    )
+
+
+_BAR_PANELS = (("Busy, %", "util_pct"), ("Latency (await), ms", "await_ms"), ("Rate, kB/s", "kb_per_s"))
+_PARTS = {
+    "util_pct": (),
+    "await_ms": ("read_await_ms", "write_await_ms"),
+    "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
+}
+
+
+def _is_working(device: DeviceSummary) -> bool:
+    return any(_typical(device, column, *parts) > 0 for column, parts in _PARTS.items())
+
+
+def _typical(device: DeviceSummary, total: str, *parts: str) -> float:
+    """The median of a column; else of its parts the slower one, or the sum. NaN where unknown."""
+    known = {name: device.summary[name]["median"] for name in (total, *parts) if name in device.summary}
+    known = {name: value for name, value in known.items() if is_drawable(value) and value >= 0}
+    if not known or (total in known and not _is_unaccounted(device, total)):
+        return known.get(total, math.nan)
+    if total in known:
+        return math.nan
+    return max(known.values()) if total == "await_ms" else sum(known.values())
+
+
+def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
+    """Whether a zero only says that the kernel does not count it: no time at all, with data moved."""
+    timed = [device.summary[name]["median"] for name in ("util_pct", "await_ms") if name in device.summary]
+    return column != "kb_per_s" and not any(timed) and _typical(device, "kb_per_s", *_PARTS["kb_per_s"]) > 0
+
+
+def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
+    values = [_typical(one, column, *_PARTS[column]) for one in shown]
+    if column == "util_pct":  # more is an error of the kernel, and counted as that
+        values = [min(value, 100.0) for value in values]
+    known = [value for value in values if value > 0]
+    if column == "kb_per_s" and max(known, default=0) >= 10 * 1024:
+        title, values = title.replace("kB", "MB"), [value / 1024 for value in values]
+    return BarPanel(title, (("", tuple(values)),)) if known else None
+
+
+def _host_bars(report: Report, lead: Finding | None) -> Bars | None:
+    """What the processors did, where the capture holds one sample of them."""
+    host = lead.host if lead else None
+    table = next((t for t in report.host_tables if t.name == "cpu" and host in (None, t.host)), None)
+    if table is None:
+        return None
+    shares = {
+        label: table.summary[column]["median"]
+        for column, label in timeline_chart.CPU_SHARES.items()
+        if column in table.summary and is_drawable(table.summary[column]["median"])
+    }
+    if not any(value > 0 for value in shares.values()):
+        return None
+    of = "an average since boot or over a run" if table.is_average else "the only sample"
+    of = "the median of the samples" if table.samples > 1 else of
+    told = ", ".join(f"{label} {wording.number(value)}" for label, value in shares.items())
+    panel = BarPanel("CPU, %", (("", tuple(shares.values())),))
+    return Bars(f"The processors, {of}.", f"CPU, %, {of}: {told}.", tuple(shares), (panel,))
+
+
+def choices(report: Report, lead: Finding | None, first: Timeline) -> list[tuple[str, Timeline]]:
+    """What may take the place of the first picture: each device with all that is known of it over time."""
+    finding = lead or Finding("", "info", "low", "")
+    has_hosts = len(report.hosts) > 1
+    found: list[tuple[str, Timeline]] = []
+    for one in filter(is_device, timeline_chart.on_host(report, lead)):
+        chart = timeline_chart.timeline(report, finding, [one])
+        if chart is not None and len(found) < DEVICES_TO_CHOOSE:
+            # its samples may be counted otherwise than those of the finding's device
+            window = first.window if (chart.zone is None) == (first.zone is None) else None
+            whose = f"{one.name} on {one.host}" if has_hosts and one.host else one.name
+            found.append((label_of(whose), replace(chart, window=window)))
+    return found
+
+
 def is_device(series: Series) -> bool:
     """Whether a series is of a device, and not of the host's CPUs, tasks or swap."""
     return not {
@@ -62,20 +179,36 @@ def is_device(series: Series) -> bool:
     }.intersection(series.columns)
 
 
-def strip(chart: Timeline | None) -> tuple[str, ...]:
+def strip(chart: Timeline | Bars | None) -> tuple[str, ...]:
     """The first panel as a row of bars for each line, all on one scale; () for a chart without any."""
+    if isinstance(chart, Bars):
+        return _rows_of(chart)
     if chart is None or not chart.panels or not chart.panels[0].lines:
         return ()
     panel = chart.panels[0]
     top = max((y for line in panel.lines for y in line.y if is_drawable(y)), default=0.0)
-    wide = max(len(line.label) for line in panel.lines)
+    wide = max(len(line.legend) for line in panel.lines)
     low = min(x for line in panel.lines for x in line.x)
     high = max(x for line in panel.lines for x in line.x)
     count = max(2, min(CELLS, max(len(line.x) for line in panel.lines)))
-    rows = [f"{line.label:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
+    rows = [f"{line.legend:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
     ruler = _ruler(chart.window, low, high, count)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []
     return (f"{panel.title}, up to {wording.number(top)}", *rows, *shaded)
+
+
+def _rows_of(chart: Bars) -> tuple[str, ...]:
+    """A row for each device: a bar for the first panel, and the numbers of all."""
+    wide = max(map(len, chart.labels))
+    columns = [panel.groups[0][1] for panel in chart.panels]
+    top = max(value for value in columns[0] if is_drawable(value))
+    heads = [panel.title for panel in chart.panels]
+    rows = []
+    for label, values in zip(chart.labels, zip(*columns, strict=True), strict=True):
+        cells = round(values[0] / top * ROW_CELLS) if is_drawable(values[0]) and top > 0 else 0
+        numbers = (f"{wording.number(value):>{len(head)}}" for head, value in zip(heads, values, strict=True))
+        rows.append(f"{label:<{wide}} {_BARS[-1] * cells:<{ROW_CELLS}}  {'  '.join(numbers)}")
+    return (f"{'':<{wide + ROW_CELLS + 1}}  {'  '.join(heads)}", *rows)
 
 
 def _bars(line: Line, low: float, high: float, top: float, count: int) -> str:

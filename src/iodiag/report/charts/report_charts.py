@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from iodiag.model.report import Report
@@ -15,7 +16,7 @@ from iodiag.report.first_screen import PICTURE
 if TYPE_CHECKING:
     from iodiag.report.charts.chart import Picture
 
-CHARTS_SHOWN = 30
+CHARTS_SHOWN, HEATMAPS_SHOWN = 30, 4
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class ChartFile:
 
 def wanted(report: Report, document: Document) -> Iterator[tuple[Key, list[Picture]]]:
     """The pictures of the places for charts in a document, from the top."""
-    from iodiag.report.charts import comparison_charts, finding_charts
+    from iodiag.report.charts import activity_chart, comparison_charts, finding_charts
 
     findings = dict(finding_sections.in_detail(report))
     moved = comparison_sections.shown_subjects(report.comparison) if report.comparison else []
@@ -39,10 +40,13 @@ def wanted(report: Report, document: Document) -> Iterator[tuple[Key, list[Pictu
         if key == PICTURE:
             picture = overview.picture(report, finding_sections.lead(report))
             yield key, [picture] if picture else []
+        elif place == "activity":
+            yield key, [*islice(activity_chart.heatmaps(report), HEATMAPS_SHOWN)]
         elif place == "finding":
             yield key, finding_charts.pictures(report, findings[number])
         elif report.comparison is not None:
-            yield key, comparison_charts.pictures(report, report.comparison, moved[number - 1])
+            pictures = comparison_charts.pictures(report, report.comparison, moved[number - 1])
+            yield key, pictures[:1] if place == "moved" else pictures[1:]
 
 
 def chart_files(report: Report, stem: str, full: bool = False) -> dict[Key, list[ChartFile]]:

@@ -11,6 +11,7 @@ WIDTH = 475.2
 INK, MUTED, GRID, SHADE = "ink", "muted", "grid", "shade"
 LINES = tuple(f"line-{at}" for at in range(6))
 AREAS = ("area-0", "area-1")
+HEATS = tuple(f"heat-{at}" for at in range(5))
 
 
 class Colour(NamedTuple):
@@ -27,6 +28,11 @@ COLOURS = {
     SHADE: Colour("var(--shade)", "#fbe9c6"),
     AREAS[0]: Colour("var(--area-0)", "#bcd6ea"),
     AREAS[1]: Colour("var(--area-1)", "#f3c9ab"),
+    HEATS[0]: Colour("var(--heat-0)", "#dbe8f3"),
+    HEATS[1]: Colour("var(--heat-1)", "#a9cbe5"),
+    HEATS[2]: Colour("var(--heat-2)", "#5f9fcf"),
+    HEATS[3]: Colour("var(--heat-3)", "#1f6aa5"),
+    HEATS[4]: Colour("var(--heat-4)", "#0a2f52"),
     LINES[0]: Colour("var(--line-0)", "#1b6ca8"),
     LINES[1]: Colour("var(--line-1)", "#c4500b"),
     LINES[2]: Colour("var(--line-2)", "#0f7b5f"),

@@ -43,16 +43,14 @@ class _HostPanel:
     is_stacked: bool = False
 
 
-_CPU = _HostPanel(
-    "CPU, %",
-    {
-        "user_pct": "user",
-        "system_pct": "system",
-        "iowait_pct": "iowait",
-        "steal_pct": "steal",
-        "idle_pct": "idle",
-    },
-)
+CPU_SHARES = {
+    "user_pct": "user",
+    "system_pct": "system",
+    "iowait_pct": "iowait",
+    "steal_pct": "steal",
+    "idle_pct": "idle",
+}
+_CPU = _HostPanel("CPU, %", CPU_SHARES)
 _AVAILABLE = _HostPanel(
     "CPU available (idle + iowait), %", {"idle_pct": "idle", "iowait_pct": "iowait"}, is_stacked=True
 )
@@ -110,8 +108,8 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
         values = total_of(one, column, directions)
         pairs = zip(values, is_inside(one, finding), strict=False)
         typical = _median(value for value, is_in in pairs if is_in and value > 0)
-        number = f" {wording.number(typical)}" if is_drawable(typical) else ""
-        lines.append(line(f"{label_of(one.name)}{number}", _axis(one, has_clock), values, at, room))
+        drawn = line(label_of(one.name), _axis(one, has_clock), values, at, room)
+        lines.append(replace(drawn, typical=typical))
     window = _window(finding, shown[0], _axis(shown[0], has_clock))
     names = ", ".join(label_of(one.name) for one in shown)
     chart = _over_time(report, finding, names, shown, [panel(title, lines)], window)
@@ -180,7 +178,7 @@ def _over_time(
     if not panels:
         return None
     has_clock = all(map(_has_clock, shown))
-    zone, stated = _zone(report, finding)
+    zone, stated = zone_of(report, finding.host, finding.start)
     return Timeline(
         caption=f"{subject} over time.{_shaded(finding, window)}",
         description=_told(finding, shown),
@@ -204,7 +202,7 @@ def _has_clock(series: Series) -> bool:
     return all(earlier <= later for earlier, later in pairwise(times))
 
 
-def _zone(report: Report, finding: Finding) -> tuple[tzinfo, str]:
+def zone_of(report: Report, host: str | None, start: str | None = None) -> tuple[tzinfo, str]:
     """The zone of the time axis and its name: the one asked for, else the one that the clocks state.
 
     Clocks that state none were counted as if they were UTC, and are shown so again.
@@ -214,10 +212,10 @@ def _zone(report: Report, finding: Finding) -> tuple[tzinfo, str]:
             return ZoneInfo(report.timezone), wording.visible(report.timezone, wording.NAME_LIMIT)
         except (KeyError, ValueError, OSError):
             pass
-    sections = (s.section for s in report.sources if finding.host in (None, s.section.host))
-    stated = finding.start or next((section.start for section in sections if section.start), None)
-    start = wording.instant(stated)
-    offset = start.utcoffset() if start else None
+    sections = (s.section for s in report.sources if host in (None, s.section.host))
+    stated = start or next((section.start for section in sections if section.start), None)
+    first = wording.instant(stated)
+    offset = first.utcoffset() if first else None
     return (UTC if offset is None else timezone(offset)), wording.zone([stated], None)
 
 

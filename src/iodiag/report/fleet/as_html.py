@@ -34,8 +34,9 @@ def render(report: FleetReport) -> str:
     """The whole report as a page; its size depends on the caps alone, not on the fleet."""
     return templates.template("fleet.html").render(
         css=templates.css(),
-        policy=templates.policy(),
+        policy=templates.policy(templates.css()),
         plain=wording.plain,
+        address=str,
         title=sections.title(report),
         headline=sections.headline(report),
         overview=sections.overview(report),

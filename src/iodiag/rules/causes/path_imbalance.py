@@ -2,8 +2,8 @@
 
 What it detects: under one multipath map, a path whose requests take at least 3 times and 1 ms longer than on
 the fastest path, while it is given at least half as many of them, of like size, in the samples in which all
-paths in use carry requests. Where no input names the paths, the map is known by a name like mpatha, and the
-paths are the disks whose bytes add up to its own.
+paths in use carry requests. Where no input names the paths, the map is known by the name that multipathd
+gives, and the paths are the disks whose bytes add up to its own.
 
 Why it matters: a selector that goes round gives the slow path as much as the fast one. Every n-th request
 waits for it, and with a bounded number in flight the fast path runs dry.

@@ -143,7 +143,8 @@ def _stamp_length(header: Header, text: str, following: str) -> int:
     end = begin + words[extra].start()
     cells = [match[0] for match in words[extra + (layout.key is not None) :]]
     is_row = all(map(is_number, cells)) and not (layout.key is not None and is_number(words[extra][0]))
-    stamp = _clock.find_stamp(text[:end]) if is_row and _HAS_TIME.search(text[:end]) else None
+    has_time = bool(_HAS_TIME.search(text[:end]) or _clock.EPOCH_STAMP.search(text[:end]))
+    stamp = _clock.find_stamp(text[:end]) if is_row and has_time else None
     # behind a date a row with a name is read as it is
     return end if stamp is not None and (layout.key is None or stamp.day is None) else 0
 

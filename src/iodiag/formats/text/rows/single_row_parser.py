@@ -16,6 +16,8 @@ from iodiag.model.units import KB_PER_BYTE
 _MOST_EXTRA_WORDS = 12
 _MOST_WORDS = 400
 _DECIMALS = re.compile(r"\d+[.,]\d+")
+_GROUPED = re.compile(r"\d{1,3}(?: \d{3})*")
+_GROUP = re.compile(r"\d{3}(?:[.,]\d{1,3})?")
 _KERNEL_NAME = re.compile(
     r"(?:sd|hd|vd|xvd)[a-z]{1,4}\d*|nvme\d+(?:c\d+)?n\d+(?:p\d+)?|dm-\d+|md[\d_]\w*|(?:loop|sr|scd|st|fd|zram|ram|nbd|drbd"
     r"|bcache|pmem|rbd|ubd|mmcblk|zd|emcpower|dasd|vx|sg|mtdblock)[\w!/]*\d\w*|dev\d+-\d+|(?:cciss|rd|ida)[/!]\S+"
@@ -57,6 +59,8 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
     size = len(layout.columns) + (layout.key is not None)
     while len(words) > size and not any(map(str.isalnum, words[0])):
         words = words[1:]
+    if len(words) > size + header.lead_tokens:
+        words = _regrouped(words, size + header.lead_tokens)
     for taken, seconds, label in _leads(header, words):
         if layout.has_spaced_key or any(column.is_label for column in layout.columns):
             found = _worded(layout, words[taken:], line, header_line)
@@ -65,6 +69,19 @@ def parse_row(header: Header, line: str, header_line: str = "") -> OneRow | None
         if found is not None:
             return found._replace(seconds=seconds, label=label)
     return None
+
+
+def _regrouped(words: list[str], size: int) -> list[str]:
+    """The words with numbers whole whose thousands a blank sets apart (1 234,50), where that makes `size`."""
+    found: list[str] = []
+    for word in words:
+        if found and _GROUP.fullmatch(word) and _GROUPED.fullmatch(found[-1]):
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+    # whole numbers beside each other are columns
+    is_told = len(found) == size and all(_DECIMALS.fullmatch(w.replace(" ", "")) for w in found if " " in w)
+    return [word.replace(" ", "") for word in found] if is_told else words
 
 
 def _leads(header: Header, words: list[str]) -> Iterator[tuple[int, float, str]]:

@@ -107,6 +107,7 @@ def _command_grammar() -> pp.ParserElement:
 
 
 _NAMES_TOOL = re.compile(r"\b(?:" + "|".join(TOOLS) + r")\b")
+_COLLECTED = re.compile(r"#\s*Collection Command:\s*(?=/|\w)")  # ExaWatcher
 _WATCH = re.compile(r"\s*Every [\d.,]{1,12}s: (?P<command>\S.*?)(?:\s{2,}(?:\S+: )?(?P<when>\S.*))?")
 _IN_A_SENTENCE = re.compile(r"\s*`[^`]+`\W*\w+\W+\w")
 _NAMES_DEVICE = re.compile(r"\d|[{/]|sd|hd|vd|all|ALL|DEV|CPU")
@@ -121,7 +122,7 @@ def command(text: str) -> Command | None:
     """The sysstat command that a line shows, after a prompt or alone; None for prose about one."""
     if len(text) > 300 or not names_tool(text):
         return None
-    stripped = text.strip().strip("`")
+    stripped = _COLLECTED.sub("", text).strip().strip("`")
     watched = _WATCH.fullmatch(stripped)
     stripped = watched["command"] if watched else stripped
     try:

@@ -13,6 +13,7 @@ from iodiag.formats.clock import Clock
 from iodiag.formats.text.array_types import Floats, Ints
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.banners import Banner, Command
+from iodiag.formats.text.structure.collectors import Collector
 from iodiag.formats.types import ContextBlock, Layout
 from iodiag.model.capture import LINE_CLASSES
 
@@ -27,7 +28,7 @@ class Origin:
     """What a segment knows of itself: its banner and command, if any, and where it begins.
 
     `started` is a clock that stood right above the banner or command; `is_elided` tells that somebody
-    left lines out before the first table.
+    left lines out before the first table. `collector` is whose file this is.
     """
 
     index: int
@@ -37,6 +38,12 @@ class Origin:
     is_restart: bool = False
     is_elided: bool = False
     started: Clock | None = None
+    collector: Collector | None = None
+
+    @property
+    def host(self) -> str:
+        """The host's name by the banner, else by the collector; "" where nothing tells."""
+        return self.banner.host if self.banner else self.collector.host if self.collector else ""
 
 
 class Block(NamedTuple):

@@ -21,6 +21,7 @@ from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
+from iodiag.formats.text.structure.collectors import began, collector_of
 from iodiag.formats.text.structure.foreign_tools import foreign_tool
 from iodiag.formats.text.structure.headers import find_header, numeric_share
 from iodiag.formats.text.structure.open_table import (
@@ -54,6 +55,7 @@ _ELLIPSIS = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\.\s*snip\s*\.\.\.|cut|sk
 def walk(text: Text, name: str) -> Walk:
     """Visit the lines that may be structure, in order, and split the text into blocks."""
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
+    found.origins[0] = Origin(0, 0, started=began(name))
     state = WalkState()
     solid = np.flatnonzero(~text.is_blank)
     solid_above = np.append(0, np.cumsum(~text.is_blank))
@@ -129,6 +131,11 @@ def _mark(found: Walk, state: WalkState, index: int, line: str, words: tuple[str
         if parsed := _clock.parse_date(banner.date):
             found.clocks.append(parsed)
         return True
+    if collector := collector_of(line, found.name):
+        close(found, state, index)
+        _begin(found, state, index, Origin(0, 0, collector=collector))
+        found.classes[index] = CLASS["banner"]
+        return True
     if (clock := _clock.parse_line(line)) and (not clock.needs_header or _heads_report(found, state, index)):
         _clock_line(found, state, index, clock)
         return True
@@ -168,12 +175,12 @@ def _unused_clock(state: WalkState) -> Clock | None:
 
 
 def _heads_report(found: Walk, state: WalkState, index: int) -> bool:
-    """Whether a report's header, or a row of an open table without clocks, follows a line."""
+    """Whether a report's header, its banner, or a row of an open table without clocks follows a line."""
     following = next_line(found.text, index)
     if following < 0:
         return False
     words = found.text.words(following)
-    if find_header(words) is not None:
+    if find_header(words) is not None or _grammar.banner(found.text.line(following)) is not None:
         return True
     has_no_clock = state.is_open and state.table is not None and state.table.layout.clock in ("line", "none")
     return has_no_clock and len(words) > 2 and numeric_share(words) >= 0.5
@@ -193,6 +200,7 @@ def _clock_line(found: Walk, state: WalkState, index: int, clock: Clock) -> None
 def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
     """Begin a segment, or complete the one that has no rows yet (a banner after its command)."""
     previous = found.origins[-1]
+    origin = replace(origin, collector=origin.collector or previous.collector)
     has_content = bool(found.singles) and found.singles[-1].origin.index == previous.index
     if has_content:
         found.origins.append(replace(origin, index=previous.index + 1, line=index))

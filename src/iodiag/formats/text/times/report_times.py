@@ -37,6 +37,7 @@ class RowGroup(NamedTuple):
     `sectors_at` are the places of those, in kB, that the source prints as sectors or kB per second. `util_at`
     are those of the share of time busy, `now_at` those that are of the moment and no average, `totals_at`
     pairs of a rate and the amount that it makes in the whole report, `means_at` the means over requests.
+    `step` is the last place that is printed.
     """
 
     report: Ints
@@ -48,6 +49,7 @@ class RowGroup(NamedTuple):
     now_at: tuple[int, ...] = ()
     totals_at: tuple[tuple[int, int], ...] = ()
     means_at: tuple[int, ...] = ()
+    step: float = 0.01
 
 
 class Ends(NamedTuple):

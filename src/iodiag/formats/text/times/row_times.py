@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,10 @@ from iodiag.formats.text.rows.category_codes import slice_if_contiguous
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import Block, Blocks, Origin, Walk
 from iodiag.formats.text.times import report_times as _report_times
+from iodiag.formats.text.times import restarts
 from iodiag.formats.text.times.report_numbers import report_numbers
 from iodiag.formats.text.times.report_times import ClockSequence, Seconds, runs, seconds_of
+from iodiag.formats.text.times.restarts import Run
 from iodiag.table.table import repeated
 
 _COUNTED = ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
@@ -98,6 +100,27 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
             if found.text.stamps:
                 _by_stamp(found, rows, timing, order)
         result.append(timing)
+    _number_reports(found, all_rows, result, first_like)
+    kinds = _split_at_clocks(found, all_rows, result)
+    if any(run.is_below_clock for _, run in kinds.values()):
+        _number_reports(found, all_rows, result, first_like)
+    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
+        group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
+        numbers = sorted({number for _, t in group for number in distinct_sorted(t.segment)})
+        for alike in _alike(numbers, kinds, is_clocked=group[0][0].layout.clock == "row"):
+            parts = [_Part.of(r, timing, phase_of[r.block], alike[0], alike[-1]) for r, timing in group]
+            parts = [part for part in parts if part.size]
+            if len(alike) > 1 or kinds[alike[0]][1].is_below_clock:
+                _finish_runs(found, {number: kinds[number][0] for number in alike}, parts, order)
+            else:
+                _finish(found, kinds[alike[0]][0], parts, order)
+    return result
+
+
+def _number_reports(
+    found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing], first_like: Sequence[int]
+) -> None:
+    """Count the reports of each segment; sections with the same clocks have the same reports."""
     firsts = [n for n, first in enumerate(first_like) if first == n]
     clocks = [(result[n].segment, result[n].local) for n in firsts]
     reports = dict(
@@ -105,13 +128,50 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
     )
     for number, (timing, first) in enumerate(zip(result, first_like, strict=True)):
         timing.report = reports[first] if first == number else reports[first].copy()
+
+
+def _split_at_clocks(
+    found: Walk, all_rows: Sequence[Rows], result: Sequence[Timing]
+) -> dict[int, tuple[Origin, Run]]:
+    """Make a segment of each run that a collector's clock begins; origin and kind of every segment."""
+    below = [np.zeros(len(rows.block), dtype=np.int64) for rows in all_rows]
+    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows if rows.layout.clock != "row"):
+        own = [n for n, rows in enumerate(all_rows) if rows.layout.format == format_id]
+        blocks = [all_rows[n].block for n in own]
+        clock_of = restarts.below_clocks(
+            found, [result[n].report for n in own], blocks, [result[n].segment for n in own]
+        )
+        for n in own:
+            below[n] = clock_of[all_rows[n].block]
     origins = {origin.index: origin for origin in found.origins}
-    for format_id in dict.fromkeys(rows.layout.format for rows in all_rows):
-        group = [(r, t) for r, t in zip(all_rows, result, strict=True) if r.layout.format == format_id]
-        for number in sorted({number for _, t in group for number in distinct_sorted(t.segment)}):
-            parts = [_Part.of(rows, timing, phase_of[rows.block], number) for rows, timing in group]
-            _finish(found, origins[number], [part for part in parts if part.size], order)
-    return result
+    if not any(part.any() for part in below):
+        return {number: (origin, Run.like(origin, False)) for number, origin in origins.items()}
+    keys = np.concatenate(
+        [np.stack((t.segment, part), axis=1) for t, part in zip(result, below, strict=True)]
+    )
+    kinds, number_of = np.unique(keys, axis=0, return_inverse=True)
+    ends = np.cumsum([len(part) for part in below])
+    for timing, numbers in zip(result, np.split(number_of, ends[:-1]), strict=True):
+        timing.segment = numbers
+    return {
+        number: (origins[old], Run.like(origins[old], clock > 0))
+        for number, (old, clock) in enumerate(kinds.tolist())
+    }
+
+
+def _alike(
+    numbers: Sequence[int], runs: Mapping[int, tuple[Origin, Run]], is_clocked: bool
+) -> Iterator[list[int]]:
+    """Segments of a tool that one collector may have started; each alone where rows have clocks."""
+    alike: list[int] = []
+    for number in numbers:
+        origin, run = runs[number]
+        if alike and (is_clocked or origin.is_restart or runs[alike[-1]][1] != run):
+            yield alike
+            alike = []
+        alike.append(number)
+    if alike:
+        yield alike
 
 
 def _first_like(blocks: Blocks, all_rows: Sequence[Rows]) -> list[int]:
@@ -314,7 +374,7 @@ def _seconds_of(found: Walk, shown: ClockSequence, block: Ints, order: str) -> S
 
 
 class _Part(NamedTuple):
-    """The rows of one Rows in one segment: a slice, as both are in the order of the text."""
+    """The rows of one Rows in one segment or several: a slice, as both are in the order of the text."""
 
     rows: Rows
     timing: Timing
@@ -322,13 +382,22 @@ class _Part(NamedTuple):
     where: slice
 
     @classmethod
-    def of(cls, rows: Rows, timing: Timing, phase: Ints, segment: int) -> _Part:
-        first, last = np.searchsorted(timing.segment, (segment, segment + 1)).tolist()
+    def of(cls, rows: Rows, timing: Timing, phase: Ints, begin: int, end: int) -> _Part:
+        first, last = np.searchsorted(timing.segment, (begin, end + 1)).tolist()
         return cls(rows, timing, phase, slice(first, last))
 
     @property
     def size(self) -> int:
         return int(self.where.stop) - int(self.where.start)
+
+    def within(self, begin: int, end: int) -> _Part:
+        """The rows in some of the segments, the last included."""
+        return _Part.of(self.rows, self.timing, self.phase, begin, end)
+
+    def has_own_clocks(self) -> bool:
+        """Whether reports of one segment show different times."""
+        local, segment = self.timing.local[self.where], self.timing.segment[self.where]
+        return bool(((local[1:] != local[:-1]) & (segment[1:] == segment[:-1]) & ~np.isnan(local[1:])).any())
 
     def row_group(self) -> _report_times.RowGroup:
         """What tells the length of a sample and an average since boot."""
@@ -346,6 +415,7 @@ class _Part(NamedTuple):
             sectors_at=sectors if is_fine else (),
             util_at=tuple(n for n, column in enumerate(columns) if column.column == "util_pct"),
             means_at=tuple(n for n, column in enumerate(columns) if column.column in _OF_REQUESTS),
+            step=0.01 if is_fine else 1.0,
             now_at=tuple(n for n, column in enumerate(columns) if column.family in OF_THE_MOMENT),
             totals_at=tuple(
                 (named[rate], n) for n, total in enumerate(raw) if (rate := _TOTALS.get(total)) in named
@@ -362,16 +432,99 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
-    if _begins_at_boot(found, origin, parts, groups):
+    is_all = first_report != "since boot under its clock" and restarts.are_all_averages(groups)
+    if is_all or _begins_at_boot(found, origin, parts, groups):
         for part in parts:
-            first = part.timing.report[part.where] == 0
+            first = (part.timing.report[part.where] == 0) | is_all
             part.timing.since_boot[part.where] |= first
             part.timing.interval[part.where][first] = np.nan
+
+
+def _finish_runs(found: Walk, origins: Mapping[int, Origin], parts: Sequence[_Part], order: str) -> None:
+    """Lengths, times and averages since boot of runs that one collector started: they are told together."""
+    numbers = list(origins)
+    some = [part.within(numbers[0], numbers[: restarts.MOST_RUNS][-1]) for part in parts]
+    some = [part for part in some if part.size]
+    groups = [part.row_group() for part in some]
+    run_of = [part.timing.segment[part.where] for part in some]
+    stated = _stated(origins[numbers[0]], parts)
+    length = stated or restarts.usual_interval(groups, run_of)
+    if np.isnan(length):
+        usual = _usual(origins[numbers[0]], parts)
+        length = float(_report_times.lengths_of(np.array([np.nan]), usual, groups)[0])
+    is_boot = _runs_begin_at_boot(found, origins, some, groups, length)
+    if any(part.has_own_clocks() for part in parts):
+        for number, origin in origins.items():
+            own = [run for part in parts if (run := part.within(number, number)).size]
+            _set_lengths(origin, own, [run.row_group() for run in own])
+        for part in parts:
+            shown = part.timing.interval[part.where]
+            shown[np.isnan(shown) | (np.abs(shown - length) <= 1.0)] = length
+    else:
+        for part in parts:
+            part.timing.interval[part.where] = length
+        _set_times_of_runs(origins, parts, order, length, delay=0 if is_boot else 1)
+    for part in parts:
+        first = is_boot & (part.timing.report[part.where] == 0)
+        part.timing.since_boot[part.where] |= first
+        part.timing.interval[part.where][first] = np.nan
+
+
+def _runs_begin_at_boot(
+    found: Walk,
+    origins: Mapping[int, Origin],
+    parts: Sequence[_Part],
+    groups: Sequence[_report_times.RowGroup],
+    length: float,
+) -> bool:
+    """Whether the first report of each run is an average since boot: as all prove, else as most do."""
+    first = next(iter(origins.values()))
+    if _is_of(first, parts) and first.command and first.command.has_flag("y"):
+        return False
+    told = restarts.are_averages(groups, [part.timing.segment[part.where] for part in parts], length)
+    if told is not None:
+        return told
+    votes, seen = [], set[int]()
+    for number, origin in list(origins.items())[: restarts.MOST_RUNS]:
+        # a banner announces the run below it alone
+        origin = replace(origin, banner=None) if origin.index in seen else origin
+        seen.add(origin.index)
+        own = [run for part in parts if (run := part.within(number, number)).size]
+        votes.append(_begins_at_boot(found, origin, own, [run.row_group() for run in own]))
+    return 2 * sum(votes) > len(votes)
+
+
+def _set_times_of_runs(
+    origins: Mapping[int, Origin], parts: Sequence[_Part], order: str, length: float, delay: int
+) -> None:
+    """Reports below one clock or a command that one stands above: they follow the start of their run."""
+    started = [origin.started for origin in origins.values()]
+    bases = np.array([_base_day(origin, order) for origin in origins.values()])
+    index = np.array([origin.index for origin in origins.values()])
+    start = seconds_of(ClockSequence.of(started), np.zeros_like(index), bases, order)
+    numbers = np.array(list(origins))
+    for part in parts:
+        here, timing = part.where, part.timing
+        run = np.searchsorted(numbers, timing.segment[here])
+        is_without = np.isnan(timing.local[here])
+        step = timing.report[here] + delay
+        later = np.where(step > 0, step * length, 0.0)
+        # where nothing tells the length, a report below a clock keeps it
+        timing.local[here] += np.where(is_without, 0.0, np.nan_to_num(later))
+        timing.local[here] = np.where(is_without, start.local[run] + later, timing.local[here])
+        timing.offset[here] = np.where(is_without, start.offset[run], timing.offset[here])
+        is_dated = np.where(is_without, start.is_dated[run], timing.is_dated[here])
+        timing.is_dated[here] = is_dated & ~np.isnan(timing.local[here])
 
 
 def _stated(origin: Origin, parts: Sequence[_Part]) -> float | None:
     """The interval that the command asked for, if it is the one that printed these reports."""
     return origin.command.interval_s if origin.command and _is_of(origin, parts) else None
+
+
+def _usual(origin: Origin, parts: Sequence[_Part]) -> float | None:
+    """How long the collector has this tool's samples last, as far as that is known."""
+    return origin.collector.intervals.get(parts[0].rows.layout.format) if origin.collector else None
 
 
 def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_report_times.RowGroup]) -> None:
@@ -393,6 +546,8 @@ def _set_lengths(origin: Origin, parts: Sequence[_Part], groups: Sequence[_repor
     lengths[used] = _report_times.lengths_of(
         times[used], stated, groups, _report_times.Stretches(used, phase)
     )
+    if stated is None:
+        lengths = restarts.without_pauses(lengths, groups, _usual(origin, parts))
     for group in groups:
         for rate, total in group.totals_at:
             # a gap between two captures is no part of the sample behind it
@@ -447,7 +602,9 @@ def _begins_at_boot(
     stated = _stated(origin, parts)
     if stated and _report_times.is_alone(groups) and _is_of_now(parts[0]):
         return False  # any of the rows that the command printed
-    if origin.banner is not None or is_own_command:
+    # a collector's file of a known second begins where the tool began
+    is_begun = origin.started is not None and origin.command is None
+    if origin.banner is not None or is_own_command or is_begun:
         return _report_times.may_be_since_boot(groups, stated, is_announced=origin.banner is not None)
     if first_report == "since boot":
         is_alone = _report_times.is_alone(groups)

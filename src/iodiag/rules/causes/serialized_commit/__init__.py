@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import fmean
 
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.measure import weighted
@@ -168,11 +169,14 @@ def _outside(judgement: Judgement, limits: Limits) -> Iterator[Evidence]:
     witnesses = judgement.witnesses
     if witnesses.sessions:
         values: Values = {
-            "waiting": sum(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
-            "active": sum(number(fact, "active_sessions") for fact in witnesses.sessions),
+            "waiting": fmean(number(fact, "sessions_in_commit") for fact in witnesses.sessions),
+            "active": fmean(number(fact, "active_sessions") for fact in witnesses.sessions),
             "listings": len(witnesses.sessions),
         }
+        # listings of several moments show the same sessions again: they are averaged, never added up
         text = "{waiting:.0f} of {active:.0f} active sessions were in COMMIT (listings: {listings})"
+        if len(witnesses.sessions) > 1:
+            text = "{waiting:.1f} of {active:.1f} active sessions were in COMMIT (mean of {listings} lists)"
         weighs: Weighs = "for" if witnesses.in_commit >= limits.commit_share else "against"
         yield _cited(witnesses.sessions[0], text, values, weighs)
     for fact in witnesses.settings[:2]:

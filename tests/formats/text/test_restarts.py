@@ -1,0 +1,108 @@
+"""Tools that a collector starts again for each sample: what is since boot, how long samples are, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from text_reading import Reading, reading
+from writers import collectors
+from writers.collectors import CPU, HEADER, Host, loop, oswatcher
+
+
+def shown(read: Reading, device: str = "sda") -> list[tuple[str, float, bool]]:
+    rows = read.disk[read.disk["device"] == device]
+    times = rows["time"].dt.strftime("%H:%M:%S").fillna("-")
+    lengths = rows["interval_s"].fillna(0.0)
+    return list(zip(times.tolist(), lengths.tolist(), rows["since_boot"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("has_banner", [True, False])
+@pytest.mark.parametrize("mark", ["{date}", "zzz ***{date}", "TS {epoch} 2026-11-23 12:00:00", "{epoch:.0f}"])
+def test_the_first_report_of_every_run_is_since_boot(seed: int, count: int, has_banner: bool, mark: str):
+    read = reading(loop(Host(seed=seed), count=count, has_banner=has_banner, mark=mark))
+    found = np.array(shown(read)).reshape(-1, count, 3)
+    assert (found[:, 0, 2] == "True").all()
+    assert (found[:, 1:, 2] == "False").all()
+    assert (found[:, 1:, 1].astype(float) == 1.0).all()
+    assert read.disk["segment"].nunique() == 12
+    if "2026" not in mark:
+        start, step = 12 * 3600, count - 1 + 28
+        for run, reports in enumerate(found[:, :, 0].tolist()):
+            seconds = [start + run * step + n for n in range(count)]
+            assert reports == [f"{s // 3600}:{s // 60 % 60:02}:{s % 60:02}" for s in seconds]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_with_y_no_report_is_since_boot(seed: int, count: int):
+    read = reading(loop(Host(seed=seed), count=count, skips_first=True))
+    found = shown(read)
+    assert [row[1:] for row in found] == [(1.0, False)] * 12 * count
+    assert found[0][0] == "12:00:01"
+
+
+def test_runs_of_a_host_that_has_just_booted():
+    read = reading(loop(Host(uptime=900.0), runs=20))
+    assert read.disk["since_boot"].tolist() == [True, True, False, False] * 20
+    assert (read.disk["interval_s"].dropna() == 1.0).all()
+
+
+@pytest.mark.parametrize("interval", [2.0, 5.0])
+def test_runs_with_longer_samples(interval: float):
+    read = reading(loop(Host(), runs=40, interval=interval, pause=20))
+    assert (read.disk["interval_s"].dropna() == interval).all()
+    assert read.disk["since_boot"].mean() == 0.5
+
+
+def test_vmstat_of_a_collector():
+    text = next(text for path, text in oswatcher(Host(), runs=20).items() if "oswvmstat" in path)
+    swapping = reading(text).tables["swapping"]
+    assert swapping["since_boot"].tolist() == [True, False, False] * 20
+    assert swapping["segment"].nunique() == 20
+
+
+def test_clocks_that_stand_above_every_report_begin_no_run():
+    text = "".join(f"{host.date}\n{host.iostat(1.0, 2)[1]}" for host in [Host()] for _ in range(10))
+    read = reading(text)
+    assert read.disk["segment"].nunique() == 1
+    assert not read.disk["since_boot"].any()
+
+
+def test_a_tool_without_an_interval_started_again_and_again():
+    for has_banner in (True, False):
+        read = reading(loop(Host(), runs=20, count=1, has_banner=has_banner))
+        assert read.disk["since_boot"].all()
+        assert read.disk["interval_s"].isna().all()
+
+
+def test_a_steady_load_is_no_average_since_boot():
+    host = Host()
+    text = ""
+    for n in range(20):
+        text += (
+            f"{host.date}\n{CPU}\n 4{n % 7}.00 0.00 {n % 5}.50 1{n % 3}.00 0.00 {30 - n % 9}.00\n\n{HEADER}\n"
+        )
+        text += "sda 0.00 0.00 3000.00 0.00 12000.00 0.00 8.00 32.00 10.67 0.33 100.00\n\n"
+        host.wait(5.0)
+    assert not reading(text).disk["since_boot"].any()
+
+
+@pytest.mark.parametrize("busy", [0.2, 2.0, 2000.0])
+@pytest.mark.parametrize("skips_first", [False, True])
+def test_idle_and_busy_hosts(busy: float, skips_first: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(collectors, "BUSY", busy)
+    for seed in range(1, 4):
+        read = reading(loop(Host(seed=seed, devices=("sda",)), runs=20, skips_first=skips_first))
+        assert read.disk["since_boot"].tolist() == [not skips_first, False] * 20
+
+
+@pytest.mark.parametrize("has_banner", [True, False])
+def test_a_line_less_breaks_nothing(has_banner: bool):
+    lines = loop(Host(devices=("sda",)), runs=3, has_banner=has_banner).splitlines(keepends=True)
+    for n in range(len(lines)):
+        disk = reading("".join(lines[:n] + lines[n + 1 :])).disk
+        assert len(disk) >= 5
+        assert set(disk["interval_s"].dropna()) <= {1.0}
