@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+class _FailedRules(logging.Handler):
+    """Keeps what the engine notes of rules that failed: the analysis goes on, a test must not."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.failed: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self.failed.append(f"{record.getMessage()}: {record.exc_info[1]!r}")
+
+
+_FAILED_RULES = _FailedRules()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     load_profile(is_whole=config.getoption("markexpr") != WITHOUT_SLOW)
+    # from the start: fixtures of a session analyse captures too
+    engine = logging.getLogger("iodiag.rules.engine")
+    engine.setLevel(logging.DEBUG)
+    engine.addHandler(_FAILED_RULES)
+
+
+@pytest.fixture(autouse=True)
+def no_rule_fails(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No rule fails on anything that a test analyses, unless the test makes it (`rules_may_fail`)."""
+    yield
+    failed = _FAILED_RULES.failed[:]
+    _FAILED_RULES.failed.clear()
+    assert not failed or request.node.get_closest_marker("rules_may_fail"), failed
 
 
 @pytest.hookimpl(tryfirst=True)

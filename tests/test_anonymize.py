@@ -6,8 +6,10 @@ import dataclasses
 import io
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -395,3 +397,122 @@ def test_a_host_with_a_plain_word_for_a_name_spoils_no_sentence(word):
     sentences = [f.summary for f in iodiag.anonymized(report, captures).findings]
     assert sentences == [f.summary for f in iodiag.anonymized(plain).findings]
     assert iodiag.anonymized(report, captures).hosts == ["host-1"]
+
+
+LETTERS = st.text("bcdfghjklmnpqrstvwxz", min_size=6, max_size=9)
+LSBLK = """\
+NAME          MAJ:MIN RM  SIZE RO TYPE MOUNTPOINT
+{disk}        8:0    0  100G  0 disk
+`-{group}-{volume} 253:0 0 90G 0 lvm  /{place}
+"""
+SAR = """\
+Linux 5.14.0 ({host}) \t11/20/26 \t_x86_64_\t(4 CPU)
+
+10:00:01 DEV tps rd_sec/s wr_sec/s avgrq-sz avgqu-sz await svctm %util
+10:00:02 {disk} 100.00 800.00 0.00 8.00 9.50 95.00 9.50 99.00
+10:00:03 {disk} 100.00 800.00 0.00 8.00 9.50 95.00 9.50 99.00
+"""
+
+
+def folder_of(place: Path, names: dict[str, str]) -> Path:
+    """Captures of two hosts, by iostat with groups and by sar, and a tree of devices, called after things."""
+    for host in ("host", "other"):
+        folder = place / names["folder"] / names[host]
+        folder.mkdir(parents=True)
+        called = names | {"host": names[host]}
+        text = IOSTAT.format(
+            host=called["host"], device=f"{called['group']}-{called['volume']}", other="{disk}"
+        )
+        grouped = f" {called['tier']} 102.00 0.00 1616.00 0.00 0.00 0.00 9.60 0.00 0.96 96.00"
+        (folder / f"{names['file']}.txt").write_text(text.format(**called) + grouped + "\n")
+        (folder / "sar.txt").write_text(SAR.format(**called))
+        (folder / "lsblk.txt").write_text(LSBLK.format(**called))
+    return place / names["folder"]
+
+
+def texts_below(folder: Path) -> Iterator[str]:
+    """The names and contents of all files below a folder, those of Parquet unpacked."""
+    for path in folder.rglob("*"):
+        yield str(path.relative_to(folder))
+        if path.suffix == ".parquet":
+            yield pd.read_parquet(path, partitioning=None).to_csv()
+        if path.is_file():
+            yield path.read_bytes().decode("latin-1")
+
+
+def outputs_of(given: Path, out: Path) -> Iterator[str]:
+    """All that the commands write of a folder, direct and rendered again, the names of the files included."""
+    sides = sorted(given.iterdir())
+    run("analyze", given, "-o", out / "stored.json")
+    run("compare", *sides, "-o", out / "compared.json")
+    reports = [("analyze", given), ("compare", *sides)]
+    reports += [("analyze", out / "stored.json"), ("analyze", out / "compared.json")]
+    for number, command in enumerate(reports):
+        folder = out / str(number)
+        folder.mkdir()
+        files = [word for e in ("md", "html", "json", "sarif") for word in ("-o", folder / f"r.{e}")]
+        done = run(*command, *files, "--full", "--anonymize", "--format", "ticket")
+        assert done.exit_code == 0, done.output
+        yield done.output.replace(str(out), "")
+        yield from (p.name if p.suffix == ".png" else p.read_text() for p in folder.iterdir())
+        yield run(*command, "--format", "ticket", "--anonymize").output
+    for command in (["inspect"], ["inspect", "--json"], ["convert", "--table", "disk"]):
+        done = run(*command, given, "--anonymize")
+        assert done.exit_code == 0, done.output
+        yield done.output
+    done = run("fleet", given, "-o", out / "fleet", "--jobs", 1, "--anonymize")
+    assert done.exit_code == 0, done.output
+    yield done.output.replace(str(out), "")
+    yield from texts_below(out / "fleet")
+    assert run("convert", given, "-o", out / "t.parquet", "--table", "disk", "--anonymize").exit_code == 0
+    yield pd.read_parquet(out / "t.parquet").to_csv() + (out / "t.parquet").read_bytes().decode("latin-1")
+
+
+THINGS = ("host", "other", "disk", "group", "volume", "place", "folder", "file", "tier")
+
+
+@examples(8)
+@given(st.lists(LETTERS, min_size=len(THINGS), max_size=len(THINGS), unique=True))
+def test_no_word_of_letters_that_names_a_thing_is_in_any_output(words):
+    with TemporaryDirectory() as place:
+        out = Path(place, "out")
+        out.mkdir()
+        given = folder_of(Path(place), dict(zip(THINGS, words, strict=True)))
+        for text in outputs_of(given, out):
+            assert [word for word in words if word in text.lower()] == []
+
+
+@pytest.mark.parametrize("word", ["backup", "data", "reads"])
+def test_a_host_with_a_plain_word_for_a_name_is_hidden_in_the_headline(word):
+    full = IOSTAT.replace(" 9.60    0.00   0.96", "90.60    0.00   9.96").replace(
+        " 9.00    0.00   0.99", "90.00    0.00   9.99"
+    )
+    captures = [
+        iodiag.read(io.BytesIO(full.format(host=host, device="sda", other="sdb").encode()))
+        for host in (word, "other")
+    ]
+    headline = iodiag.anonymized(iodiag.analyze(captures), captures).headline
+    assert "(`host-1`)" in headline
+    assert f"({word})" not in headline
+
+
+def test_flags_that_only_a_part_of_the_rows_has_stay(tmp_path):
+    names = dict.fromkeys(THINGS, "x") | {"host": "ha", "other": "hb", "disk": "sda", "tier": "grp"}
+    (capture,) = anonymous_captures([iodiag.read(folder_of(tmp_path, names))], Pseudonyms())
+    assert {*capture.disk["is_group"].dropna()} == {True, False}
+    assert capture.disk["is_group"].isna().any()
+
+
+def test_what_many_devices_did_over_time_is_without_names():
+    head = next(line for line in IOSTAT.splitlines() if line.startswith("Device"))
+    words = [f"{a}{b}zqk" for a in "bcdfg" for b in "hjklm"]
+    text = IOSTAT.splitlines()[0].format(host="zebra") + "\n"
+    for second in range(10, 20):
+        rows = [f"{word} 100.00 0.00 1600.00 0.00 0.00 0.00 9.60 0.00 0.96 {second}.00" for word in words]
+        text += "\n".join(["", f"10:00:{second}", head, *rows, ""])
+    capture = iodiag.read(io.BytesIO(text.encode()))
+    report = iodiag.analyze(capture)
+    assert {one.device for one in report.activity} == set(words)
+    hidden = iodiag.anonymized(report, [capture])
+    for rendered in (hidden.to_json(), hidden.to_html(), hidden.to_markdown(full=True)):
+        assert not [word for word in words if word in rendered]

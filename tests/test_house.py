@@ -41,6 +41,7 @@ LAW = {
             "reading",
             "judging",
             "report",
+            "anonymize",
         )
     },
     "anonymize": {"model", "table"},

@@ -38,7 +38,6 @@ def test_sums_go_over_the_legs_of_the_same_reports():
     assert (paid.write_kb, paid.legs_write_kb, paid.legs_read_kb) == (600, 900, 600)
     assert paid.amplification == pytest.approx(1.5)
     assert paid.extra_reads == pytest.approx(1.0)
-    assert paid.samples == 4
 
 
 def test_a_report_that_lacks_a_leg_is_left_out():

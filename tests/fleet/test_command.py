@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from fleet.conftest import everything
+from fleet.conftest import everything, finish, start
 from iodiag.cli import cli
 from iodiag.fleet import progress
 
@@ -68,3 +68,24 @@ def test_a_long_run_says_a_line_a_minute(capsys, monkeypatch):
         "iodiag: 150 of 1,000 host-days judged, 2.0 per s, 7 min left",
         "iodiag: 300 of 1,000 host-days judged, 2.0 per s, 6 min left",
     ]
+
+
+def test_a_data_set_without_names_needs_one_key(fleet, tmp_path):
+    with_key = (fleet.inputs, "-o", tmp_path / "out", "--jobs", 1, "--anonymize-key", "k1")
+    assert finish(start(*with_key))[0] == 0
+    first = everything(tmp_path / "out")
+    status, said = finish(start(*with_key))
+    assert (status, everything(tmp_path / "out")) == (0, first)
+    assert "0 of them new" in said
+    hosts = {planted.host for planted in fleet.planted}
+    assert not [
+        host for host in hosts for name, data in first.items() if host.encode() in name.encode() + data
+    ]
+    for more in (("--anonymize",), ("--anonymize-key", "k2"), ()):
+        status, said = finish(start(*with_key[:-2], *more))
+        assert status == 2
+        assert said.count("\n") == 1
+        assert "has pseudonyms of another key" in said
+    status, said = finish(start(fleet.inputs, "-o", fleet.out, "--jobs", 1, "--anonymize"))
+    assert status == 2
+    assert "has real names" in said

@@ -7,6 +7,7 @@ import json
 import shutil
 import tarfile
 from pathlib import Path
+from urllib.parse import unquote
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from iodiag.fleet.plan import Job, Options, plan
 from iodiag.fleet.store import folder_name
 from writers.fleet_writer import ROLES, sa_day, write_context
 
+RESERVED = ("con", "CON", "NUL", "prn", "Aux", "com1", "LPT9", "nul.txt")
 VMSTAT = """\
 procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
@@ -170,7 +172,9 @@ def test_a_copy_of_an_input_is_read_once(tmp_path):
     shutil.rmtree(tmp_path / "out")
 
 
-@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "c:\\d", ".hidden", "x" * 400, "é\n", "%2E", "CON"])
+@pytest.mark.parametrize(
+    "name", ["..", ".", "", "a/b", "c:\\d", ".hidden", "x" * 400, "é\n", "%2E", *RESERVED]
+)
 def test_a_hosts_name_never_leads_out_of_its_folder(name):
     folder = folder_name(name)
     assert folder not in ("", ".", "..")
@@ -178,6 +182,14 @@ def test_a_hosts_name_never_leads_out_of_its_folder(name):
     assert not set(folder) & set("/\\\n:")
     assert len(folder) <= 200
     assert folder_name(name + "x") != folder
+    assert folder.partition(".")[0].lower() not in {word.lower() for word in RESERVED}
+    assert not folder.endswith((".", " "))
+    assert unquote(folder) == name or len(folder) > 150 or not name
+
+
+def test_hosts_whose_names_differ_in_case_have_folders_of_their_own_everywhere():
+    names = ["host", "Host", "HOST", "h%4fst", "h%4Fst"]
+    assert len({folder_name(name).lower() for name in names}) == len(names)
 
 
 def test_hosts_that_share_a_name_but_not_their_disks_are_jobs_of_their_own(tmp_path):

@@ -87,8 +87,3 @@ def test_names_match_without_case_and_domain_where_that_is_no_guess():
     found = parse_inventory(b"host,role\nDB1.example.com,db\nweb.a,x\nweb.b,y\n10.0.0.1,ip\n")
     matched = found.match(["db1", "web", "web.a", "10.0.0.2", "10"])
     assert {name: entry["role"] for name, entry in matched.items()} == {"db1": "db", "web.a": "x"}
-
-
-def test_hosts_can_be_given_pseudonyms():
-    found = parse_inventory(b"host,role\ndb1,db\n", rename=lambda name: f"host-{len(name)}")
-    assert found.hosts == {"host-3": {"role": "db"}}

@@ -338,6 +338,25 @@ def mend_tar(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> byte
     return data[:at] + bytes(header) + data[at + 512 :]
 
 
+def draw(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    """Other bytes altogether, for families that only choose by them."""
+    return chance.randbytes(8)
+
+
+def keep_first_lines(data: bytes, chance: random.Random, seeds: Sequence[bytes]) -> bytes:
+    lines = _lines(data)
+    return b"".join(line + b"\n" for line in lines[: chance.randrange(len(lines))])
+
+
+DAMAGE: dict[str, tuple[Change, ...]] = {
+    "text": (repeat_lines, delete_lines, delete_lines, swap_lines, keep_first_lines, dress),
+    "csv": (keep_first_lines,),
+    "json": (truncate,),
+    "xml": (truncate,),
+    "sa": (truncate, repeat_part),
+}
+"""Per kind of file, what takes from an input or moves in it and changes no number."""
+
 TEXT: tuple[Change, ...] = (
     *(
         repeat_lines,

@@ -1,4 +1,4 @@
-"""What must hold of any input, however hostile: the account of lines, and the address of every row."""
+"""What must hold of any input, however hostile: the account of lines, addresses of rows, no other numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from iodiag.model.columns import KEYS
 _SAMPLED = 6
 _QUOTING = re.compile(r"\s*(?:>\s?)+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_MARKUP = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+))([kKMGTPB%]?)")
 _SUFFIX = {
     "": 1.0,
@@ -91,6 +92,7 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield "".join(below[:count_of_parts])
     yield source.quote(line - 1) + _QUOTING.sub("", text)
     yield _COLOUR.sub("", text)
+    yield _MARKUP.sub("", text)
     if "=" in text:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if len(_NUMBER.findall(text)) < count or text.split()[-1][0].isalpha():
@@ -112,3 +114,34 @@ def _stands_among(value: float, numbers: list[float]) -> bool:
     return any(
         abs(number * factor - value) <= 1e-6 * abs(value) + 1e-9 for number in numbers for factor in _FACTORS
     )
+
+
+Reading = tuple[str, tuple[str, ...], frozenset[tuple[str, float]]]
+
+
+def rows_read(capture: Capture) -> set[Reading]:
+    """Every row of a capture: its table, what names it, and its numbers but the length of the sample."""
+    found: set[Reading] = set()
+    for family, frame in capture.tables.items():
+        kinds = {name: frame[name].dtype.kind for name in frame.columns}
+        words = [n for n in frame.columns if kinds[n] not in "fiubmM" and n in KEYS and n not in _PLACES]
+        numbers = [name for name in frame.columns if kinds[name] == "f" and name != "interval_s"]
+        for row in frame.to_dict("records"):
+            known = frozenset((n, round(row[n], 6)) for n in numbers if row[n] == row[n])
+            found.add((family, tuple(str(row[name]) for name in words), known))
+    return found
+
+
+_PLACES = {"source", "host", "time", "clock"}
+
+
+def check_no_other_rows(whole: set[Reading], damaged: Capture) -> None:
+    """A reading of damaged input has rows of the undamaged one, or parts of them, or says what is wrong."""
+    if damaged.notes or any(ledger.counts.get("unread") for ledger in damaged.ledgers):
+        return
+    for row in rows_read(damaged) - whole:
+        family, words, known = row
+        assert any(
+            family == other and words == names and (known <= numbers or numbers <= known)
+            for other, names, numbers in whole
+        ), row

@@ -1,22 +1,27 @@
 """One entry per family of readers: bytes in, silence or the failure out.
 
 `fuzz_one(family, data)` raises nothing when all holds: no exception but IodiagError, the account of lines
-sums up, rows point at the lines that hold their values, and no rule fails.
+sums up, rows point at the lines that hold their values, damage gives no other rows without a note, no rule
+fails, and no name leaks from a report without names.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import iodiag
 from fuzz import mutate
-from fuzz.oracles import check_ledgers, check_rows
+from fuzz.oracles import Reading, check_ledgers, check_no_other_rows, check_rows, rows_read
 from iodiag.errors import IodiagError
 from iodiag.model.capture import Capture
+from iodiag.report.as_json import from_json
 from iodiag.sources.archives import Contents, find
 from writers import reports as collections
 from writers import sa_writer as w
@@ -104,6 +109,72 @@ def _fuzz_analysis(data: bytes) -> None:
     # the page takes most of the time: a part of the inputs gets one
     if len(data) % 8 == 0:
         report.to_html()
+
+
+@cache
+def _undamaged(kind: str) -> list[tuple[bytes, set[Reading]]]:
+    """The inputs of one kind that can be read, each with its rows."""
+    inputs = {
+        "text": lambda: [data[: data.rfind(b"\n") + 1] for data in _files(*_TABLES, most=4000)],
+        "csv": lambda: _files(*_CSV, most=4000),
+        "json": lambda: _files(*_JSON, most=1 << 20),
+        "xml": lambda: _files("sadf-xml", most=1 << 20),
+        "sa": sa_files,
+    }[kind]()
+    read = ((data, _read(data)) for data in inputs)
+    return [(data, rows_read(capture)) for data, capture in read if capture is not None]
+
+
+def _read_before() -> list[bytes]:
+    """Any bytes; the undamaged inputs are read now, on nobody's account."""
+    for kind in mutate.DAMAGE:
+        _undamaged(kind)
+    return [b"0"]
+
+
+def _fuzz_damage(data: bytes) -> None:
+    """An input that the bytes choose, damaged without a change of any number: no other row without a note."""
+    chance = random.Random(data)
+    kind = chance.choice(list(mutate.DAMAGE))
+    given, whole = chance.choice(_undamaged(kind))
+    capture = _read(chance.choice(mutate.DAMAGE[kind])(given, chance, ()))
+    if capture is not None:
+        check_no_other_rows(whole, capture)
+
+
+_NAMED = {"device": "disk", "interface": "network", "filesystem": "filesystem"}
+
+
+def _names_in(capture: Capture) -> set[str]:
+    """What a capture calls its hosts, devices, interfaces and file systems."""
+    found = {*capture.hosts}
+    for column, family in _NAMED.items():
+        if family in capture.tables and column in capture.tables[family]:
+            found |= {*capture.tables[family][column].astype(str)}
+    for device in capture.topology:
+        found |= {device.name, *device.aliases, *device.members}
+    return {name for name in found if re.fullmatch(r"[A-Za-z][\w-]+", name) and name not in ("all", "lo")}
+
+
+def _fuzz_names(data: bytes) -> None:
+    """A text that the bytes choose, its names replaced by words of letters, lines of it lost: none leaks."""
+    chance = random.Random(data)
+    text, _ = chance.choice(_undamaged("text"))
+    undamaged = _read(text)
+    assert undamaged is not None
+    new = {
+        name: "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=8)) for name in sorted(_names_in(undamaged))
+    }
+    pattern = "|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in new) or "(?!)"
+    renamed = re.sub(pattern, lambda found: new[found[0]], text.decode("utf-8", "replace")).encode()
+    capture = _read(chance.choice(mutate.DAMAGE["text"])(renamed, chance, ()))
+    if capture is None:
+        return
+    report = iodiag.analyze(capture)
+    again = iodiag.anonymized(from_json(report.to_json().encode()))
+    for hidden in (iodiag.anonymized(report, [capture]), again):
+        said = (hidden.to_json() + hidden.to_markdown(full=True)).lower()
+        assert not [word for word in new.values() if word in said], new
 
 
 def fuzz_one(family: str, data: bytes) -> None:
@@ -209,7 +280,9 @@ FAMILIES = {
     "xml": Family(_fuzz_reader, lambda: _files("sadf-xml"), mutate.STRUCTURED, 8192, 0.015),
     "csv": Family(_fuzz_reader, lambda: _files(*_CSV, most=2000), mutate.TEXT, 3072, 0.025),
     "sa": Family(_fuzz_reader, sa_files, mutate.BINARY, 8192, 0.12),
-    "archive": Family(_fuzz_archive, _archives, mutate.ARCHIVE, 16_384, 0.438),
+    "archive": Family(_fuzz_archive, _archives, mutate.ARCHIVE, 16_384, 0.386),
     "columns": Family(_fuzz_columns, _columns, mutate.TEXT, 1024, 0.02),
     "analysis": Family(_fuzz_analysis, _parted, mutate.TEXT, 8192, 0.002),
+    "damage": Family(_fuzz_damage, _read_before, (mutate.draw,), 32, 0.05),
+    "names": Family(_fuzz_names, _read_before, (mutate.draw,), 32, 0.002),
 }

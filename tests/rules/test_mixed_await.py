@@ -62,3 +62,10 @@ def test_a_clear_device_is_told_why(report_of, writes, reason):
     report = report_of(iostat([{"sda": row | {"aqu-sz": 0.5, "%util": 40.0}}] * 5), rules=["mixed-await"])
     assert [o.status for o in report.outcomes] == ["clear"]
     assert reason in report.outcomes[0].reason
+
+
+@pytest.mark.parametrize("idle", [("r/s",), ("w/s",), ("r/s", "w/s")])
+def test_kilobytes_without_requests_fail_no_rule(report_of, idle):
+    row = {**CACHED, **dict.fromkeys(idle, 0.0)}
+    report = report_of(iostat([{"sda": row}] * 5))
+    assert not [outcome for outcome in report.outcomes if outcome.status == "error"]

@@ -62,6 +62,17 @@ def test_a_name_is_only_a_name_in_every_output(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_no_output_drives_a_terminal(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True)
+    commands = [["convert", "-", "--table", "disk", "--format", form] for form in ("csv", "jsonl")]
+    commands += [["inspect", "-"], ["inspect", "-", "--json"], ["analyze", "-", "--format", "md"]]
+    for command in commands:
+        done = CliRunner().invoke(cli, command, input=capture(name))
+        assert done.exit_code == 0, done.output
+        assert not CONTROLS.search(done.stdout), command
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_no_cell_of_a_csv_begins_a_formula(name: str):
     done = CliRunner().invoke(cli, ["convert", "-", "--table", "disk"], input=capture(name))
     assert done.exit_code == 0, done.output

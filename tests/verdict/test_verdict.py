@@ -248,7 +248,7 @@ def test_ignoring_the_finding_does_not_make_a_sick_device_healthy():
 def test_of_several_hosts_the_one_in_trouble_is_named():
     texts = [iostat([{"sda": CALM}] * 5), iostat([{"sda": CALM}] * 5).replace("(box)", "(other)")]
     _, text = judged([finding("cause", host="other")], *texts)
-    assert "(other)" in text
+    assert "(`other`)" in text
 
 
 def test_effects_are_not_named_beside_their_cause():

@@ -1,12 +1,16 @@
-"""Which words of a quoted line stay as they are: those that tools print on every host.
+"""Which words stay as they are: those that tools print on every host, and in sentences those of iodiag.
 
-The list is in allowed_words.txt: any other word may be somebody's, and hides the rest of its line.
+Both are lists of what is allowed, allowed_words.txt and the package's own texts: any other word may be
+somebody's. In a quoted line it hides the rest of the line, in a sentence it is left out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 _WORDS = frozenset(files("iodiag.anonymize").joinpath("allowed_words.txt").read_text("utf-8").split())
 _SHAPES = re.compile(
@@ -24,6 +28,11 @@ _RELEASE = re.compile(
     re.IGNORECASE,
 )
 
+_TIME = re.compile(r"\d+(T\d+|Z)", re.IGNORECASE)
+_DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
+_LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_FILLED_IN = re.compile(r"\{[^{}]*\}")
+
 
 def is_plain(word: str) -> bool:
     """Whether a word is one that tools print, or a number with its unit."""
@@ -38,3 +47,27 @@ def release_of(kernel: str) -> str:
             return f"{kept}{separator}…"
         kept += separator + part
     return kept
+
+
+def is_own(word: str) -> bool:
+    """Whether a word is one that sentences of iodiag are made of, or a time."""
+    return word.lower() in _own_words() or _TIME.fullmatch(word) is not None
+
+
+@cache
+def _own_words() -> frozenset[str]:
+    """The words of all texts in the package's modules, without what is filled in."""
+    return frozenset(
+        word.lower()
+        for module in _modules(files("iodiag"))
+        for text in _LITERAL.findall(_DOCSTRING.sub("", module.read_text("utf-8")))
+        for word in re.findall(r"[^\W_]+", _FILLED_IN.sub(" ", text))
+    )
+
+
+def _modules(folder: Traversable) -> Iterator[Traversable]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _modules(entry)
+        elif entry.name.endswith(".py"):
+            yield entry

@@ -125,6 +125,9 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from _hosts(state.host)
         yield of_device(state.device, ())
         yield Name("file", (state.source,))
+    for activity in report.activity:
+        yield from _hosts(activity.host)
+        yield of_device(activity.device, ())
     for table in report.host_tables:
         yield from _hosts(table.host)
         yield from (of_device(name, ()) for name in table.devices)
@@ -173,9 +176,14 @@ def _of_section(section: Section) -> Iterator[Name]:
 
 
 def _hosts(*names: str | None) -> Iterator[Name]:
-    """Hosts with and without their domain, and the domains."""
+    """Hosts with and without their domain, and the domains; of those that share a name the folders, too."""
     for name in names:
         if not name:
+            continue
+        if shared := re.fullmatch(r"(.+) \((.+)\)", name):
+            yield Name("host", (name,))
+            yield from _hosts(shared[1])
+            yield Name("file", (shared[2],), tuple(shared[2].split("/")))
             continue
         short, dot, domain = name.partition(".")
         if not dot or is_address(name):
@@ -229,21 +237,20 @@ def _mapper_parts(name: str) -> tuple[str, str]:
 
 def _of_table(frame: pd.DataFrame) -> Iterator[Name]:
     for column in frame.columns:
-        if (
-            column in KEPT_COLUMNS | HIDDEN_COLUMNS
-            or frame[column].dtype.kind in "fiubmM"
-            or column == "time"
-        ):
-            continue
-        kind = KIND_OF_COLUMN.get(column, column)
-        for value in frame[column].astype(str).unique():
-            yield from of_kind(kind, value)
+        if column not in HIDDEN_COLUMNS:
+            for value in words_of(frame, column):
+                yield from of_kind(KIND_OF_COLUMN.get(column, column), value)
+
+
+def words_of(frame: pd.DataFrame, column: str) -> list[str]:
+    """The different words of a column that may be names; flags that a part of the rows has are none."""
+    if column in KEPT_COLUMNS or frame[column].dtype.kind in "fiubmM" or column == "time":
+        return []
+    return [value for value in frame[column].astype(object).unique() if isinstance(value, str) and value]
 
 
 def of_kind(kind: str, value: str) -> Iterator[Name]:
     """The names in a value whose kind is known."""
-    if not value or value == "nan":
-        return
     if kind == "host":
         yield from _hosts(value)
     elif kind == "device":

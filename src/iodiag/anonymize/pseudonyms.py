@@ -7,10 +7,11 @@ import hmac
 import re
 from collections.abc import Iterable, Iterator
 
-from iodiag.anonymize.allowed_words import is_plain
+from iodiag.anonymize.allowed_words import is_own, is_plain
 from iodiag.anonymize.gathering import Name, groups_of
 
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+_WORD = re.compile(r"[^\W_]+")
 _HEAD = 3
 
 
@@ -22,7 +23,7 @@ class Pseudonyms:
     """
 
     def __init__(self, names: Iterable[Name] = (), key: str | None = None) -> None:
-        self._key = key
+        self.key = key
         self._inputs: list[str] = []
         self._of: dict[str, str] = {}
         self._count: dict[str, int] = {}
@@ -46,7 +47,7 @@ class Pseudonyms:
                 if part not in self._of and (whole := self._of.get(_folded(name.spellings[0]))):
                     self._of[part] = whole
                     self._borrowed.add(part)
-                    self._marked_only |= {part} if part.isalpha() else set()
+                    self._marked_only |= {part} if is_own(part) else set()
         self._finder = _Finder(n for n in self._of if not re.fullmatch(r"[\d:.,-]+", n))
 
     def _add(self, name: Name) -> None:
@@ -60,11 +61,11 @@ class Pseudonyms:
                 self._of[spelling] = pseudonym
                 self._borrowed.discard(spelling)
         self._said.update(spellings[: name.is_said])
-        self._marked_only = (self._marked_only | {s for s in spellings if s.isalpha()}) - self._said
+        self._marked_only = (self._marked_only | set(filter(is_own, spellings))) - self._said
 
     def _minted(self, kind: str, name: str) -> str:
-        if self._key is not None:
-            code = hmac.new(self._key.encode(), name.encode("utf-8", "replace"), hashlib.sha256)
+        if self.key is not None:
+            code = hmac.new(self.key.encode(), name.encode("utf-8", "replace"), hashlib.sha256)
             return f"{kind}-{code.hexdigest()[:8]}"
         while True:
             self._count[kind] = self._count.get(kind, 0) + 1
@@ -79,16 +80,19 @@ class Pseudonyms:
         return self._of.get(_folded(name), name)
 
     def prose(self, text: str) -> str:
-        """A sentence of iodiag with the names in it replaced.
+        """A sentence of iodiag with the names in it replaced, and words that are not iodiag's left out.
 
-        A host or a user called by a plain word (`backup`) is one only where the sentence marks it as code.
+        A host or a user called by a word of iodiag (`backup`) is one only where the sentence marks it.
         """
-        return "".join(part for part, _ in self._parts(text, is_prose=True))
+        return self._shown(text, is_prose=True)
+
+    def _shown(self, text: str, is_prose: bool = False) -> str:
+        parts = self._parts(text, is_prose)
+        return "".join(part if is_name else _WORD.sub(_own_or_hidden, part) for part, is_name in parts)
 
     def remark(self, text: str) -> str:
-        """A note on an input, or an error: every known name replaced, words of the input left out."""
-        text = "".join(part for part, _ in self._parts(re.sub(r"(left out: ).*", r"\1…", text)))
-        return re.sub(r"(['\"]).*?\1", "'…'", text)
+        """A note on an input, or an error: known names replaced, words that are not iodiag's left out."""
+        return re.sub(r"(['\"]).*?\1", "'…'", self._shown(re.sub(r"(left out: ).*", r"\1…", text)))
 
     def add_inputs(self, inputs: Iterable[str]) -> None:
         """Make known what the inputs of a call are called, for errors that name them or files in them."""
@@ -176,6 +180,10 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 def _folded(text: str) -> str:
     """Text in small letters, of the same length."""
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _own_or_hidden(word: re.Match[str]) -> str:
+    return word[0] if is_plain(word[0]) or is_own(word[0]) else "…"
 
 
 def _plain_part(text: str) -> tuple[str, bool]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from iodiag.anonymize.allowed_words import release_of
 from iodiag.anonymize.gathering import (
     HIDDEN_COLUMNS,
-    KEPT_COLUMNS,
     KIND_OF_COLUMN,
     kind_of_device,
     names_of_capture,
     names_of_report,
+    words_of,
 )
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.model.capture import Capture, Source
@@ -146,8 +146,10 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
             names.name(name, "file"): Source(names.name(name, "file"), b"", pos_unit=source.pos_unit)
             for name, source in capture.sources.items()
         },
-        tables=Tables({family: _table(frame, names) for family, frame in capture.tables.items()}),
-        averages=Tables({family: _table(frame, names) for family, frame in capture.averages.items()}),
+        tables=Tables({family: anonymous_table(frame, names) for family, frame in capture.tables.items()}),
+        averages=Tables(
+            {family: anonymous_table(frame, names) for family, frame in capture.averages.items()}
+        ),
         topology=_rewritten(capture.topology, names),
         topologies={
             host and names.name(host, "host"): _rewritten(topology, names)
@@ -160,23 +162,14 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
     )
 
 
-def _table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
+def anonymous_table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
+    """A normalised table with pseudonyms for all its words that may be names."""
     changed: dict[str, Any] = dict.fromkeys(HIDDEN_COLUMNS & set(frame.columns), "")
     for column in frame.columns:
-        if (
-            column in changed
-            or column in KEPT_COLUMNS
-            or frame[column].dtype.kind in "fiubmM"
-            or column == "time"
-        ):
-            continue
-        texts = frame[column].astype(object)
-        known = {
-            value: names.name(value, _kind(column, value))
-            for value in texts.unique()
-            if isinstance(value, str) and value
-        }
-        changed[column] = texts.map(known).where(texts.isin(list(known)), texts)
+        if column not in changed and (words := words_of(frame, column)):
+            texts = frame[column].astype(object)
+            known = {word: names.name(word, _kind(column, word)) for word in words}
+            changed[column] = texts.map(known).where(texts.isin(list(known)), texts)
     return frame.assign(**changed)
 
 
@@ -203,9 +196,14 @@ def _rewritten(value: T, names: Pseudonyms) -> T:
     return result  # type: ignore[no-any-return]
 
 
+def _holds_fields(value: Any) -> bool:
+    """Whether it is a dataclass or a list of such, whose own fields say what they hold."""
+    return is_dataclass(value) or (isinstance(value, tuple) and any(map(is_dataclass, value)))
+
+
 def _field(owner: str, name: str, value: Any, names: Pseudonyms) -> Any:
     place = (owner, name)
-    if value is None or (name in _OWN_WORDS and not is_dataclass(value)):
+    if value is None or (name in _OWN_WORDS and not _holds_fields(value)):
         return value
     if place in _DROPPED:
         return ()

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, NoReturn, ParamSpec
 
 import click
 
@@ -19,7 +19,6 @@ from iodiag.errors import ConfigError, IodiagError, OutputError, ReportGiven, Ru
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture
-    from iodiag.model.finding import Ignore
 
 Params = ParamSpec("Params")
 
@@ -143,68 +142,3 @@ def complete_rule(_: click.Context, __: click.Parameter, incomplete: str) -> lis
     from iodiag.rules import all_rules
 
     return [rule for rule in all_rules() if rule.startswith(incomplete)]
-
-
-def load_config(path: str | None) -> dict[str, Any]:
-    """The settings of a TOML file: its own, or those below [tool.iodiag]."""
-    if path is None:
-        return {}
-    import tomllib
-
-    try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the name") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is no TOML ({error}); mend it") from None
-    tool = data.get("tool", {})
-    settings = tool.get("iodiag", data if "tool" not in data else {}) if isinstance(tool, dict) else {}
-    known = {"thresholds", "rules", "skip-rules", "ignore", "rule-pages"}
-    unknown = sorted(set(settings) - known)
-    if unknown:
-        raise ConfigError(f"{path}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
-    return dict(settings)
-
-
-def thresholds(config: dict[str, Any], settings: tuple[str, ...]) -> dict[str, float]:
-    """`rule.threshold` → value, from a configuration's [thresholds] and then --set, which wins."""
-    result: dict[str, float] = {}
-    for name, value in config.get("thresholds", {}).items():
-        pairs = {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
-        for key, number in pairs.items():
-            result[key] = _number(key, number)
-    for setting in settings:
-        name, separator, value = setting.partition("=")
-        if not separator:
-            raise ConfigError(f"--set {setting!r}: write RULE.THRESHOLD=VALUE")
-        result[name.strip()] = _number(name, value)
-    return result
-
-
-def ignores(config: dict[str, Any]) -> list[Ignore]:
-    """The findings that a configuration takes out, each with the reason that it must state."""
-    from iodiag.model.finding import Ignore
-
-    entries = config.get("ignore", [])
-    keys = {"rule", "device", "host", "reason"}
-    result = []
-    for entry in entries if isinstance(entries, list) else [entries]:
-        if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
-            raise ConfigError("ignore: write a list of tables with rule, reason, and maybe device and host")
-        unknown = sorted(set(entry) - keys)
-        if unknown:
-            raise ConfigError(f"ignore: unknown key {unknown[0]!r}; known are {', '.join(sorted(keys))}")
-        missing = next((key for key in ("rule", "reason") if not entry.get(key, "").strip()), None)
-        if missing:
-            raise ConfigError(f"ignore: an entry lacks its {missing}; every finding ignored needs one")
-        result.append(Ignore(**entry))
-    return result
-
-
-def _number(name: str, value: object) -> float:
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ConfigError(f"threshold {name}: {value!r} is no number") from None

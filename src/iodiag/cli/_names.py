@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -41,6 +42,12 @@ def anonymize_options(command: Callable[Params, None]) -> Callable[Params, None]
         help=f"Anonymize, and give a name the same pseudonym in every run with KEY (or ${KEY_VARIABLE}).",
     )
     return flag(key(command))
+
+
+def secret_key() -> str:
+    """The key of the command that runs, a random one where none is given; empty: names may be shown."""
+    names = call_names()
+    return "" if names is None else names.key or secrets.token_hex(16)
 
 
 def call_names() -> Pseudonyms | None:

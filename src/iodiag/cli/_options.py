@@ -14,12 +14,10 @@ from iodiag.cli._common import (
     EXIT_FAIL_ON,
     anonymized_message,
     complete_rule,
-    ignores,
-    load_config,
     one_line,
-    thresholds,
     write_whole,
 )
+from iodiag.cli._config import load_config, number
 from iodiag.cli._names import anonymize_options, call_names
 from iodiag.errors import ConfigError, FormatError
 
@@ -178,12 +176,20 @@ def judging(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords that `judging_options` make, with what the configuration adds to them."""
     configured = load_config(options["config"])
     return {
-        "limits": thresholds(configured, options["settings"]),
-        "rules": options["rules"] or configured.get("rules"),
-        "skip_rules": (*options["skip_rules"], *configured.get("skip-rules", ())),
-        "ignore": ignores(configured),
+        "limits": {**configured.thresholds, **dict(map(_setting, options["settings"]))},
+        "rules": options["rules"] or configured.rules,
+        "skip_rules": (*options["skip_rules"], *configured.skip_rules),
+        "ignore": configured.ignore,
         "tz": options["tz"],
     }
+
+
+def _setting(text: str) -> tuple[str, float]:
+    """`rule.threshold` and value of one --set."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise ConfigError(f"--set {text!r}: write RULE.THRESHOLD=VALUE")
+    return name.strip(), number(name.strip(), value)
 
 
 def rerendered(given: ReportGiven, options: dict[str, Any]) -> Report:
@@ -258,10 +264,10 @@ def _rule_pages(options: dict[str, Any]) -> str:
     """The address below which rules have their pages: the option's, else the configuration's, else ""."""
     from iodiag.report.wording import is_link
 
-    address = options["rule_pages"] or load_config(options["config"]).get("rule-pages", "")
-    if address and not (isinstance(address, str) and is_link(address)):
+    address: str = options["rule_pages"] or load_config(options["config"]).rule_pages
+    if address and not is_link(address):
         raise ConfigError(f"rule-pages: {address!r} is no web address; write https://host/path")
-    return str(address)
+    return address
 
 
 def _print(report: Report, options: dict[str, Any]) -> None:

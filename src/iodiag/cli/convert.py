@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from iodiag.cli._common import read_inputs, user_errors, write_whole
+from iodiag.cli._common import one_line, read_inputs, user_errors, write_whole
 from iodiag.cli._names import anonymize_options, call_names
 from iodiag.errors import ConfigError
 
@@ -70,6 +70,8 @@ def convert(
     data = _encode(tables[table], chosen)
     if output:
         write_whole(Path(output), data)
+    elif chosen == "csv" and sys.stdout.isatty():
+        click.echo("\n".join(map(one_line, data.decode().split("\n"))), nl=False)
     else:
         sys.stdout.buffer.write(data)
 

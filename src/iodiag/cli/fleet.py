@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
+from iodiag.cli._names import anonymize_options, call_names, secret_key
 from iodiag.cli._options import judging, judging_options
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
     help="CSV with a column of hosts and any of role, model, firmware, site.",
 )
 @click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
+@click.option("--verify", is_flag=True, help="Check every file of the data set, not only what is read.")
 @judging_options
 @click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
+@anonymize_options
 @user_errors
 def fleet(
     inputs: tuple[str, ...],
@@ -52,6 +55,7 @@ def fleet(
     scheduler: str | None,
     inventory: str | None,
     prune: bool,
+    verify: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -59,10 +63,12 @@ def fleet(
 
     INPUT is as for analyze: files, directories, archives and addresses. They are grouped by host (by
     what each file says itself, else its sosreport, else its path) and day. What is done already is not
-    done again; a run that was stopped goes on where it was. An input that cannot be read is a line in
-    the manifest and on standard error.
+    done again; a run that was stopped goes on where it was, and a host-day of which a file is damaged is
+    judged again. An input that cannot be read is a line in the manifest and on standard error.
     """
     chosen = _options(options)
+    if names := call_names():
+        names.add_inputs(inputs)
     from iodiag.fleet.across_hosts.inventory import read_inventory
     from iodiag.fleet.progress import progress
     from iodiag.fleet.run import run
@@ -71,7 +77,7 @@ def fleet(
     check_pyarrow()
     peers = read_inventory(inventory) if inventory else None
     with _executor(jobs, scheduler) as executor, progress(quiet) as told:
-        outcome = run(inputs, output, chosen, executor, told, prune, peers)
+        outcome = run(inputs, output, chosen, executor, told, prune, peers, verify, secret_key())
     if not quiet:
         _tell(outcome, output)
     if not outcome.host_days:
@@ -82,7 +88,7 @@ def _tell(outcome: Outcome, output: str) -> None:
     """A line on each input that failed, one on all that are merely of another kind, and what came out."""
     lines = [_told(row) for row in outcome.problems if row.status == "failed"]
     lines += [_told(row) for row in outcome.problems if row.status == "partly"]
-    lines += [f"no result for {line}" for line in outcome.failed]
+    lines += [*outcome.damaged, *(f"no result for {line}" for line in outcome.failed)]
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more, in {output}/manifest.parquet"]
     for status, said in _PASSED.items():

@@ -30,7 +30,7 @@ def inspect(inputs: tuple[str, ...], as_json: bool, columns: str | None, strict:
         captures = anonymous_captures(captures, names)
     facts = [_facts(capture) for capture in captures]
     if as_json:
-        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        click.echo(json.dumps(facts, indent=1))
         return
     for entry in facts:
         for line in _lines(entry):

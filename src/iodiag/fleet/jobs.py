@@ -13,9 +13,13 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from iodiag import __version__
+from iodiag.anonymize.gathering import Name
+from iodiag.anonymize.pseudonyms import Pseudonyms
+from iodiag.anonymize.rewriting import anonymous_report, anonymous_table, gather
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import dataset_rows, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
+from iodiag.fleet.hiding import hidden_devices, hidden_row
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import Capture, Source
@@ -57,10 +61,11 @@ def _run_one(job: Job, files: _Files, place: store.Place, token: str) -> Done:
         )
     rows: list[InputRow] = []
     try:
-        captures = list(_captures(job, files, rows))
+        names = Pseudonyms([Name("host", (job.host,))], job.secret) if job.secret else None
+        captures = list(_captures(job, files, rows, names))
         if not captures:
             return Done(job.host, job.day, job.key, tuple(rows), "none of its inputs could be read")
-        contents = _contents(job, captures, tuple(rows))
+        contents = _contents(job, captures, tuple(rows), names)
     except (ConfigError, OutputError):
         raise
     except IodiagError as problem:
@@ -72,25 +77,32 @@ def _run_one(job: Job, files: _Files, place: store.Place, token: str) -> Done:
     return Done(job.host, job.day, job.key, tuple(rows))
 
 
-def _contents(job: Job, captures: list[Capture], rows: tuple[InputRow, ...]) -> store.Day:
-    tables, options = job.options.tables, job.options.of_judging()
+def _contents(
+    job: Job, captures: list[Capture], rows: tuple[InputRow, ...], names: Pseudonyms | None
+) -> store.Day:
+    wanted, options = job.options.tables, job.options.of_judging()
     whole, hosts = prepared(captures, options)
     report = judged(whole, hosts, options)
     report = replace(report, generated=_as_of(job.day))
+    tables = {name: frame for name, frame in sorted(whole.tables.items()) if not wanted or name in wanted}
+    devices = [row for view in hosts for row in dataset_rows.device_rows(view, job.owner, job.day)]
+    hours = dataset_rows.hour_rows(hosts, job.owner)
+    if names:
+        report = anonymous_report(report, names)
+        tables = {name: anonymous_table(frame, names) for name, frame in tables.items()}
+        devices, hours = hidden_devices(devices, names), hidden_devices(hours, names)
+        names.add_inputs(reading.name for reading in job.readings)
+        rows = tuple(hidden_row(row, names) for row in rows)
     return store.Day(
-        host=job.host,
+        host=job.owner,
         day=job.day,
         key=job.key,
         inputs=rows,
-        findings=dataset_rows.finding_rows(report, job.host, job.day, job.key),
-        devices=[row for view in hosts for row in dataset_rows.device_rows(view, job.host, job.day)],
-        outcomes=dataset_rows.outcome_rows(report, job.host, job.day),
-        hours=dataset_rows.hour_rows(hosts, job.host),
-        tables={
-            family: dataset_rows.stored_table(frame)
-            for family, frame in sorted(whole.tables.items())
-            if tables is None or family in tables
-        },
+        findings=dataset_rows.finding_rows(report, job.owner, job.day, job.key),
+        devices=devices,
+        outcomes=dataset_rows.outcome_rows(report, job.owner, job.day),
+        hours=hours,
+        tables={name: dataset_rows.stored_table(frame) for name, frame in tables.items()},
         report=report.to_json(),
     )
 
@@ -100,8 +112,8 @@ def _as_of(day: str) -> str:
     return f"{day}T23:59:59Z" if day != UNDATED else "1970-01-01T00:00:00Z"
 
 
-def _captures(job: Job, files: _Files, rows: list[InputRow]) -> Iterator[Capture]:
-    """What the inputs hold of this host and day; a line on each input goes to `rows`."""
+def _captures(job: Job, files: _Files, rows: list[InputRow], names: Pseudonyms | None) -> Iterator[Capture]:
+    """What the inputs hold of this host and day; a line on each input goes to `rows`, names to `names`."""
     for reading in job.readings:
         failures = list(reading.failures)
         unread: list[str] = []
@@ -116,6 +128,8 @@ def _captures(job: Job, files: _Files, rows: list[InputRow]) -> Iterator[Capture
                 failures.append(f"{source.name}: cannot be read ({type(error).__name__}: {error})")
                 continue
             count += 1
+            if names:
+                gather([capture], names)
             unread += [f"{note.source}:{note.line}: {note.reason}" for note in capture.unparsed]
             unread += [f"{source.name}: {source.remark}"] if source.remark else []
             yield _narrowed(capture, job, zone_s, reading.is_context)

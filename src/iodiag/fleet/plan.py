@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from iodiag import __version__
+from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.fleet.discover import UNDATED, Input, Part, Scan
 from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
 from iodiag.hosts.same_name import DeviceFact, Place, contradiction, names_with_folders
@@ -65,7 +67,8 @@ class Reading:
 class Job:
     """One host's day: all that `jobs.run` needs, and small enough to be sent anywhere.
 
-    `named` is what its inputs call the host, where several share that name.
+    `named` is what its inputs call the host, where several share that name. With a `secret` (the key of the
+    pseudonyms) what becomes of it holds no names.
     """
 
     host: str
@@ -74,15 +77,23 @@ class Job:
     options: Options
     named: str
     version: str = __version__
+    secret: str = ""
 
     @property
     def key(self) -> str:
-        """A checksum of everything that the result depends on."""
+        """A checksum of everything that the result depends on, which names nothing to who has no secret."""
         of_inputs = [
             (reading.name, reading.sha256, reading.parts, reading.failures) for reading in self.readings
         ]
         content = (SCHEMA, self.version, asdict(self.options), self.host, self.named, self.day, of_inputs)
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+        text = json.dumps(content).encode()
+        code = hmac.new(self.secret.encode(), text, hashlib.sha256) if self.secret else hashlib.sha256(text)
+        return code.hexdigest()[:32]
+
+    @property
+    def owner(self) -> str:
+        """What the data set calls the host: its pseudonym where there is a secret."""
+        return Pseudonyms(key=self.secret).name(self.host, "host") if self.secret else self.host
 
 
 @dataclass(frozen=True)

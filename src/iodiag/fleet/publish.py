@@ -30,11 +30,17 @@ _PAGES = ".iodiag/pages.json"
 
 
 def publish(
-    place: Place, kept: Iterable[Record], executor: Executor, progress: Progress, inventory: Inventory | None
-) -> tuple[str, list[str]]:
-    """Write `fleet.json`, `fleet.md` and `fleet.html` and the pages they lead to.
+    place: Place,
+    kept: Iterable[Record],
+    executor: Executor,
+    progress: Progress,
+    inventory: Inventory | None,
+    verify: bool = False,
+) -> tuple[str, list[str], dict[str, str]]:
+    """Write `fleet.json`, `fleet.md` and `fleet.html` and the pages they lead to; `verify` reads every page.
 
-    Gives the headline, and a line on each page that could not be made.
+    Gives the headline, a line on each page that could not be made, and the records whose stored report is
+    damaged, with the report's path.
     """
     frames = {name: _frame(place, name) for name in NEEDED}
     report = summarise(frames, inventory, page_address)
@@ -44,7 +50,7 @@ def publish(
         ("html", report.to_html()),
     ):
         write(place, f"fleet.{ending}", text.encode("utf-8", "replace"))
-    return report.headline, _write_pages(place, report, kept, executor, progress)
+    return report.headline, *_write_pages(place, report, kept, executor, progress, verify)
 
 
 def page_address(host: str, day: str) -> str:
@@ -64,40 +70,60 @@ def _frame(place: Place, name: str) -> pd.DataFrame:
 
 
 def _write_pages(
-    place: Place, report: FleetReport, kept: Iterable[Record], executor: Executor, progress: Progress
-) -> list[str]:
+    place: Place,
+    report: FleetReport,
+    kept: Iterable[Record],
+    executor: Executor,
+    progress: Progress,
+    verify: bool,
+) -> tuple[list[str], dict[str, str]]:
     linked = {one.report for part in (report.hosts, report.outliers, report.departures) for one in part}
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
     files = place.files()
-    made = _made(place)
-    todo = [path for path, record in wanted.items() if path not in files or made.get(path) != record.key]
+    index = _made(place)
+    made = {
+        path: index[path]
+        for path, record in wanted.items()
+        if path in files
+        and index.get(path, ("", ""))[0] == record.key
+        and not (verify and store.checksum(place.read(path) or b"") != index[path][1])
+    }
     for path in files:
         if path.startswith("reports/") and path.endswith(".html") and path not in wanted:
             place.remove(path)
+    todo = [record for path, record in wanted.items() if path not in made]
     if todo:
         progress.begin("pages written", len(todo))
-    problems = []
-    for path, problem in executor.each(partial(_write_page, place=place), todo):
-        if isinstance(problem, IodiagError):
-            problems.append(f"{path}: {problem}")
-            del wanted[path]
+    problems: list[str] = []
+    damaged: dict[str, str] = {}
+    for record, result in executor.each(partial(_write_page, place=place), todo):
+        if isinstance(result, IodiagError):
+            problems.append(f"{record.page}: {result}")
+        elif not result:
+            damaged[record.path] = record.report
+        else:
+            made[record.page] = (record.key, result)
         progress.step(1)
-    index = {path: record.key for path, record in sorted(wanted.items())}
-    write(place, _PAGES, (json.dumps(index, indent=0) + "\n").encode())
-    return sorted(problems)
+    write(place, _PAGES, (json.dumps(dict(sorted(made.items())), indent=0) + "\n").encode())
+    return sorted(problems), damaged
 
 
-def _made(place: Place) -> dict[str, str]:
-    """The pages that are there, with the key of the host-day that each was made from."""
+def _made(place: Place) -> dict[str, tuple[str, str]]:
+    """The pages that are there, with the key of the host-day that each was made from and its checksum."""
     try:
         made = json.loads(place.read(_PAGES) or b"{}")
-    except ValueError:
+        return {str(path): (str(key), str(checksum)) for path, (key, checksum) in made.items()}
+    except (ValueError, TypeError, AttributeError):
         return {}
-    return made if isinstance(made, dict) else {}
 
 
-def _write_page(path: str, place: Place) -> None:
+def _write_page(record: Record, place: Place) -> str:
+    """Write the page of a host-day and give its checksum; empty where the stored report is damaged."""
     from iodiag.report.as_json import from_json
 
-    stored = place.read(f"{path.removesuffix('.html')}.json") or b""
-    write(place, path, from_json(stored).to_html().encode("utf-8", "replace"))
+    stored = store.intact(place, record, record.report)
+    if stored is None:
+        return ""
+    page = from_json(stored).to_html().encode("utf-8", "replace")
+    write(place, record.page, page)
+    return store.checksum(page)

@@ -6,19 +6,20 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from iodiag import __version__
+from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.errors import ConfigError, IodiagError, OutputError
-from iodiag.fleet import jobs, store
+from iodiag.fleet import hiding, jobs, store
 from iodiag.fleet.across_hosts.inventory import Inventory
 from iodiag.fleet.discover import Input, Scan, inputs_of, scan
 from iodiag.fleet.executor import Executor, Progress
 from iodiag.fleet.output_files import Bucket, Folder, Place, write
-from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, plan
+from iodiag.fleet.plan import SCHEMA, InputRow, Job, Options, Plan, plan
 from iodiag.fleet.publish import publish
 from iodiag.fleet.store import Record
 from iodiag.sources.remote import is_remote
@@ -29,12 +30,14 @@ _LOCK = f"{_OWN}/lock"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: how many host-days there are, how many of them are new, what has no result and
-    why, the manifest's lines on inputs that were not read whole, and the fleet report's first sentence.
+    """What became of a run: how many host-days there are, how many of them are new, what was damaged on the
+    disk, what has no result and why, the manifest's lines on inputs that were not read whole, and the fleet
+    report's first sentence.
     """
 
     host_days: int
     fresh: int
+    damaged: tuple[str, ...]
     failed: tuple[str, ...]
     problems: tuple[InputRow, ...]
     headline: str
@@ -48,54 +51,140 @@ def run(
     progress: Progress,
     prune: bool = False,
     inventory: Inventory | None = None,
+    verify: bool = False,
+    secret: str = "",
 ) -> Outcome:
     """Bring the data set at `out` up to date with the inputs; what is there already is not done again.
 
-    Host-days of inputs that are not given any more stay, unless `prune`. Raises ConfigError when nothing
-    was given that can be read, or `out` is no place for a data set; OutputError when it cannot be
-    written, is being written by another run, or the executor has gone.
+    Host-days of inputs that are not given any more stay, unless `prune`. What is read of the data set is
+    checked, with `verify` all of it: a host-day of which a file is damaged is judged again. With a `secret`
+    (the key of pseudonyms) nothing that is written or returned holds a name. Raises
+    ConfigError when nothing was given that can be read, or `out` is no place for a data set; OutputError
+    when it cannot be written, is being written by another run, or the executor has gone.
     """
     with opened(out) as place:
+        hiding.claim(place, secret, not store.has_days(place.files()))
         token = secrets.token_hex(8)
         write(place, store.RUN, token.encode())
         own = out if is_remote(out) else str(Path(out).absolute())
         scans, lines = _scanned(inputs_of(places, own), executor, progress)
         planned = plan(scans, options)
-        files = place.files()
-        done = {(record.host, record.day): record for record in store.records(place, files)}
-        todo = [job for job in planned.jobs if not _is_done(job, done.get((job.host, job.day)))]
-        rows, failed = _do(todo, place, token, executor, progress)
-        wanted = {(job.host, job.day): job.key for job in planned.jobs}
-        files = place.files()
-        paths = {store.record_path(job.host, job.day) for job in todo}
-        fresh = store.records(place, {path: size for path, size in files.items() if path in paths}, files)
-        done |= {(record.host, record.day): record for record in fresh}
-        kept = [record for record in done.values() if _stays(record, wanted, prune)]
-        store.sweep(
-            place, files, (path for record in kept for path in (record.path, record.page, *record.files))
-        )
-        store.join(place, kept, (*planned.rows, *lines, *rows))
-        headline, pages = publish(place, kept, executor, progress, inventory)
+        planned.rows += lines
+        names = None
+        if secret:
+            names = hiding.names_of(planned, secret)
+            inventory = inventory and hiding.hidden_inventory(inventory, planned, names)
+            planned.jobs = [replace(job, secret=secret) for job in planned.jobs]
+        work = _Work(place, planned, token, executor, progress, prune, inventory, verify, names)
+        result = work.finish()
         head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
         place.remove(store.RUN)
-    accounts = [*lines, *planned.rows, *rows, *(row for record in kept for row in record.inputs)]
-    return Outcome(
-        len(kept),
-        len(todo) - len(failed),
-        (*failed, *pages),
-        tuple(row for row in accounts if row.status != "read"),
-        headline,
-    )
+    return result
+
+
+@dataclass
+class _Work:
+    """The jobs of a run and what it knows of the data set; `damaged`: record to its damaged file."""
+
+    place: Place
+    planned: Plan
+    token: str
+    executor: Executor
+    progress: Progress
+    prune: bool
+    inventory: Inventory | None
+    verify: bool
+    names: Pseudonyms | None
+    damaged: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    rows: list[InputRow] = field(default_factory=list)
+    fresh: int = 0
+    done: list[Record] = field(default_factory=list)
+
+    def finish(self) -> Outcome:
+        """Do what is to be done, join and publish it; what proves to be damaged meanwhile is done again."""
+        spoiled = self._look()
+        while True:
+            kept = self._settled(spoiled)
+            unread = self._hidden((*self.planned.rows, *self.rows))
+            spoiled = store.join(self.place, kept, unread)
+            pages: list[str] = []
+            if not spoiled:
+                headline, pages, spoiled = publish(
+                    self.place, kept, self.executor, self.progress, self.inventory, self.verify
+                )
+            if not spoiled:
+                break
+        stored = [row for record in kept for row in record.inputs]
+        return Outcome(
+            len(kept),
+            self.fresh,
+            tuple(self._told_damage()),
+            (*sorted(self.failed), *pages),
+            tuple(row for row in (*unread, *stored) if row.status != "read"),
+            headline,
+        )
+
+    def _hidden(self, rows: Iterable[InputRow]) -> list[InputRow]:
+        return [hiding.hidden_row(row, self.names) if self.names else row for row in rows]
+
+    def _look(self) -> dict[str, str]:
+        """What the data set holds; gives the records of host-days that are damaged, as far as is checked."""
+        found = list(store.records(self.place, self.place.files()))
+        self.done = [record for record in found if isinstance(record, Record)]
+        damaged = {path: path for path in found if isinstance(path, str)}
+        if self.verify:
+            self.progress.begin("host-days verified", len(self.done))
+            for record, path in self.executor.each(partial(store.damaged_file, place=self.place), self.done):
+                if path:
+                    damaged[record.path] = str(path)
+                self.progress.step(1)
+        return damaged
+
+    def _settled(self, spoiled: Mapping[str, str]) -> list[Record]:
+        """Do what is new or spoiled; gives the records of what the data set holds then."""
+        jobs = {store.record_path(job.owner, job.day): job for job in self.planned.jobs}
+        for path in spoiled.keys() & jobs.keys():
+            if path in self.damaged:
+                raise OutputError(f"{self.place.name}/{spoiled[path]}: is damaged again; check the disk")
+            self.place.remove(path)
+        self.damaged |= spoiled
+        done = {record.path: record for record in self.done if record.path not in spoiled}
+        todo = [job for path, job in jobs.items() if not _is_done(job, done.get(path))]
+        rows, failed = _do(todo, self.place, self.token, self.executor, self.progress)
+        self.rows += rows
+        self.failed += map(self.names.problem, failed) if self.names else failed
+        self.fresh += len(todo) - len(failed)
+        files = self.place.files()
+        paths = [store.record_path(job.owner, job.day) for job in todo]
+        fresh = store.records(self.place, files, paths)
+        done |= {record.path: record for record in fresh if isinstance(record, Record)}
+        self.done = [r for path, r in done.items() if _stays(r, jobs.get(path), self.prune)]
+        held = [path for record in self.done for path in (record.path, record.page, *record.files)]
+        # what cannot be judged again is not removed: somebody may restore the file that is damaged
+        lost = [] if self.prune else [path for path in self.damaged if path not in jobs]
+        store.sweep(self.place, files, (*held, *(p for path in lost for p in store.files_of(path, files))))
+        return self.done
+
+    def _told_damage(self) -> Iterator[str]:
+        given = {store.record_path(job.owner, job.day) for job in self.planned.jobs}
+        for record, path in sorted(self.damaged.items()):
+            if record in given:
+                yield f"{self.place.name}/{path}: was damaged; its host-day is judged again"
+            elif not self.prune:
+                yield (
+                    f"{self.place.name}/{path}: is damaged, and the inputs of its host-day are not given; "
+                    "give them to judge it again"
+                )
 
 
 def _is_done(job: Job, record: Record | None) -> bool:
     return record is not None and record.key == job.key and record.is_settled
 
 
-def _stays(record: Record, wanted: dict[tuple[str, str], str], prune: bool) -> bool:
-    key = wanted.get((record.host, record.day))
-    return not prune if key is None else key == record.key
+def _stays(record: Record, job: Job | None, prune: bool) -> bool:
+    return not prune if job is None else job.key == record.key
 
 
 def _scanned(

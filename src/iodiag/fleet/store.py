@@ -1,15 +1,18 @@
 """The data set: what of it is done, one host-day at a time, and the files that join all of them.
 
 A host-day is done when its record stands under `.iodiag/days/`: it is written last, and names the key
-(a checksum of all that the result depends on) and the size of every file. What no record names is
-left over from a run that was killed, and removed. The joined files are made from the records alone,
-so they are the same however many runs it took.
+(a checksum of all that the result depends on) and the size and checksum of every file; it ends with its own.
+What no record names is left over from a run that was killed, and removed. The joined files are made from the
+records alone, so they are the same however many runs it took. Whatever is read is checked first: a disk may
+change what it holds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -105,12 +108,12 @@ class Day:
 
 @dataclass(frozen=True)
 class Record:
-    """A host-day that is done. `files` are its files with their sizes in bytes."""
+    """A host-day that is done. `files` are its files, each with its size in bytes and its checksum."""
 
     host: str
     day: str
     key: str
-    files: Mapping[str, int]
+    files: Mapping[str, tuple[int, str]]
     inputs: tuple[InputRow, ...]
 
     @property
@@ -135,14 +138,25 @@ class Record:
 
 
 def folder_name(text: str) -> str:
-    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere."""
-    name = quote(text, safe="")
-    name = f"%2E{name[1:]}" if name.startswith(".") else name or "%"
+    """A host or a day as the name of a folder: percent-encoded, so that no name leads elsewhere.
+
+    Capital letters are encoded too: where case does not count, `Host` and `host` are one folder. So are the
+    first letter of a name that Windows gives to a device, and a dot at either end.
+    """
+    name = re.sub(r"%[0-9A-F]{2}|[A-Z]", _encoded, quote(text, safe="")) or "%"
+    if _RESERVED.fullmatch(name) or name.startswith("."):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    name = f"{name[:-1]}%2E" if name.endswith(".") else name
     if len(name) <= 200:
         return name
-    import hashlib
-
     return f"{name[:150]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+
+
+def _encoded(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else f"%{ord(found[0]):02X}"
 
 
 def record_path(host: str, day: str) -> str:
@@ -170,44 +184,90 @@ def write_day(place: Place, token: str, day: Day) -> None:
         "host": day.host,
         "day": day.day,
         "key": day.key,
-        "files": {path: len(data) for path, data in contents.items()},
+        "files": {path: (len(data), checksum(data)) for path, data in contents.items()},
         "inputs": [asdict(row) for row in day.inputs],
         "rows": {"findings": day.findings, "devices": day.devices, "outcomes": day.outcomes},
     }
-    write(place, record_path(day.host, day.day), json.dumps(record, allow_nan=False).encode())
+    write(place, record_path(day.host, day.day), _sealed(json.dumps(record, allow_nan=False).encode()))
+
+
+def checksum(data: bytes) -> str:
+    """The SHA-256 of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+_SEAL = b', "sha256": "'
+
+
+def _sealed(record: bytes) -> bytes:
+    """A JSON object with its own checksum as its last key."""
+    return record[:-1] + _SEAL + checksum(record).encode() + b'"}'
+
+
+def _unsealed(data: bytes) -> bytes | None:
+    """The object as it was before it was sealed; None where a byte of it is another."""
+    record = data.rpartition(_SEAL)[0] + b"}"
+    return record if _sealed(record) == data else None
 
 
 def records(
-    place: Place, files: Mapping[str, int], all_files: Mapping[str, int] | None = None
-) -> Iterator[Record]:
-    """The host-days that are done, of those whose record is among `files`.
+    place: Place, files: Mapping[str, int], wanted: Iterable[str] | None = None
+) -> Iterator[Record | str]:
+    """The host-days that are done among the files of the data set; the path of a record that is damaged.
 
-    Done is what has all its files, at their sizes, among those of the data set (`files` unless given).
+    Done is what has all its files, at their sizes. With `wanted` only those records are looked at.
     """
-    present = files if all_files is None else all_files
-    for path in sorted(files):
+    for path in sorted(files if wanted is None else files.keys() & set(wanted)):
         if not path.startswith(f"{_DAYS}/") or path.rpartition("/")[2].startswith(TEMPORARY):
             continue
         record = _record(_content(place, path))
-        if record is not None and all(present.get(name) == size for name, size in record.files.items()):
+        if record is None or record.path != path:
+            yield path
+        elif all(files.get(name) == size for name, (size, _) in record.files.items()):
             yield record
+
+
+def has_days(files: Iterable[str]) -> bool:
+    """Whether any host-day was ever done in a data set."""
+    return any(path.startswith(f"{_DAYS}/") for path in files)
+
+
+def damaged_file(record: Record, place: Place) -> str:
+    """The first file of a host-day that is not as it was written; empty where all are."""
+    if not _content(place, record.path):
+        return record.path
+    return next((path for path in record.files if intact(place, record, path) is None), "")
+
+
+def intact(place: Place, record: Record, path: str) -> bytes | None:
+    """The bytes of a host-day's file; None where they are not those that were written."""
+    data = place.read(path)
+    return data if data is not None and checksum(data) == record.files[path][1] else None
 
 
 def _content(place: Place, path: str) -> dict[str, Any]:
     """A record as it was written; empty where a fault of the disk left another."""
-    try:
-        content = json.loads(place.read(path) or b"{}")
-    except ValueError:
-        return {}
+    data = _unsealed(place.read(path) or b"")
+    content = {} if data is None else json.loads(data)
     return content if isinstance(content, dict) else {}
 
 
 def _record(content: Mapping[str, Any]) -> Record | None:
     try:
         inputs = tuple(InputRow(**{**row, "days": tuple(row["days"])}) for row in content["inputs"])
-        return Record(content["host"], content["day"], content["key"], content["files"], inputs)
-    except (KeyError, TypeError):
+        files = {path: (int(size), str(checksum)) for path, (size, checksum) in content["files"].items()}
+        return Record(content["host"], content["day"], content["key"], files, inputs)
+    except (KeyError, TypeError, ValueError):
         return None
+
+
+def files_of(record: str, files: Iterable[str]) -> Iterator[str]:
+    """Those of some files that belong to a host-day, by the path of its record alone."""
+    host, _, day = record.removeprefix(f"{_DAYS}/").removesuffix(".json").rpartition("/")
+    for path in files:
+        is_page = path.startswith(f"reports/{host}/{day}.")
+        if path == record or is_page or f"/host={host}/day={day}/" in path:
+            yield path
 
 
 def sweep(place: Place, files: Iterable[str], wanted: Iterable[str]) -> int:
@@ -224,22 +284,46 @@ def _is_ours(path: str) -> bool:
     return is_temporary or path.startswith(("tables/", "reports/", f"{_DAYS}/", f"{_HOURS}/"))
 
 
-def join(place: Place, done: Iterable[Record], rows: Iterable[InputRow]) -> None:
+def join(place: Place, done: Iterable[Record], rows: Iterable[InputRow]) -> dict[str, str]:
     """Write findings, devices, outcomes, hours and the manifest of all host-days, in order of host and day.
 
-    Holds one batch of rows at a time, however many host-days there are; of the manifest all lines.
+    Holds one batch of rows at a time, however many host-days there are; of the manifest all lines. Gives the
+    records whose host-days are damaged, each with the file that is: the joined files lack them.
     """
     ordered = sorted(done, key=lambda record: (record.host, record.day))
+    damaged: dict[str, str] = {}
     for name in ("findings", "devices", "outcomes"):
-        rows_of = (_content(place, record.path)["rows"][name] for record in ordered)
-        _write_joined(place, name, (table_of(name, found) for found in rows_of))
-    hours = (path for record in ordered for path in record.files if path.startswith(f"{_HOURS}/"))
-    _write_joined(place, "hours", (_table(place, path) for path in hours))
+        _write_joined(place, name, _rows_of(place, ordered, name, damaged))
+    _write_joined(place, "hours", _hours_of(place, ordered, damaged))
     inputs: dict[tuple[str, str], InputRow] = {}
     for row in (*rows, *(row for record in ordered for row in record.inputs)):
         inputs[row.input, row.host] = _together(inputs.get((row.input, row.host)), row)
     listed = [asdict(inputs[place_and_host]) for place_and_host in sorted(inputs)]
     _write_joined(place, "manifest", [table_of("manifest", listed)])
+    return damaged
+
+
+def _rows_of(
+    place: Place, ordered: Iterable[Record], name: str, damaged: dict[str, str]
+) -> Iterator[pa.Table]:
+    for record in ordered:
+        if content := _content(place, record.path):
+            yield table_of(name, content["rows"][name])
+        else:
+            damaged[record.path] = record.path
+
+
+def _hours_of(place: Place, ordered: Iterable[Record], damaged: dict[str, str]) -> Iterator[pa.Table]:
+    import pyarrow.parquet as pq
+
+    for record in ordered:
+        for path in record.files:
+            if path.startswith(f"{_HOURS}/"):
+                data = intact(place, record, path)
+                if data is None:
+                    damaged[record.path] = path
+                else:
+                    yield pq.read_table(io.BytesIO(data))
 
 
 def _together(first: InputRow | None, second: InputRow) -> InputRow:
@@ -268,12 +352,6 @@ def _write_joined(place: Place, name: str, tables: Iterable[pa.Table]) -> None:
                 writer.write_table(pa.concat_tables(batch).combine_chunks())
                 batch = []
         writer.write_table(pa.concat_tables([schema(name).empty_table(), *batch]).combine_chunks())
-
-
-def _table(place: Place, path: str) -> pa.Table:
-    import pyarrow.parquet as pq
-
-    return pq.read_table(io.BytesIO(place.read(path) or b""))
 
 
 @cache

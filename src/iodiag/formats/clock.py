@@ -395,19 +395,25 @@ _JITTER = (
     0.02,
     0.03,
 )  # a sample of a second takes a few hundredths more, and the kernel counts those
-_FEWEST_RATES = 5
+_FEWEST_RATES = 7  # all of which lie on the grid of T by chance once in 128 times if it is 2 T
 _SHARE_ON_GRID = 0.9
 
 
-def usual_grid(rates: Floats, report: npt.NDArray[np.int64], among: Sequence[float] = range(1, 11)) -> float:
+def usual_grid(
+    rates: Floats,
+    report: npt.NDArray[np.int64],
+    among: Sequence[float] = range(1, 11),
+    instead: float = np.inf,
+) -> float:
     """The interval that the rates of many reports betray, each of which may be some hundredths longer.
 
     `report` tells of which report each rate is. As `grid_interval`, but nine rates of ten are enough: chance
-    would put them on a grid of T with a probability of T/20 each. NaN where nothing is proven.
+    would put them on a grid of T with a probability of T/20 each, and a true interval of `instead` with
+    one of T/`instead`. NaN where nothing is proven.
     """
     for length in among:
         share, distinct = _on_grid(rates, report, length)
-        chance = min(0.999, 0.0102 * length * len(_JITTER))
+        chance = min(0.999, max(0.0102 * length * len(_JITTER), length / instead))
         if distinct >= _FEWEST_RATES and share >= _SHARE_ON_GRID and share > chance:
             rest = (1 - share) * np.log((1 - share) / (1 - chance)) if share < 1 else 0.0
             if distinct * (share * np.log(share / chance) + rest) > np.log(1e6):

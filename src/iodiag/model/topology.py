@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import Any
@@ -130,20 +130,28 @@ class DeviceTopology:
 
     def leaves(self, name: str) -> tuple[Device, ...]:
         """The devices at the very bottom below `name`: its disks."""
-        seen: dict[str, Device] = {}
-        todo = [device] if (device := self.find(name)) else []
-        visited = set()
+        device = self.find(name)
+        reached = (device, *self.below(name)) if device else ()
+        return tuple(each for each in reached if not self.members(each.name))
+
+    def below(self, name: str) -> tuple[Device, ...]:
+        """The devices that `name` stands on, directly or not, the nearest first."""
+        return self._reached(name, self.members)
+
+    def above(self, name: str) -> tuple[Device, ...]:
+        """The devices that stand on `name`, directly or not, the nearest first."""
+        return self._reached(name, self.parents)
+
+    def _reached(self, name: str, step: Callable[[str], tuple[Device, ...]]) -> tuple[Device, ...]:
+        own = self.canonical(name)
+        found: dict[str, Device] = {}
+        todo = [*step(name)]
         while todo:
             device = todo.pop(0)
-            if device.name in visited:
-                continue
-            visited.add(device.name)
-            below = self.members(device.name)
-            if below:
-                todo.extend(below)
-            else:
-                seen.setdefault(device.name, device)
-        return tuple(seen.values())
+            if device.name not in found and device.name != own:
+                found[device.name] = device
+                todo += step(device.name)
+        return tuple(found.values())
 
     def parents(self, name: str) -> tuple[Device, ...]:
         """The devices that stand directly on `name`."""

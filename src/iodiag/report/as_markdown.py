@@ -37,9 +37,12 @@ Files = Mapping[Key, Sequence[ChartFile]]
 QUOTED_WIDTH = 100
 POINTER = "`iodiag analyze --full` writes all of it; `-o report.html` has it in a page, with charts."
 
-# what GitHub turns into links and mentions wherever it stands in text, escaped or not
-_LINKED = re.compile(r"://|www\.|[\w.+\-]@\w|(?<![^\W_])[@#]\w|\bGH-\d", re.IGNORECASE)
-_LINK_MARKS = ("://", "www.", "@", "#", "gh-")  # of which a link has one
+# what GitHub turns into links, mentions, formulas and pictures wherever it stands in text, escaped or not
+_LINKED = re.compile(
+    r"://|www\.|[\w.+\-]@\w|(?<![^\W_])[@#]\w|\bGH-\d|\$|:(?:[\w+\-]*[a-z][\w+\-]*|100|1234|[+\-]1):",
+    re.IGNORECASE,
+)
+_LINK_MARKS = (":", "www.", "@", "#", "gh-", "$")  # of which each has one
 _SPECIAL = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])")
 _BLOCK_START = re.compile(r"^(?:([#>+=\-])|(\d{1,9})([.)])(?=\s|$))")
 

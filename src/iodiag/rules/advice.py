@@ -121,14 +121,7 @@ def _commands(command: str, view: View, devices: Sequence[Device]) -> Iterator[s
 
 def _stack_of(view: View, device: Device) -> list[Device]:
     """The device and those below it that are layers, topmost first."""
-    found: dict[str, Device] = {}
-    todo = [device]
-    while todo:
-        layer = todo.pop(0)
-        if layer.name not in found:
-            found[layer.name] = layer
-            todo += view.topology.members(layer.name)
-    return [layer for layer in found.values() if _is_layer(layer)]
+    return [layer for layer in (device, *view.topology.below(device.name)) if _is_layer(layer)]
 
 
 def _is_layer(device: Device) -> bool:

@@ -62,7 +62,8 @@ def run(
 
 
 def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list[Finding], list[Outcome]]:
-    missing = _missing(rule, view)
+    # what the nearest of its alternatives lacks
+    missing = min((_lacking(one, rule, view) for one in rule.needs.one_of), key=len, default=())
     if missing:
         why = "the capture lacks what this rule needs"
         if missing == ("disk",) and view.left_out:
@@ -83,11 +84,6 @@ def _run_one(rule: Rule, view: View, changed: Mapping[str, float]) -> tuple[list
     if not findings and not outcomes:
         outcomes.append(Outcome(rule.id, "clear", (), "looked, and found nothing"))
     return findings, outcomes
-
-
-def _missing(rule: Rule, view: View) -> tuple[str, ...]:
-    """What the nearest of a rule's alternatives lacks; empty when one is met."""
-    return min((_lacking(one, rule, view) for one in rule.needs.one_of), key=len, default=())
 
 
 def _lacking(alternative: Mapping[str, tuple[str, ...]], rule: Rule, view: View) -> tuple[str, ...]:

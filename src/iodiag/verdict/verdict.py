@@ -92,7 +92,7 @@ def _of_harm(
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = harm[0]
-    where = f" ({first.host})" if len(views) > 1 and first.host else ""
+    where = f" (`{first.host}`)" if len(views) > 1 and first.host else ""
     others = list(dict.fromkeys(f.title for f in harm[1:] if f.rule != first.rule and not f.explained_by))
     then = f" Then: {'; '.join(others[:2])}{_more(len(others) - 2)}." if others else ""
     if first.role == "cause":

@@ -89,6 +89,8 @@ def mark(question: Question) -> Mark:
     """Analyse the capture as it was posted, and compare."""
     capture = iodiag.read(io.BytesIO(question.text.encode()), name="capture.txt")
     report = iodiag.analyze([capture]).as_dict()
+    failed = [outcome for outcome in report["outcomes"] if outcome["status"] == "error"]
+    assert not failed, failed
     truth, findings = question.truth, report["findings"]
     claims = [f for f in findings if _role(f) in CLAIMS]
     sure = [f for f in claims if _is_sure(f) and _is_at_least(f, "notice")]

@@ -216,3 +216,13 @@ def test_samples(path):
     found = items(path.read_bytes())
     assert FORMAT.recognise(path.read_bytes()[:4096])
     assert not of_kind(found, ParseNote)
+
+
+def test_a_number_at_the_cut_is_not_read():
+    clock = '"timestamp": {"date": "2026-11-20", "time": "00:10:01", "interval": 600}'
+    cut = '"io": {"tps": 798.00, "io-reads": {"rtps": 632.00, "bread": 101'
+    text = f'{{"sysstat": {{"hosts": [{{"nodename": "h", "statistics": [{{{clock}, {cut}'
+    found = items(text)
+    (table,) = of_kind(found, SampleTable)
+    assert {name for name in table.frame.columns if name.endswith("_per_s")} == {"ios_per_s", "reads_per_s"}
+    assert [note.is_unread for note in of_kind(found, ParseNote)] == [True]

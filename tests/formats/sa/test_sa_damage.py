@@ -142,3 +142,67 @@ def test_no_damage_leads_to_more_than_a_format_error(
     except FormatError:
         return
     assert sum(map(len, reading.tables.values())) <= len(data)
+
+
+ALIGNED = [w.CPU, w.DISK, w.NET, w.MEMORY]
+
+
+def aligned(number: int) -> w.Stats:
+    """A record of three disks and two interfaces."""
+    disks = [disk(minor=16 * n, ios=number * 1000 + n) for n in range(3)]
+    items = {1: [item(w.CPU, user=number, idle=number)] * 3, 11: disks}
+    links = [item(w.NET, name=name) for name in (b"lo", b"eth0")]
+    return record(number, {**items, w.NET.id: links, w.MEMORY.id: [item(w.MEMORY)]})
+
+
+def devices(reading: object) -> set[str]:
+    """Every disk and interface of the tables."""
+    tables = reading.tables  # type: ignore[attr-defined]
+    return {
+        str(name)
+        for family, column in (("disk", "device"), ("network", "interface"))
+        if family in tables
+        for name in tables[family][column]
+    }
+
+
+@examples(200)
+@given(st.integers(0, 2000), st.sampled_from([-88, -40, -16, -8, -4, -1, 1, 4, 8, 16, 40]))
+def test_bytes_lost_or_added_make_up_no_device(place: int, grown: int) -> None:
+    whole = w.SaFile(ALIGNED, [aligned(n) for n in range(6)]).write()
+    first = int(read(whole).tables["disk"]["line"].iloc[0])
+    at = first + place % (len(whole) - first - 700)
+    data = whole[:at] + bytes(max(grown, 0)) + whole[at + max(-grown, 0) :]
+    try:
+        reading = read(data)
+    except FormatError:
+        return
+    assert devices(reading) <= {"dev8-0", "dev8-16", "dev8-32", "lo", "eth0"}
+    assert reading.notes
+
+
+@pytest.mark.parametrize(
+    ("structure", "said"),
+    [
+        ({11: [disk(ios=1), item(w.DISK, major=262152, minor=0)]}, "numbers that are no disk's"),
+        ({11: [disk(ios=1), item(w.DISK, major=0, minor=16)]}, "numbers that are no disk's"),
+        ({11: [disk(ios=1), item(w.DISK, major=8, minor=2**20)]}, "numbers that are no disk's"),
+        ({w.NET.id: [item(w.NET, name=b"et\x02h")]}, "a name that is no interface's"),
+        ({w.NET.id: [item(w.NET, name=b"\0th0")]}, "a name that is no interface's"),
+    ],
+)
+def test_what_names_no_device_is_refused_with_its_record(structure: dict, said: str) -> None:
+    good = {11: [disk(ios=1)], w.NET.id: [item(w.NET, name=b"lo")]}
+    stats = [record(n, {1: [item(w.CPU)] * 2, **good, **(structure if n == 2 else {})}) for n in range(5)]
+    reading = read(w.SaFile([w.CPU, w.DISK, w.NET], stats))
+    assert devices(reading) == {"dev8-0", "lo"}
+    assert [len(set(reading.tables[name]["line"])) for name in ("cpu", "disk")] == [3, 3]
+    assert reading.column("disk", "interval_s") == [10.0, 20.0, 10.0]
+    (note,) = reading.notes
+    assert note.is_unread
+    assert note.reason == f"{said}: 1 record was not used"
+
+
+def test_zeros_behind_the_last_record_cost_nothing() -> None:
+    whole = w.SaFile(BOTH, [both(n) for n in range(4)]).write()
+    assert len(read(whole + bytes(4097)).tables["disk"]) == 3

@@ -106,3 +106,18 @@ def test_a_line_less_breaks_nothing(has_banner: bool):
         disk = reading("".join(lines[:n] + lines[n + 1 :])).disk
         assert len(disk) >= 5
         assert set(disk["interval_s"].dropna()) <= {1.0}
+
+
+@pytest.mark.parametrize("pace", [2.0, 4.0, 10.0])
+def test_samples_without_a_pause_keep_the_length_of_their_clocks(pace: float):
+    for seed in range(20):
+        host = Host(seed=seed, devices=("sda",), jitter=0.0)
+        text = "".join(f"{host.date}\n{host.iostat(pace, 2)[1]}" for _ in range(6))
+        assert set(reading(text).disk["interval_s"].dropna()) == {pace}
+
+
+def test_one_run_of_equal_reports_is_samples():
+    host = Host()
+    report = host.iostat(1.0, 2)[1]
+    disk = reading(f"{host.banner}\n{report * 20}").disk
+    assert not disk["since_boot"].any()

@@ -96,7 +96,7 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
 
     Else why that cannot be said, empty where it takes about as long as they do.
     """
-    physical = [s for s in view.devices if is_physical(s.name) and _has_traffic(s)]
+    physical = [s for s in view.devices if is_physical(s.name) and (s.samples.floats("ios_per_s") > 0).any()]
     physical = without_parts(physical)
     for upper in stacked_devices(view):
         leaves = [leaf for leaf in upper.leaves if leaf.name != upper.name]
@@ -109,10 +109,6 @@ def compared(view: View, bounds: Bounds) -> Iterator[tuple[DeviceSeries, Layer |
         if below:
             is_stated = bool(known) and not (upper.device is not None and upper.device.is_inferred)
             yield upper, _layer(upper, below, missing, is_stated, bounds)
-
-
-def _has_traffic(series: DeviceSeries) -> bool:
-    return bool((np.nan_to_num(series.samples.floats("ios_per_s")) > 0).any())
 
 
 def _are_equal(upper: DeviceSeries, below: tuple[DeviceSeries, ...]) -> bool:

@@ -149,7 +149,7 @@ def slowed_by_sharing(disks: list[DeviceSeries], slower: float) -> SlowedByShari
     parts = [once(series) for series in disks]
     reports = np.unique(np.concatenate([report_keys(part) for part in parts]))
     kb = _matrix(parts, reports, "kb_per_s")
-    streams = np.array([_at(reports, part, _full_streams(part)) for part in parts])
+    streams = np.array([np.isin(reports, report_keys(part)[_full_streams(part)]) for part in parts])
     found = []
     for place, part in enumerate(parts):
         others = kb.sum(axis=0) - kb[place]
@@ -166,10 +166,6 @@ def slowed_by_sharing(disks: list[DeviceSeries], slower: float) -> SlowedByShari
             found.append(SlowedBySharing(tuple(disks[n] for n in members), alone, own, stacked(rows)))
     found = [each for each in found if len(each.disks) > 1]
     return max(found, key=lambda each: np.divide(*each.alone_and_shared("kb_per_s")), default=None)
-
-
-def _at(reports: Keys, part: Table, mask: Mask) -> Mask:
-    return np.isin(reports, report_keys(part)[mask])
 
 
 def _is_slowed(alone: Table, own: Table, slower: float) -> bool:

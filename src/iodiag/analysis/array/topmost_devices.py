@@ -63,14 +63,7 @@ def are_related(view: View, one: str, other: str) -> bool:
 
 
 def _ancestors(view: View, name: str) -> set[str]:
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        for parent in view.topology.parents(todo.pop()):
-            if parent.name not in found and parent.name != name:
-                found.add(parent.name)
-                todo.append(parent.name)
-    return found
+    return {device.name for device in view.topology.above(name)}
 
 
 def common_top(view: View, names: Iterable[str]) -> list[list[str]]:

@@ -48,14 +48,9 @@ def leaves_of(view: View) -> list[DeviceSeries]:
     listed = [series for series in view.devices if not series.name.startswith(_NOT_COUNTED)]
     whole = without_parts(listed)
     names = {series.name for series in whole}
-    bottom = [series for series in whole if not _stands_on(view, series.name, names)]
+    bottom = [s for s in whole if names.isdisjoint(d.name for d in view.topology.below(s.name))]
     disks = [series for series in bottom if not series.is_stacked]
     return disks or bottom
-
-
-def _stands_on(view: View, name: str, names: set[str]) -> bool:
-    below = [member.name for member in view.topology.members(name) if member.name != name]
-    return any(member in names or _stands_on(view, member, names) for member in below)
 
 
 def _totals(view: View) -> Iterator[HostTable]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import numpy as np
 
@@ -86,7 +85,8 @@ def onset(series: DeviceSeries, first: int, within: int = 2) -> Iterator[Evidenc
     if not found:
         return
     change = min(found, key=lambda one: abs(one.at - place))
-    values: Values = {"device": series.name, "when": _moment(rows["time"][change.at])}
+    time = rows["time"][change.at]
+    values: Values = {"device": series.name, "when": "" if time is None else f" at {time:%H:%M:%S}"}
     parts = []
     for name, text in _TEXTS.items():
         if change.moved[name] or (name == "rate" and change.kind != "workload"):
@@ -105,10 +105,6 @@ _TEXTS = {
     "latency": "{} and {} ms a request",
     "size": "{} and {} kB a request",
 }
-
-
-def _moment(time: datetime | None) -> str:
-    return "" if time is None else f" at {time:%H:%M:%S}"
 
 
 def _changepoints(rows: Table) -> tuple[Changepoint, ...]:

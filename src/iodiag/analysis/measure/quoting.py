@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from iodiag.model.capture import Source
 from iodiag.model.finding import Quote
@@ -37,7 +36,8 @@ def _header(source: Source, line: int, row: str) -> str:
     count = len(row.split())
     if sum(map(_is_number, row.split())) < 2:
         return ""
-    for text in _above(source, line):
+    for at in range(line - 1, max(0, line - 1 - LINES_ABOVE), -1):
+        text = source.quote(at)
         words = text.split()
         names = [word for word in words if not _CLOCK.match(word)]
         # `avg-cpu:` stands before the names of columns, and no value below it
@@ -45,10 +45,6 @@ def _header(source: Source, line: int, row: str) -> str:
         if fits and len(names) > 1 and not any(map(_is_number, names)):
             return text if len(text) <= LONGEST_HEADER else ""
     return ""
-
-
-def _above(source: Source, line: int) -> Iterator[str]:
-    return (source.quote(at) for at in range(line - 1, max(0, line - 1 - LINES_ABOVE), -1))
 
 
 def _is_number(word: str) -> bool:

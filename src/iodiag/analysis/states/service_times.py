@@ -82,17 +82,13 @@ def usual_ms(series: DeviceSeries, size_kb: float, rate: float = 0.0) -> float:
     if name == "unknown" and rate >= FASTER_THAN_SEEKS and size_kb < RANDOM_KB:
         name = "solid"
     service = SERVICE[name]
-    return service.usual_ms + _or_zero(size_kb) / service.usual_kb_per_ms
+    return service.usual_ms + weighted.or_zero(size_kb) / service.usual_kb_per_ms
 
 
 def slowest_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
     """What no healthy device of this class exceeds for one request alone of this size."""
     service = SERVICE[class_of(series)]
     return np.asarray(service.slowest_ms + np.nan_to_num(size_kb) / service.slowest_kb_per_ms)
-
-
-def _or_zero(number: float) -> float:
-    return 0.0 if math.isnan(number) else number
 
 
 def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:

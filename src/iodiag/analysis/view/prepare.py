@@ -397,11 +397,5 @@ def _wanted(shown: set[str], topology: DeviceTopology, devices: Iterable[str]) -
     """Canonical names of the devices asked for; a device brings the ones below it along."""
     wanted: set[str] = set()
     for name in devices:
-        canonical = topology.canonical(name)
-        todo = [canonical]
-        while todo:
-            current = todo.pop()
-            if current not in wanted:
-                wanted.add(current)
-                todo += [member.name for member in topology.members(current)]
+        wanted |= {topology.canonical(name), *(device.name for device in topology.below(name))}
     return wanted & shown or wanted

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,8 +63,8 @@ def _short(name: str) -> str:
     return folded if re.fullmatch(r"[\d.:a-f]+", folded) else folded.split(".", 1)[0]
 
 
-def read_inventory(path: str | Path, rename: Callable[[str], str] | None = None) -> Inventory:
-    """Read a CSV of hosts; `rename` gives hosts their pseudonyms where the fleet is anonymised.
+def read_inventory(path: str | Path) -> Inventory:
+    """Read a CSV of hosts.
 
     Comma, semicolon, tab and bar separate; UTF-8, UTF-16 with its mark and Latin-1 are read. Raises
     ConfigError where the file cannot be read or no column names the host.
@@ -76,12 +76,10 @@ def read_inventory(path: str | Path, rename: Callable[[str], str] | None = None)
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the name") from None
     if len(data) > MOST_BYTES:
         raise ConfigError(f"{path}: larger than {MOST_BYTES >> 20} MiB; keep the columns of the hosts only")
-    return parse_inventory(data, str(path), rename)
+    return parse_inventory(data, str(path))
 
 
-def parse_inventory(
-    data: bytes, where: str = "inventory", rename: Callable[[str], str] | None = None
-) -> Inventory:
+def parse_inventory(data: bytes, where: str = "inventory") -> Inventory:
     """`read_inventory` of bytes; `where` is what errors call them."""
     lines = list(_rows(_decoded(data)))
     start = next((at for at, row in enumerate(lines) if "host" in _columns(row.cells)), None)
@@ -99,7 +97,7 @@ def parse_inventory(
             notes.append(f"{where}:{row.first}: {problem}")
             continue
         host = entry.pop("host")
-        hosts[rename(host) if rename else host] = {key: value for key, value in entry.items() if value}
+        hosts[host] = {key: value for key, value in entry.items() if value}
     if len(notes) > MOST_NOTES:
         notes = [*notes[:MOST_NOTES], f"{where}: {len(notes) - MOST_NOTES} more lines were left out"]
     return Inventory(hosts, tuple(notes))

@@ -113,6 +113,8 @@ class _Document:
                 yield Event("broken", self._path, at, token.end())
             elif kind == "key":
                 yield from self._begin_member(_text(token["key"]), at, token.end())
+            elif kind == "number" and token.end() == len(data):  # its other digits may be cut off
+                yield Event("broken", self._path, at, token.end())
             elif kind in ("string", "number", "word"):
                 yield Event("scalar", (*self._path, self._key or ""), at, token.end(), _value(token))
                 self._key = None

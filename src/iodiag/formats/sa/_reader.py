@@ -13,6 +13,7 @@ from iodiag.formats.columns import front_columns
 from iodiag.formats.sa import _decoders as _sa_decoders
 from iodiag.formats.sa._activities import structure
 from iodiag.formats.sa._header import SaHeader, read_header
+from iodiag.formats.sa._impossible import ImpossibleError, check
 from iodiag.formats.sa._rates import cpu_ticks, gather, intervals, with_rest
 from iodiag.formats.sa._records import Remark, Segment, walk
 from iodiag.formats.sa._tables import ActivityRows, Context
@@ -32,8 +33,11 @@ def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
     segments, remarks = walk(header, source.data)
     if all(len(segment) < 2 for segment in segments):
         raise _without_samples(source.name, header, remarks)
-    for number, segment in enumerate(segments):
-        tables = list(_tables(source, header, segment, number, wanted))
+    for number, whole in enumerate(segments):
+        segment, tables, refused = _sound(source, header, whole, number, wanted)
+        remarks += refused
+        if len(segment) < 2:
+            continue
         yield from tables
         yield _section(source, header, segment, sum(len(table.rows) for table in tables))
     yield from _skipped(source, header)
@@ -89,6 +93,7 @@ def _tables(
             continue
         seen.add(activity.id)
         stored = gather(source.data, segment, position, activity, view)
+        check(stored, header)
         for place, other in enumerate(header.activities):
             if other.id == activity.id and other.continues:
                 rest = structure(other, header.order, header.long_bytes)
@@ -101,6 +106,23 @@ def _tables(
         for rows in parts:
             if len(rows.record) and rows.numbers:
                 yield SampleTable(family, base.table(rows))
+
+
+def _sound(
+    source: Source, header: SaHeader, segment: Segment, number: int, wanted: Collection[str] | None
+) -> tuple[Segment, list[SampleTable], list[Remark]]:
+    """A segment without the records that cannot be true, its tables, and what to say of those records."""
+    remarks: list[Remark] = []
+    while len(segment) > 1:
+        try:
+            return segment, list(_tables(source, header, segment, number, wanted)), remarks
+        except ImpossibleError as impossible:
+            at = int(segment.offset[impossible.records[0]])
+            count = len(impossible.records)
+            said = "1 record was" if count == 1 else f"{count} records were"
+            remarks.append(Remark(at, f"{impossible}: {said} not used", is_unread=True))
+            segment = segment.without(impossible.records)
+    return segment, [], remarks
 
 
 def _merge(parts: list[ActivityRows], rows: ActivityRows) -> None:

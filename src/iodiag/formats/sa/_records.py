@@ -89,6 +89,19 @@ class Segment:
     def __len__(self) -> int:
         return sum(len(run.time) for run in self.runs)
 
+    def without(self, refused: Ints) -> Segment:
+        """The segment without some of its records, given by their indices."""
+        kept: list[RecordRun] = []
+        first = 0
+        for run in self.runs:
+            is_kept = ~np.isin(np.arange(first, first + len(run.time)), refused)
+            first += len(run.time)
+            edges = np.flatnonzero(np.diff(np.r_[False, is_kept, False]))
+            for start, end in edges.reshape(-1, 2).tolist():
+                clocks = (clock[start:end] for clock in (run.uptime, run.uptime_one, run.time))
+                kept.append(RecordRun(run.at + start * run.size, run.size, run.places, run.counts, *clocks))
+        return Segment(self.cpus, self.seconds_of_day, kept)
+
     def places(self, counts: tuple[int, ...]) -> tuple[Ints, Ints]:
         """The record of each structure and its place there, by how many each record of a run has."""
         if counts not in self._places:
@@ -139,7 +152,8 @@ class _CutOffError(Exception):
 def walk(header: SaHeader, data: bytes) -> tuple[list[Segment], list[Remark]]:
     """All segments that have records, and what is to be said of the others.
 
-    Reading ends with the last whole record, or before the first one that cannot be one.
+    Reading ends with the last whole record, or before the first one that cannot be one. Where that one
+    lies in the wrong place, the record in front of it is not used either: its numbers may be of other fields.
     """
     pass_over = _Pass(header, data)
     pass_over.follow()
@@ -170,8 +184,29 @@ class _Pass:
                 return
             except _DamagedError as damage:
                 rest = len(self.data) - at
-                self._stop(at, f"{damage}: this and all that follows, {rest} bytes, was not read")
+                also = ""
+                if self._is_displaced(at):
+                    self._drop_last()
+                    also = "; the record before it may be out of alignment and was not used"
+                self._stop(at, f"{damage}: this and all that follows, {rest} bytes, was not read{also}")
                 return
+
+    def _is_displaced(self, at: int) -> bool:
+        """Whether no record at an offset means that those before it may lie in the wrong place.
+
+        Not where zeros follow, as after a crash, or a whole number of records of the last one's size: then
+        the record at the offset is damaged itself.
+        """
+        last = self.segments[-1].runs[-1] if self.segments else None
+        if last is None or last.at + last.size * len(last.time) != at:
+            return False
+        return any(self.data[at:]) and (len(self.data) - at) % last.size > 0
+
+    def _drop_last(self) -> None:
+        """Take the last statistics out."""
+        segment = self.segments.pop()
+        if len(segment) > 1:
+            self.segments.append(segment.without(np.array([len(segment) - 1])))
 
     def _stop(self, at: int, reason: str) -> None:
         self.remarks.append(Remark(at, reason, self.data[at : at + 16].hex(" "), is_unread=True))

@@ -160,9 +160,7 @@ RULE = Rule(
         ),
         "samples": Threshold(5, "samples", "on either side", "judgement: a level, not a spike"),
         "seconds": Threshold(30, "s", "on either side", "judgement: a level, not a spike"),
-        "steal": Threshold(
-            2, "%", "steal that explains it instead", "judgement: any steal reaches latencies"
-        ),
+        "steal": Threshold(2, "%", "steal that explains it", "judgement: any steal reaches latencies"),
     },
     confirm=("dmesg -T", "multipath -ll", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/conference/fast23/presentation/lu",),

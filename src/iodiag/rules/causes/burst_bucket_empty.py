@@ -31,6 +31,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
 GP2_CREDITS, GP2_BURST = 5.4e6, 3000.0
@@ -166,14 +167,7 @@ def _gp2(step: RateStep, low: float) -> Iterator[Evidence]:
 RULE = Rule(
     id="burst-bucket-empty",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "volume-cap",
-        "backend-latency-shift",
-        "latency-above-baseline",
-    ),
+    explains=(*WAITING, "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     title="Burst credits ran out",
     why="The volume delivers its baseline from here on, whatever it did before.",
     remedy=(
@@ -185,9 +179,7 @@ RULE = Rule(
     thresholds={
         "least_util": Threshold(70, "%", "util while demand is there", "judgement"),
         "least_samples": Threshold(3, "samples", "samples to each side of the step", "two are no level"),
-        "falls": Threshold(
-            1.5, "x", "fall of the rate", "vendors' bursts are 1.5 to 30 times their baseline"
-        ),
+        "falls": Threshold(1.5, "x", "fall of the rate", "bursts are 1.5 to 30 times their baseline"),
         "slower": Threshold(
             2, "x", "rise of latency", "judgement: with an unchanged queue it follows from the fall"
         ),

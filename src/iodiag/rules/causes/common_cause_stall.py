@@ -35,6 +35,7 @@ from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Floats, Mask, Table, stacked
 
 LULL = 0.9
@@ -233,7 +234,7 @@ def _evidence(rows: Table, values: Values) -> Iterator[Evidence]:
 RULE = Rule(
     id="common-cause-stall",
     role="cause",
-    explains=("symptom", "hung-io", "true-saturation", "approaching-saturation", "backlog-drift"),
+    explains=(*WAITING, "hung-io", "backlog-drift"),
     title="Unrelated disks stood still at the same moment",
     why="What they share stopped: adapter, expander, fabric, the storage behind it, or the hypervisor.",
     remedy=(
@@ -244,13 +245,9 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={
-        "slower": Threshold(
-            10, "x", "latency over a disk's own median", "judgement: no load of one disk alone"
-        ),
+        "slower": Threshold(10, "x", "latency over its own median", "judgement: no load of one disk alone"),
         "disks": Threshold(3, "disks", "unrelated ones at the same time", "two may be slow by chance"),
-        "more": Threshold(
-            25, "%", "more than usual that a disk may do meanwhile", "judgement: edges of samples"
-        ),
+        "more": Threshold(25, "%", "more than usual that it may do meanwhile", "judgement: edges of samples"),
         "samples": Threshold(5, "samples", "under load, for a median", "judgement"),
     },
     confirm=(

@@ -37,6 +37,7 @@ from iodiag.analysis.states.service_times import events_per_sample, relative_err
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Floats, Table, stacked
 
 _ORIGINS = ("snapshot-origin", "thin")
@@ -324,13 +325,7 @@ def _evidence(volume: _Volume, values: dict[str, Any]) -> Iterator[Evidence]:
 RULE = Rule(
     id="copy-on-write-penalty",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "flush-latency",
-    ),
+    explains=(*WAITING, "latency-above-baseline", "flush-latency"),
     replaces=("layer-added-latency", "layer-iops-mismatch", "serialized-commit", "low-concurrency-bound"),
     title="Each write to a volume with a snapshot copies a chunk first",
     why="A small write becomes a read and two writes of the chunk's size, and waits for them.",

@@ -147,9 +147,7 @@ RULE = Rule(
         one_of=({"disk": ("discards_per_s|discard_kb_per_s", "await_ms|read_await_ms|discard_await_ms")},)
     ),
     thresholds={
-        "ratio": Threshold(
-            2, "x", "latency beside discards over that without", "judgement: a doubling is felt"
-        ),
+        "ratio": Threshold(2, "x", "latency beside discards over that without", "judgement: double is felt"),
         "chance": Threshold(0.01, "", "share of random splits that do as well", "the usual 1 % level"),
         "samples": Threshold(
             5, "samples", "with reads or writes on either side", "below it 1 % cannot be reached"

@@ -43,6 +43,7 @@ from iodiag.analysis.measure.windows import by_stream
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Floats, Table, stacked
 
 NEAR = 2.0
@@ -238,14 +239,7 @@ def _evidence(one: Decline, values: Values, limits: Limits) -> Iterator[Evidence
 RULE = Rule(
     id="first-touch-penalty",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "low-concurrency-bound",
-        "latency-above-baseline",
-        "mixed-await",
-    ),
+    explains=(*WAITING, "low-concurrency-bound", "latency-above-baseline", "mixed-await"),
     title="The first read of each place is slow",
     why="Blocks are fetched from a snapshot, an image or a slow tier when they are first read.",
     remedy=(
@@ -261,12 +255,8 @@ RULE = Rule(
         "samples": Threshold(6, "samples", "with reads", "four of a decline, two of its end"),
         "requests": Threshold(50, "requests", "at either end", "a mean of 50 is known to 14 %"),
         "same_size": Threshold(1.25, "x", "change of the size of reads", "judgement"),
-        "steady": Threshold(
-            80, "%", "rank correlation of bytes read and latency", "judgement: noise of samples"
-        ),
-        "rate": Threshold(
-            80, "%", "of the rate at first that is left in the end", "a load that ends is faster"
-        ),
+        "steady": Threshold(80, "%", "rank correlation, bytes read and latency", "judgement: noise"),
+        "rate": Threshold(80, "%", "of the first rate that is left in the end", "a load that ends is faster"),
         "least_ms": Threshold(2, "ms", "latency at first", "a fetch over a network takes milliseconds"),
     },
     confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M count=1024 iflag=direct",),

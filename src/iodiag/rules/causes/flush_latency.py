@@ -131,9 +131,7 @@ RULE = Rule(
         "rate": Threshold(
             1, "flushes/s", "flushes that matter", "judgement: journals commit every few seconds"
         ),
-        "flushes": Threshold(
-            50, "flushes", "flushes that a mean needs", "the mean of 50 waits is good to 14 %"
-        ),
+        "flushes": Threshold(50, "flushes", "flushes that a mean needs", "a mean of 50 is good to 14 %"),
         "possible_ms": Threshold(
             5, "ms", "latency that may be slow", "half of the next: one may wait for another"
         ),

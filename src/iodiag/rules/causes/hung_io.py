@@ -234,9 +234,7 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds={
-        "least_seconds": Threshold(
-            5, "s", "shortest stall", "judgement: longer than any retry or internal pause"
-        ),
+        "least_seconds": Threshold(5, "s", "shortest stall", "judgement: longer than retries and pauses"),
         "booked": Threshold(
             70,
             "%",

@@ -34,6 +34,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import stacked
 
 _CERTAIN_REQUESTS = 100
@@ -259,15 +260,7 @@ def _confirm(layer: Layer) -> tuple[str, ...]:
 RULE = Rule(
     id="layer-added-latency",
     role="cause",
-    explains=(
-        "symptom",
-        "hung-io",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "throttled-above-device",
-        "queue-limit",
-    ),
+    explains=(*WAITING, "hung-io", "latency-above-baseline", "throttled-above-device", "queue-limit"),
     title="A layer above the disks adds the latency",
     why="The disks answer quickly; faster ones would change nothing.",
     remedy=(
@@ -276,14 +269,10 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={
-        "ratio": Threshold(
-            3, "x", "latency over the slowest disk's, at equal rates", "splits and plugs make 2"
-        ),
+        "ratio": Threshold(3, "x", "latency over the slowest disk's, equal rates", "splits and plugs make 2"),
         "added_ms": Threshold(1, "ms", "added to each request", "below, it is the cost of any layer"),
         "calm_ratio": Threshold(20, "x", "the same where rates differ", "RMW is two rounds of a few pieces"),
-        "calm_ms": Threshold(
-            200, "ms", "latency where rates differ", "as extreme-latency: a person's patience"
-        ),
+        "calm_ms": Threshold(200, "ms", "latency where rates differ", "as for extreme-latency: patience"),
         "warning_ms": Threshold(5, "ms", "added latency that somebody pays for", "a seek of a disk"),
     },
     confirm=("lsblk -s", "dmsetup table", "cat /proc/mdstat"),

@@ -279,13 +279,9 @@ RULE = Rule(
         ),
         "least_share": Threshold(20, "%", "share of the time of such a state", "judgement: no odd sample"),
         "pinned": Threshold(1, "%", "distance from a whole number of callers", "four readers measured 3.99"),
-        "few": Threshold(
-            2, "samples", "samples that show a pinned number", "by chance one in forty at eight"
-        ),
+        "few": Threshold(2, "samples", "samples of a pinned number", "by chance one in forty at eight"),
         "most_callers": Threshold(8, "requests", "largest such number", "above it most depths are near one"),
-        "ranges": Threshold(
-            1.1, "x", "range of the rate meanwhile", "what is full or limited keeps its rate"
-        ),
+        "ranges": Threshold(1.1, "x", "range of the rate meanwhile", "what is full or held keeps its rate"),
         "full_util": Threshold(90, "%", "util of a device that is never left idle", "judgement"),
         "slow_write": Threshold(
             4,

@@ -31,6 +31,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, numbered
 
 _SAME_RATE = 0.05
@@ -190,13 +191,7 @@ def _evidence(pace: _Pace, rows: Table, values: Values, limits: Limits) -> Itera
 RULE = Rule(
     id="one-cpu-bound",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "queue-limit",
-    ),
+    explains=(*WAITING, "latency-above-baseline", "queue-limit"),
     title="One CPU does the kernel's work for all I/O and is full",
     why="Faster disks and more CPUs change nothing until the work is spread.",
     remedy=(
@@ -208,12 +203,8 @@ RULE = Rule(
     thresholds={
         "cpu": Threshold(95, "%", "of one CPU in the kernel", "judgement: the usual alarm for a full CPU"),
         "others": Threshold(60, "%", "of all CPUs together at most", "judgement: half of them idle"),
-        "rate": Threshold(
-            500, "requests/s", "at least", "judgement: fewer take a CPU 2 ms each, which none does"
-        ),
-        "kb": Threshold(
-            50_000, "kB/s", "or at least", "judgement: encryption on one slow core does 100 MB/s"
-        ),
+        "rate": Threshold(500, "requests/s", "at least", "judgement: fewer cost a CPU 2 ms each; none do"),
+        "kb": Threshold(50_000, "kB/s", "or at least", "judgement: encryption on a slow core: 100 MB/s"),
         "depth": Threshold(8, "requests", "in flight", "judgement: a queue, not one caller"),
         "flat": Threshold(10, "%", "variation of the rate", "judgement: one CPU does one rate"),
         "interrupts": Threshold(50, "%", "of the CPU in interrupts that no poller shows", "proc_stat(5)"),

@@ -33,6 +33,7 @@ from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.model.units import KB_PER_PAGE
 from iodiag.rules.causes.swap_thrash.swapping import swapped
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 
@@ -146,13 +147,7 @@ def _devices(view: View, rows: Table, read_kb: float) -> Iterator[str]:
 RULE = Rule(
     id="page-cache-thrash",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "latency-above-baseline",
-        "cpu-exhausted",
-    ),
+    explains=(*WAITING, "latency-above-baseline", "cpu-exhausted"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages of files are dropped and read again",
     why="Programs wait for pages that memory should hold; no disk is quick enough to stand in for it.",
@@ -163,9 +158,7 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"paging": ("pgpgin_kb_per_s", "major_faults_per_s", "steal_per_s")},)),
     thresholds={
-        "major_faults": Threshold(
-            100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"
-        ),
+        "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "fault_kb": Threshold(160, "kB", "read for each at most", "a readahead of 128 kB, rounded"),
         "read_kb": Threshold(2048, "kB/s", "paged in at least", "judgement"),
         "near": Threshold(30, "%", "that fewer may be reclaimed than read", "judgement: samples cut both"),

@@ -36,6 +36,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table
 
 _LIKE_SIZE = 2.0
@@ -199,20 +200,16 @@ def _evidence(found: _Slow, values: Values) -> Iterator[Evidence]:
 RULE = Rule(
     id="path-imbalance",
     role="cause",
-    explains=("symptom", "hung-io", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    explains=(*WAITING, "hung-io", "latency-above-baseline"),
     replaces=("slow-member", "layer-added-latency", "low-concurrency-bound"),
     title="One path to a multipath device is slow",
     why="Requests are dealt out evenly, so that every n-th waits for the slow path.",
     remedy=("Take the slow path out, or let the selector look at the time that paths take.",),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={
-        "ratio": Threshold(
-            3, "x", "latency of the slowest path over the fastest", "paths of one kind are alike"
-        ),
+        "ratio": Threshold(3, "x", "latency, slowest path over fastest", "paths of one kind are alike"),
         "added_ms": Threshold(1, "ms", "longer per request", "below, it costs nobody anything"),
-        "share": Threshold(
-            50, "%", "requests of the slow path, of those of the fast one", "round-robin gives 100"
-        ),
+        "share": Threshold(50, "%", "requests of the slow path over the fast one's", "round-robin gives 100"),
         "warning_ms": Threshold(5, "ms", "longer per request that somebody pays for", "a seek of a disk"),
     },
     confirm=("multipath -ll", "dmsetup table"),

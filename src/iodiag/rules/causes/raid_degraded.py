@@ -214,9 +214,7 @@ RULE = Rule(
     needs=Needs(),
     thresholds={
         "least_read_kb": Threshold(256, "kB/s", "read from the array, to see the cost", "less moves no disk"),
-        "most_written": Threshold(
-            5, "%", "written beside, of what is read", "writes cost extra reads as well"
-        ),
+        "most_written": Threshold(5, "%", "written, of what is read", "writes cost extra reads as well"),
         "within": Threshold(5, "%", "of the ratio that one missing member gives", "measured 1.498 for 1.5"),
         "alike": Threshold(15, "%", "apart, the reads of the members", "random reads of a second scatter so"),
     },

@@ -31,6 +31,7 @@ from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
 
@@ -204,13 +205,7 @@ _SHORT = "their requests average {size} kB, where md works in units of {unit} kB
 RULE = Rule(
     id="raid-resync-load",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "backend-latency-shift",
-        "latency-above-baseline",
-    ),
+    explains=(*WAITING, "backend-latency-shift", "latency-above-baseline"),
     title="A resync, check or rebuild loads the members",
     why="It competes with the real work for hours, and no process shows it.",
     remedy=(

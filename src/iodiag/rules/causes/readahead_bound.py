@@ -128,12 +128,8 @@ RULE = Rule(
             3, "%", "distance of reads from the readahead", "reads at ends of files are short"
         ),
         "windows": Threshold(2, "windows", "in flight at most", "mm/readahead.c: one is read, one is used"),
-        "shallowest": Threshold(
-            0.5, "requests", "in flight at least", "below it the reader is busy otherwise"
-        ),
-        "streams": Threshold(
-            50, "%", "of what such a device streams", "judgement: there is room for twice as much"
-        ),
+        "shallowest": Threshold(0.5, "requests", "in flight at least", "below it the reader is busy"),
+        "streams": Threshold(50, "%", "of what such a device streams", "judgement: room for twice as much"),
         "requests": Threshold(200, "requests", "counted", "a mean of 200 is known to 7 %"),
         "share": Threshold(20, "%", "of the time", "judgement: a scan worth a setting"),
     },

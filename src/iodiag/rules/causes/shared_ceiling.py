@@ -41,6 +41,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import stacked
 
 
@@ -196,7 +197,7 @@ def _one_alone(disks: Sequence[DeviceSeries]) -> tuple[str, ...]:
 RULE = Rule(
     id="shared-ceiling",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation", "volume-cap", "latency-above-baseline"),
+    explains=(*WAITING, "volume-cap", "latency-above-baseline"),
     replaces=("burst-bucket-empty",),
     title="Disks share a path that is full",
     why="More disks or faster ones change nothing: what they share is the limit.",
@@ -225,9 +226,7 @@ RULE = Rule(
             "idle time and iowait of CPUs that do not bound the sum",
             "judgement: as for cpu-exhausted",
         ),
-        "flat_samples": Threshold(
-            60, "%", "of the shared samples at the ceiling", "spells begin within samples"
-        ),
+        "flat_samples": Threshold(60, "%", "of the shared samples at the ceiling", "spells begin in samples"),
     },
     confirm=("lspci -vv", "lsscsi -v"),
     references=("https://docs.kernel.org/block/stat.html",),

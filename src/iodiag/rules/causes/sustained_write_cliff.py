@@ -38,6 +38,7 @@ from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
 WRITING = 0.2
@@ -233,15 +234,7 @@ def _is_refilled(first: Round, later: Round) -> bool:
 RULE = Rule(
     id="sustained-write-cliff",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "writeback-burst",
-        "volume-cap",
-        "backend-latency-shift",
-        "latency-above-baseline",
-    ),
+    explains=(*WAITING, "writeback-burst", "volume-cap", "backend-latency-shift", "latency-above-baseline"),
     replaces=("burst-bucket-empty", "throttled-above-device"),
     title="Sustained writes fell off a cliff: a write cache is full",
     why="The rate of the first gigabytes is not what the device sustains.",
@@ -255,22 +248,14 @@ RULE = Rule(
         "falls": Threshold(
             3, "x", "fall of the bytes written", "caches are 3 to 30 times as fast as what is behind"
         ),
-        "slower": Threshold(
-            5, "x", "waiting per kB after over before", "judgement: more than wear and heat do"
-        ),
-        "demand": Threshold(
-            80, "%", "writes in flight left after the cliff", "a closed load keeps its queue"
-        ),
+        "slower": Threshold(5, "x", "waiting per kB after over before", "judgement: more than heat does"),
+        "demand": Threshold(80, "%", "writes in flight left after the cliff", "a closed load keeps it"),
         "same_size": Threshold(1.5, "x", "change of the size of writes", "judgement"),
         "requests": Threshold(
             10, "requests", "on either side", "a mean of 10 is known to 30 %, which is allowed for"
         ),
-        "least_mb": Threshold(
-            64, "MiB", "written before the cliff", "caches of plain disks hold up to 256 MB"
-        ),
-        "repeats": Threshold(
-            30, "%", "difference of what was written until each cliff", "pauses empty it partly"
-        ),
+        "least_mb": Threshold(64, "MiB", "written before the cliff", "caches of disks hold up to 256 MB"),
+        "repeats": Threshold(30, "%", "difference of what came before each cliff", "pauses empty it partly"),
     },
     confirm=("lsblk -o NAME,MODEL,ROTA,ZONED /dev/DEVICE", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/system/files/login/articles/05_feldman_022-030_final.pdf",),

@@ -212,9 +212,7 @@ RULE = Rule(
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s|reads_per_s")},)),
     thresholds={
         "most_depth": Threshold(2, "requests", "depth at the device", "measured 0.3 to 1.24 under io.max"),
-        "most_util": Threshold(
-            70, "%", "util at the device", "judgement: above it the device may be the limit"
-        ),
+        "most_util": Threshold(70, "%", "util at the device", "judgement: above it the device may limit"),
         "flat": Threshold(2, "%", "variation of the rate", "measured 0.2 to 1.2 % under io.max"),
         "meter": Threshold(0.5, "%", "variation of the rate in fewer samples", "what a limiter keeps to"),
         "few": Threshold(3, "samples", "samples that show any steady rate", "two are no level"),

@@ -43,6 +43,7 @@ from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 SOLID: tuple[Class, ...] = ("nvme", "solid", "network")
@@ -291,7 +292,7 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
 RULE = Rule(
     id="volume-cap",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation"),
+    explains=WAITING,
     title="A rate limit holds the volume",
     why="Requests wait for a meter, not for a device.",
     remedy=(
@@ -306,9 +307,7 @@ RULE = Rule(
         "least_depth": Threshold(
             4, "requests", "depth while busy that is demand", "judgement: a steady client keeps 1.5 at most"
         ),
-        "least_util": Threshold(
-            70, "%", "util that goes with it", "judgement: below it see micro-burst-throttle"
-        ),
+        "least_util": Threshold(70, "%", "util that goes with it", "judgement; below: micro-burst-throttle"),
         "steady_depth": Threshold(8, "requests", "depth under which a steady queue is demand", "judgement"),
         "few_depth": Threshold(
             32, "requests", "depth under which one sample shows demand", "the depth of a SATA queue"
@@ -322,16 +321,12 @@ RULE = Rule(
         "same": Threshold(0.3, "%", "spread at which two rates are one number", "counts of a second: 3 %"),
         "few": Threshold(3, "samples", "samples that show a flat top by their spread", "two are no level"),
         "asked": Threshold(1.1, "x", "range of the queue or of the sizes that is a change", "judgement"),
-        "stiff": Threshold(
-            0.1, "", "growth of the rate per growth of what was asked (both ln)", "a meter's is 0"
-        ),
+        "stiff": Threshold(0.1, "", "growth of the rate per growth asked (both ln)", "a meter's is 0"),
         "meter": Threshold(0.5, "%", "variation that only a meter keeps to", "disks vary by 1 % and more"),
         "least_samples": Threshold(8, "samples", "samples with demand", "capacity rules need eight"),
         "long_enough": Threshold(30, "s", "demand that needs fewer samples", "five samples of sar at 6 s"),
         "least_flat": Threshold(5, "samples", "consecutive samples on the flat top", "judgement"),
-        "flat": Threshold(
-            3, "%", "variation on a flat top", "token buckets are exact; sampling edges make 1 %"
-        ),
+        "flat": Threshold(3, "%", "variation on a flat top", "buckets are exact; sampling edges make 1 %"),
         "queue_grows": Threshold(2, "x", "range of the depth on the flat top", "elasticity 0.04 at the most"),
         "varies": Threshold(1.5, "x", "range of the other rate that shows which one is held", "judgement"),
         "longest": Threshold(60, "s", "sample length that shows a limit", "longer means hide it"),

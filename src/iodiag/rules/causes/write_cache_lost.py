@@ -47,6 +47,7 @@ from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Table, stacked
 
 LEAST_SAMPLES, LEAST_SECONDS = 3, 30.0
@@ -251,15 +252,7 @@ def _evidence(
 RULE = Rule(
     id="write-cache-lost",
     role="cause",
-    explains=(
-        "symptom",
-        "true-saturation",
-        "approaching-saturation",
-        "backend-latency-shift",
-        "flush-latency",
-        "serialized-commit",
-        "mixed-await",
-    ),
+    explains=(*WAITING, "backend-latency-shift", "flush-latency", "serialized-commit", "mixed-await"),
     title="A write cache is lost: writes alone became slower",
     why="Writes wait for the medium, which a cache spared them before.",
     remedy=(
@@ -282,12 +275,8 @@ RULE = Rule(
             "of a direction on either side",
             "a mean of 30 is known to 18 %, which is allowed for",
         ),
-        "least_ms": Threshold(
-            0.5, "ms", "write from which the loss matters", "flash without a cache: 0.5 ms"
-        ),
-        "half_turn": Threshold(
-            2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2 ms; 7,200 rpm: 4.2 ms"
-        ),
+        "least_ms": Threshold(0.5, "ms", "write from which loss matters", "flash without a cache: 0.5 ms"),
+        "half_turn": Threshold(2, "ms", "half a turn of a spinning disk", "15,000 rpm: 2; 7,200 rpm: 4.2 ms"),
     },
     confirm=(
         "cat /sys/block/DEVICE/queue/write_cache",

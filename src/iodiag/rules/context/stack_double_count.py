@@ -44,7 +44,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     # a disk's counters hold those of its partitions, and of what lies beside them
     whole = without_parts(shown)
     names = {series.name for series in whole}
-    above = {series.name: _above(view, series.name, names) for series in whole}
+    above = {s.name: names.intersection(d.name for d in view.topology.above(s.name)) for s in whole}
     tops = [series for series in whole if not above[series.name]]
     below = {name for parents in above.values() for name in parents}
     unknown = [series for series in whole if is_stacked(series) and series.name not in below]
@@ -59,18 +59,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     else:
         reason = "no device carries what another one that is listed was asked for, as far as is known"
         yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
-
-
-def _above(view: View, name: str, names: set[str]) -> set[str]:
-    """The listed devices that stand on a device, directly or not."""
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        for parent in view.topology.parents(todo.pop()):
-            if parent.name not in found and parent.name != name:
-                found.add(parent.name)
-                todo.append(parent.name)
-    return found & names
 
 
 def _is_counted_twice(shown: Sequence[DeviceSeries], tops: Sequence[DeviceSeries], limits: Limits) -> bool:

@@ -109,16 +109,12 @@ RULE = Rule(
     thresholds={
         "idle": Threshold(5, "%", "idle time that is none", "judgement: the usual alarm is at 95 % busy"),
         "iowait": Threshold(5, "%", "iowait from which CPUs have time", "proc_stat(5): iowait is idle time"),
-        "busy": Threshold(
-            85, "%", "user and system work", "judgement: the rest is nice, steal or lost digits"
-        ),
+        "busy": Threshold(85, "%", "user and system work", "judgement: the rest: nice, steal, lost digits"),
         "near": Threshold(75, "%", "work from which time may be short", "judgement: a fifth is left"),
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
-        "others_wait": Threshold(
-            15, "%", "iowait of all samples that is told first", "as the verdict has it"
-        ),
+        "others_wait": Threshold(15, "%", "iowait of all samples, told first", "as the verdict has it"),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a moment"),
     },
     confirm=("mpstat -P ALL 1 10", "top -b -n 1 | head -20", "pidstat -u 1 10"),

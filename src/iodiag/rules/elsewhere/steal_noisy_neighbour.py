@@ -111,9 +111,7 @@ RULE = Rule(
     needs=Needs(one_of=({"cpu": ("steal_pct",)},)),
     thresholds={
         "possible": Threshold(5, "%", "steal that may matter", "half of the usual alarm"),
-        "likely": Threshold(
-            10, "%", "steal that matters", "awesome-prometheus-alerts: HostCpuStealNoisyNeighbor"
-        ),
+        "likely": Threshold(10, "%", "steal that matters", "awesome-prometheus-alerts: steal at 10 %"),
         "heavy": Threshold(30, "%", "steal that is a cost by itself", "judgement: three times the alarm"),
         "idle": Threshold(10, "%", "idle time below which stolen time is missed", "work waits then"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),

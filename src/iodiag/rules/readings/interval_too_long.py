@@ -176,9 +176,7 @@ RULE = Rule(
         "flood": Threshold(
             32, "requests", "depth while busy that needs no latency", "the depth of a SATA queue (NCQ)"
         ),
-        "shortest": Threshold(
-            1.5, "s", "sample length that needs no remedy", "the tools' shortest is a second"
-        ),
+        "shortest": Threshold(1.5, "s", "sample length that needs no remedy", "the shortest is a second"),
         "longest": Threshold(60, "s", "sample length from which any mean hides bursts", "judgement"),
         "least_samples": Threshold(
             3, "samples", "samples of less than a minute that show it", "judgement: not the edge of a load"

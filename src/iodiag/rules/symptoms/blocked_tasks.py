@@ -32,7 +32,7 @@ from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.table.table import Floats, Table, numbered, stacked
+from iodiag.table.table import Table, numbered, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -43,7 +43,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     is_direct = view.has("queue", "blocked")
     least = limits.tasks if is_direct else max(limits.tasks, float(view.cpus or 0))
-    counts = weighted.values(queue, "blocked") if is_direct else _beyond_runnable(queue)
+    beyond_runnable = weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue")
+    counts = weighted.values(queue, "blocked") if is_direct else beyond_runnable
     all_rows = queue.with_columns(waiting=counts)
     rows = all_rows[counts >= least]
     if len(rows):
@@ -57,10 +58,6 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
         yield Outcome(RULE.id, "clear", (), f"no more than {most:g} tasks were blocked on I/O at a time")
-
-
-def _beyond_runnable(queue: Table) -> Floats:
-    return np.asarray(weighted.values(queue, "load_1m") - weighted.values(queue, "run_queue"))
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
@@ -259,9 +256,7 @@ RULE = Rule(
         "flood": Threshold(10240, "kB/s", "writes that others wait behind", "judgement: a tenth of a disk"),
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
         "served": Threshold(0.5, "", "requests in flight per task that are its own", "Little's law; moments"),
-        "background": Threshold(
-            0.2, "", "tasks per request below which writes are in the background", "judgement"
-        ),
+        "background": Threshold(0.2, "", "tasks per request of background writes", "judgement"),
     },
     confirm=(
         "ps -eo state,pid,wchan:32,cmd | grep ^D",

@@ -176,15 +176,9 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={
-        "least_ms": Threshold(
-            200, "ms", "latency from which somebody notices", "judgement: a person's patience"
-        ),
-        "margin": Threshold(
-            1.0, "x", "latency over the slowest sane one", "the table holds the slowest already"
-        ),
-        "least_requests": Threshold(
-            10, "requests", "counted for high confidence", "a mean of 10 is known to 30 %"
-        ),
+        "least_ms": Threshold(200, "ms", "latency that somebody notices", "judgement: a person's patience"),
+        "margin": Threshold(1.0, "x", "latency over the slowest sane one", "the table has the slowest"),
+        "least_requests": Threshold(10, "requests", "for high confidence", "a mean of 10 is known to 30 %"),
     },
     confirm=("dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'", "smartctl -x /dev/DEVICE"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),

@@ -18,9 +18,10 @@ from iodiag.formats.text.structure.blocks import CLASS, Origin, Walk
 from iodiag.formats.text.times.report_times import RowGroup
 
 MOST_RUNS = 64
-"""So many runs are enough to tell what all are."""
+"""So many runs, or reports, are enough to tell what all are."""
 
 _SHARE_OF_CLOCKS = 0.8
+_SHORTEST_PAUSED = 2.0  # from clock to clock, with a sample of a second and as long a pause
 _STILL = 0.02
 _SHARE_STILL = 0.9
 _FEWEST_STEPS = 6
@@ -48,21 +49,28 @@ def below_clocks(
     above = np.searchsorted(clock_lines, found.blocks.first)
     above[found.blocks.clock_at < 0] = 0
     result = np.zeros(len(found.blocks), dtype=np.int64)
-    rows = [np.stack(part, axis=1) for part in zip(segments, (above[b] for b in blocks), report, strict=True)]
-    reports = np.unique(np.concatenate([part[part[:, 1] > 0] for part in rows]), axis=0)
-    if not len(reports):
+    of_row = [above[block] for block in blocks]
+    size = 1 + max(int(part.max(initial=0)) for part in report)
+    keys = np.unique(np.concatenate([_told_once(c * size + r) for c, r in zip(of_row, report, strict=True)]))
+    clocks, counts = np.unique(keys[keys >= size] // size, return_counts=True)
+    if not (counts > 1).any():
         return result
-    clocks, counts = np.unique(reports[:, :2], axis=0, return_counts=True)
-    segment_of = np.concatenate([part[:, 0] for part in rows])
-    block_of = np.concatenate(list(blocks))
-    for segment in np.unique(clocks[:, 0]).tolist():
-        own = counts[clocks[:, 0] == segment]
+    block_of, segment_of = np.concatenate(list(blocks)), np.concatenate(list(segments))
+    segment_at = dict(zip(np.concatenate(of_row).tolist(), segment_of.tolist(), strict=True))
+    owner = np.array([segment_at[clock] for clock in clocks.tolist()])
+    for segment in np.unique(owner).tolist():
+        own = counts[owner == segment]
         own = own[:-1] if len(own) > 1 else own  # the last may be cut off
         if (own > 1).mean() >= _SHARE_OF_CLOCKS:
             here = np.unique(block_of[segment_of == segment])
             # what has lost its clock goes on with the run above it
             result[here] = np.maximum.accumulate(above[here])
     return result
+
+
+def _told_once(numbers: Ints) -> Ints:
+    """Numbers of which neighbours that are equal are one."""
+    return numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers
 
 
 class Run(NamedTuple):
@@ -107,7 +115,7 @@ def are_all_averages(groups: Sequence[RowGroup]) -> bool:
     shares in each sample all the same.
     """
     steps = still = of_cpu = 0
-    for rows in groups:
+    for rows in _beginning(groups):
         for item in _items(rows._replace(report=np.zeros_like(rows.report))):
             is_telling = item.is_telling & (item.first[0] < _MOSTLY_IDLE)
             moves = np.abs(np.diff(item.first, axis=0))[:, is_telling]
@@ -164,10 +172,13 @@ def _items(rows: RowGroup) -> list[_Item]:
     return found
 
 
-def usual_interval(groups: Sequence[RowGroup], runs: Sequence[Ints]) -> float:
-    """The interval that the event rates of all reports but the first of each run betray; NaN for none."""
+def usual_interval(groups: Sequence[RowGroup], runs: Sequence[Ints], instead: float = np.inf) -> float:
+    """The interval that the event rates of all reports but the first of each run betray; NaN for none.
+
+    `instead` is what clocks say it is.
+    """
     for is_first in (False, None):
-        length = _clock.usual_grid(*_rates(groups, runs, is_first))
+        length = _clock.usual_grid(*_rates(groups, runs, is_first), instead=instead)
         if not np.isnan(length):
             return length
     return float("nan")
@@ -178,12 +189,25 @@ def without_pauses(lengths: Floats, groups: Sequence[RowGroup], usual: float | N
 
     Where samples are at most half as long as it is from clock to clock, the rest is the collector's pause.
     """
-    length = usual_interval(groups, [rows.report for rows in groups])
-    length = (usual or np.nan) if np.isnan(length) else length
     known = lengths[~np.isnan(lengths)]
+    if len(known) == len(lengths) and np.median(known) < _SHORTEST_PAUSED:
+        return lengths
+    groups = _beginning(groups)
+    pace = float(np.median(known)) if len(known) else np.inf
+    length = usual_interval(groups, [rows.report for rows in groups], pace)
+    length = (usual or np.nan) if np.isnan(length) else length
     if not np.isnan(length) and len(known) > 1 and length <= np.median(known) / 2:
         return np.full(len(lengths), length)
     return np.where(np.isnan(lengths), length, lengths)
+
+
+def _beginning(groups: Sequence[RowGroup]) -> list[RowGroup]:
+    """The rows of the first reports, which are enough."""
+    is_early = [rows.report < MOST_RUNS for rows in groups]
+    return [
+        rows._replace(report=rows.report[early], items=rows.items[early], numbers=rows.numbers[early])
+        for rows, early in zip(groups, is_early, strict=True)
+    ]
 
 
 def _rates(groups: Sequence[RowGroup], runs: Sequence[Ints], is_first: bool | None) -> tuple[Floats, Ints]:

@@ -432,7 +432,11 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     if first_report != "since boot under its clock":
         _set_lengths(origin, parts, groups)
         _set_times_from_start(origin, parts, order)
-    is_all = first_report != "since boot under its clock" and restarts.are_all_averages(groups)
+    # what one banner announces is one run, of which no later report averages since boot
+    is_restarted = origin.banner is None and any(part.has_own_clocks() for part in parts)
+    is_all = (
+        is_restarted and first_report != "since boot under its clock" and restarts.are_all_averages(groups)
+    )
     if is_all or _begins_at_boot(found, origin, parts, groups):
         for part in parts:
             first = (part.timing.report[part.where] == 0) | is_all

@@ -32,6 +32,7 @@ from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.raid_partial_stripe_write.evidence import evidence, is_paged, template_values
 from iodiag.rules.causes.raid_partial_stripe_write.hidden_array import Bounds, unseen
+from iodiag.rules.precedence import WAITING
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -121,7 +122,7 @@ _LVM_REMEDY = (
 RULE = Rule(
     id="raid-partial-stripe-write",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation"),
+    explains=WAITING,
     title="Parity RAID pays read-modify-write for small writes",
     why="Each small write becomes reads and rewrites at random places of several disks.",
     remedy=(

@@ -69,16 +69,12 @@ THRESHOLDS = {
         "most that goes with one flush",
         "judgement: log writes of a group of commits, no bulk writing",
     ),
-    "read_bytes": Threshold(
-        30, "%", "most of the bytes that are reads", "judgement: then reads are the load"
-    ),
+    "read_bytes": Threshold(30, "%", "most of the bytes that are reads", "judgement: reads are the load"),
     "available": Threshold(30, "%", "idle and iowait together", "a measured commit stall: 51 %"),
     "iowait": Threshold(
         15, "%", "most iowait where no device tells of flushes", "a measured commit stall: 5 %"
     ),
-    "write_share": Threshold(
-        90, "%", "least share of writes without flush columns", "judgement: the log alone"
-    ),
+    "write_share": Threshold(90, "%", "share of writes, flushes not counted", "judgement: the log alone"),
     "write_kb": Threshold(
         64, "kB", "largest log write without flush columns", "a group of commits; measured: 33 kB"
     ),
@@ -90,14 +86,10 @@ THRESHOLDS = {
         "latency of a write, without its transfer, that bounds the work",
         "half a turn at 7,200 rpm; a write cache answers in less",
     ),
-    "commit_share": Threshold(
-        50, "%", "active sessions in COMMIT", "judgement: most of those who could work"
-    ),
+    "commit_share": Threshold(50, "%", "active sessions in COMMIT", "judgement: most of those at work"),
     "empty": Threshold(30, "%", "samples without a runnable task", "measured convoys: 50 %"),
     "crowded": Threshold(30, "%", "samples with a crowd of runnable tasks", "measured convoys: 50 %"),
-    "dispersion": Threshold(
-        5, "", "variance over mean of runnable tasks", "1 is chance; a measured convoy: 20"
-    ),
+    "dispersion": Threshold(5, "", "variance over mean, runnable tasks", "1 is chance; measured: 20"),
 }
 
 

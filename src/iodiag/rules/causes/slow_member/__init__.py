@@ -47,6 +47,7 @@ from iodiag.rules.causes.slow_member.evidence import (
     slowness_evidence,
     template_values,
 )
+from iodiag.rules.precedence import WAITING
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -205,7 +206,7 @@ _SUMMARY = (
 RULE = Rule(
     id="slow-member",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    explains=(*WAITING, "latency-above-baseline"),
     replaces=("fragmentation-sized-reads",),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",

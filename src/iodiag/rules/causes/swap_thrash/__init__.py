@@ -32,6 +32,7 @@ from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.swap_thrash.swapping import swap_devices, swapped
+from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 LEAVE = 0.8
@@ -210,7 +211,7 @@ def _witnesses(view: View, rows: Table, limits: Limits) -> Iterator[tuple[int, E
 RULE = Rule(
     id="swap-thrash",
     role="cause",
-    explains=("symptom", "true-saturation", "approaching-saturation", "latency-above-baseline"),
+    explains=(*WAITING, "latency-above-baseline"),
     replaces=("fragmentation-sized-reads", "low-concurrency-bound"),
     title="Memory is short: pages go back and forth between it and swap",
     why="The disk is busy with pages that memory should hold; no disk is quick enough to stand in for it.",
@@ -227,9 +228,7 @@ RULE = Rule(
         )
     ),
     thresholds={
-        "swapped_kb": Threshold(
-            1024, "kB/s", "in and out together", "judgement: one-way traffic is no thrash"
-        ),
+        "swapped_kb": Threshold(1024, "kB/s", "in and out together", "judgement: one way is no thrash"),
         "one_way": Threshold(
             10240, "kB/s", "swapped in that is a load by itself", "2,560 faults/s that wait, a disk's seeks"
         ),
@@ -244,13 +243,9 @@ RULE = Rule(
         "all_share": Threshold(80, "%", "share of it that leaves nothing else to wait for", "judgement"),
         "some_iowait": Threshold(15, "%", "iowait that goes with that", "as the verdict has it"),
         "felt_iowait": Threshold(50, "%", "iowait that goes with it", "judgement: more waits than works"),
-        "major_faults": Threshold(
-            100, "faults/s", "faults that wait for the disk", "judgement: a disk's seeks"
-        ),
+        "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),
-        "stand_still": Threshold(
-            40, "%", "such time at which work stands still", "judgement: PSI memory full"
-        ),
+        "stand_still": Threshold(40, "%", "such time at which work stands still", "judgement: PSI"),
     },
     confirm=("vmstat 1", "swapon --show", "cat /proc/pressure/memory", "smem -s swap -r"),
     references=("https://docs.kernel.org/accounting/psi.html",),

@@ -175,9 +175,7 @@ RULE = Rule(
             "dirty memory at which writers are braked",
             "half way from dirty_background_ratio to dirty_ratio",
         ),
-        "blocked": Threshold(
-            2, "tasks", "blocked tasks that make it felt", "judgement: more than the flusher"
-        ),
+        "blocked": Threshold(2, "tasks", "blocked tasks that make it felt", "judgement: not the flusher"),
     },
     confirm=("grep -E 'Dirty|Writeback' /proc/meminfo", "sysctl -a --pattern vm.dirty", "biolatency -D 1"),
     references=("https://docs.kernel.org/admin-guide/sysctl/vm.html",),

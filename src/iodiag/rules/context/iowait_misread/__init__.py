@@ -77,20 +77,14 @@ RULE = Rule(
     ),
     needs=Needs(one_of=({"cpu": ("iowait_pct", "idle_pct")},)),
     thresholds={
-        "high": Threshold(
-            30, "%", "iowait that people call high", "judgement: three times the usual alarm at 10 %"
-        ),
+        "high": Threshold(30, "%", "iowait that people call high", "judgement: 3 times the usual alarm"),
         "low": Threshold(
             10, "%", "iowait up to which nobody looks at disks", "the usual alarm of public rules"
         ),
         "idle": Threshold(25, "%", "idle time that makes low iowait striking", "judgement: a CPU of four"),
         "masked": Threshold(10, "%", "idle and iowait together that leave nothing to count", "proc_stat(5)"),
-        "one_at_a_time": Threshold(
-            1.5, "requests", "depth while busy without a queue", "measured: 1.0 to 1.05"
-        ),
-        "blocked": Threshold(
-            2, "tasks", "blocked tasks that are no crowd", "judgement: a reader and the journal"
-        ),
+        "one_at_a_time": Threshold(1.5, "requests", "depth while busy, no queue", "measured: 1.0 to 1.05"),
+        "blocked": Threshold(2, "tasks", "blocked tasks that are no crowd", "judgement: reader and journal"),
         "steal": Threshold(10, "%", "steal that makes CPU shares doubtful", "awesome-prometheus-alerts"),
     },
     confirm=("iostat -xyt 1", "vmstat 1", "cat /proc/pressure/io", "ps -eo state,wchan:32,cmd | grep ^D"),

@@ -139,9 +139,7 @@ RULE = Rule(
         or_unsound=True,
     ),
     thresholds={
-        "most_util": Threshold(
-            102, "%", "util up to which it is timer skew", "seen up to 101.6 % on sound kernels"
-        ),
+        "most_util": Threshold(102, "%", "util up to which it is timer skew", "up to 101.6 % on sound ones"),
         "late": Threshold(1000, "ms", "answer that may belong to the sample before", "judgement"),
         "residual": Threshold(
             5,
@@ -150,9 +148,7 @@ RULE = Rule(
             "measured 0.1 to 2 % on sound captures",
         ),
         "least_samples": Threshold(2, "samples", "samples that show it", "judgement: one may be a misprint"),
-        "size_ratio": Threshold(
-            1.5, "x", "between the sizes printed and derived", "judgement: far beyond rounding"
-        ),
+        "size_ratio": Threshold(1.5, "x", "between printed and derived", "judgement: far beyond rounding"),
         "cpu_slack": Threshold(
             3, "%", "error of the sum of the CPU's shares", "vmstat rounds five shares to whole per cents"
         ),
