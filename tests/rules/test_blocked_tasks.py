@@ -118,3 +118,24 @@ def test_tasks_whose_requests_are_answered_at_once_are_no_harm(report_of, device
     assert finding.severity == severity
     said = [item for item in finding.evidence if "answered within" in item.text]
     assert bool(said) == (severity == "info")
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ([18000, 18300, 17900, 18200, 18100, 18000], "a flat rate"),
+        ([18000, 100, 0, 18200, 18100, 9000], "in 2 of these 6 samples next to nothing moves"),
+    ],
+)
+def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, said):
+    finding = only(report_of(vmstat([{"b": 9, "wa": 60, "bo": bo, "bi": 5} for bo in written]), rules=[RULE]))
+    assert "kB/s are written meanwhile" in finding.summary
+    assert said in finding.summary
+
+
+def test_writes_that_fall_as_reads_begin_are_told(report_of):
+    rows = [{"b": 4, "wa": 40, "bo": 32000, "bi": 0}] * 4 + [{"b": 4, "wa": 40, "bo": 128, "bi": 39000}] * 4
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert "writes fall from 32000 to 128 kB/s while 39000 kB/s are read" in " ".join(
+        e.text for e in finding.evidence
+    )

@@ -5,7 +5,7 @@ import pytest
 from iodiag.model.finding import Finding
 from iodiag.rules import all_rules
 from iodiag.rules.precedence import order
-from writers.captures import iostat
+from writers.captures import iostat, vmstat
 from writers.loads import array, load, lsblk
 
 RULE = "extreme-latency"
@@ -159,3 +159,46 @@ def test_the_device_above_is_named_once(report_of):
     text = iostat([{"md0": STUCK, "sda": STUCK, "sdb": STUCK}] * 3)
     finding = only(report_of(text, array("raid1", "sda", "sdb"), rules=[RULE]))
     assert finding.devices == ("md0", "sda", "sdb")
+
+
+def flood(latency, **reads):
+    row = {"r/s": 720.0, "rkB/s": 2880.0, "r_await": 1.3} | reads
+    return row | {
+        "w/s": 15.0,
+        "wkB/s": 1800.0,
+        "w_await": latency,
+        "aqu-sz": 0.015 * latency + 0.9,
+        "%util": 100.0,
+    }
+
+
+@pytest.mark.parametrize("samples", [1, 2, 8])
+def test_seconds_per_write_are_harm_however_long_the_queue_and_quick_the_reads(report_of, samples):
+    finding = found(report_of, [flood(9600.0)] * samples)
+    assert finding.severity == "warning"
+    assert "9600 ms for writes" in finding.summary
+    assert "no healthy device" not in finding.summary
+
+
+def test_seconds_in_a_queue_that_nobody_waits_for_are_a_note(report_of):
+    calm = vmstat([{"b": 0, "wa": 1}] * 5)
+    report = report_of(iostat([{"sda": flood(9600.0)}] * 5), calm, rules=[RULE])
+    assert only(report).severity == "notice"
+
+
+@pytest.mark.parametrize(
+    ("row", "device", "status"),
+    [
+        (
+            {"w/s": 128.0, "wkB/s": 11264.0, "w_await": 28.0, "aqu-sz": 3.6, "%util": 50.0},
+            "nvme0n1",
+            "undetermined",
+        ),
+        ({"w/s": 128.0, "wkB/s": 11264.0, "w_await": 2.0, "aqu-sz": 0.25, "%util": 20.0}, "nvme0n1", "clear"),
+        ({"w/s": 1500.0, "wkB/s": 7200.0}, "md3", "undetermined"),
+    ],
+    ids=["long for its class", "prompt", "not timed"],
+)
+def test_it_is_clear_only_where_the_latency_was_seen_to_be_fine(report_of, row, device, status):
+    report = report_of(iostat([{device: row}] * 8), rules=[RULE])
+    assert [o.status for o in report.outcomes] == [status]

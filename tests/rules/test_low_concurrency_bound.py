@@ -143,3 +143,30 @@ def test_what_shows_one_request_at_a_time_somewhere_is_not_cleared_of_it(run, ro
 def test_an_odd_sample_is_not_what_bounds_the_throughput(run, samples, is_told):
     rows = [load(120, 8, util=95)] + [load(12000, 5.3, size=32, reads=0.1)] * samples
     assert bool(found(run(iostat([{"sda": row} for row in rows])))) == is_told
+
+
+def lockstep(count, apart=0.0):
+    rows = {}
+    for number in range(count):
+        rate = 21480.0 * (1 + apart * number)
+        rows[f"nvme{number}n1"] = load(rate, 0.0475, size=4, util=99.0)
+    return iostat([rows])
+
+
+@pytest.mark.parametrize(
+    ("count", "apart", "is_set"), [(10, 0.0001, True), (3, 0, True), (2, 0, False), (4, 0.05, False)]
+)
+def test_disks_in_lockstep_are_told_as_the_set_that_they_are(run, count, apart, is_set):
+    told = found(run(lockstep(count, apart)))
+    assert any(len(f.devices) == count and "in lockstep" in f.summary for f in told) is is_set
+
+
+def test_no_bound_is_below_what_was_measured(run):
+    (finding,) = found(run(iostat([{"sda": load(120, 8.5, util=99.5)}] * 20)))
+    numbers = {name: value for item in finding.evidence for name, value in item.values.items()}
+    assert numbers["ceiling"] >= numbers["rate"]
+
+
+def test_busy_with_less_than_one_in_flight_is_not_cleared(run):
+    report = run(iostat([{"sda": load(21480, 0.035, size=4, util=99.0)}] * 5))
+    assert [o.status for o in report.outcomes] == ["undetermined"]

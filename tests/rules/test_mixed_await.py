@@ -55,7 +55,7 @@ def test_where_only_the_mean_is_printed_it_bounds_both(report_of):
 
 
 @pytest.mark.parametrize(
-    ("writes", "reason"), [(1.0, "are of one direction"), (60.0, "reads and writes take about as long")]
+    ("writes", "reason"), [(1.0, "are of one direction"), (60.0, "neither direction takes 3 times as long")]
 )
 def test_a_clear_device_is_told_why(report_of, writes, reason):
     row = {"r/s": 100.0, "rkB/s": 800.0, "r_await": 4.0, "w/s": writes, "wkB/s": 8 * writes, "w_await": 5.0}

@@ -39,8 +39,14 @@ def test_another_stated_size_is_no_proof(run):
     [
         [load(900, 1, size=4)] * 10 + [load(2000, 45 + n, size=4) for n in range(20)],  # the depth moves
         [load(900, 1, size=4)] * 10 + [load(2000, 50, size=4)] * 20,  # no known size
-        [load(128000, 1, size=4)] * 20,  # nothing inflated
     ],
 )
 def test_near_misses_are_clear(run, rows):
     assert [o.status for o in run(rows, sysfs(128)).outcomes] == ["clear"]
+
+
+@pytest.mark.parametrize("rows", [[load(128000, 1, size=4)] * 20, [load(1050, 9.5, size=128, reads=0)] * 6])
+def test_a_steady_depth_without_a_baseline_is_not_cleared(run, rows):
+    outcome = run(rows, sysfs(128)).outcomes[0]
+    assert outcome.status == "undetermined"
+    assert "its depth stays at" in outcome.reason

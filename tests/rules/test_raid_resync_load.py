@@ -148,3 +148,14 @@ def test_traffic_that_no_array_asked_for_is_told_without_mdstat(report_of, sda, 
 )
 def test_a_copy_is_no_rebuild(report_of, sample):
     assert not findings(report_of(iostat([sample] * 3), rules=[RULE]))
+
+
+@pytest.mark.parametrize(("written", "is_named"), [(61000.0, True), (20000.0, False)])
+def test_a_disk_that_is_only_written_as_fast_as_the_members_are_read_is_the_target(
+    report_of, written, is_named
+):
+    target = {"w/s": 73.0, "wkB/s": written, "w_await": 15.0, "aqu-sz": 1.0, "%util": 80.0}
+    rows = {"md0": IDLE} | dict.fromkeys(DISKS, BUSY) | {"sde": target}
+    (finding,) = findings(report_of(iostat([rows] * 20), MDSTAT.format(activity=""), rules=[RULE]))
+    assert ("sde" in finding.devices) is is_named
+    assert ("sde is written" in finding.summary) is is_named

@@ -186,3 +186,22 @@ def test_a_slow_synchronous_writer_is_told_without_flushes(report_of):
         assert "or other synchronous writes" in finding.summary
     deep = report_of(iostat([{"sda": flood}] * 3, None), rules=[RULE])
     assert only(deep) is None
+
+
+SYNC = {
+    "w/s": 110.0,
+    "wkB/s": 330.0,
+    "w_await": 8.2,
+    "f/s": 0.0,
+    "f_await": 0.0,
+    "aqu-sz": 0.9,
+    "%util": 90.0,
+}
+
+
+def test_no_flush_at_all_does_not_clear_small_writes_one_at_a_time(report_of):
+    report = report_of(run(SYNC), rules=[RULE])
+    assert only(report) is not None
+    calm = report_of(run(SYNC | {"w_await": 0.5, "aqu-sz": 0.06, "%util": 6.0}), rules=[RULE])
+    assert only(calm) is None
+    assert outcome(calm).status == "clear"

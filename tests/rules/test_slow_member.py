@@ -240,3 +240,43 @@ def test_the_odd_one_of_many_alike_needs_no_topology(report_of, waits, confidenc
     found = findings(report_of(iostat([legs] * 10, step=5), rules=[RULE]))
     assert {f.confidence for f in found} <= {confidence}
     assert found or confidence == "low"
+
+
+def written(wait, reads=30.0, rate=130.0, size=88.0):
+    row = {
+        "r/s": reads,
+        "rkB/s": reads * 100,
+        "r_await": 2.0,
+        "w/s": rate,
+        "wkB/s": rate * size,
+        "w_await": wait,
+    }
+    return row | {"aqu-sz": (rate * wait + reads * 2) / 1000, "%util": 30.0}
+
+
+@pytest.mark.parametrize(
+    ("slow", "quick", "is_told"),
+    [
+        (written(28), written(6, reads=60), True),  # a mirror's reads go where they like
+        (written(28, reads=60), written(6), False),  # more reads excuse it
+        (written(12), written(6), False),
+        (written(28, size=300), written(6), False),
+    ],
+)
+def test_of_two_disks_that_are_written_alike_the_slow_one_is_told(report_of, slow, quick, is_told):
+    report = report_of(iostat([{"nvme1n1": slow, "nvme0n1": quick}]), rules=[RULE])
+    assert [f.devices for f in findings(report)] == [("nvme1n1",)] * is_told
+
+
+def test_disks_whose_requests_differ_in_size_have_no_slow_one(report_of):
+    rows = {"sda": reads(4.5, 382, 100), "sdb": reads(1.1, 176, 217), "sdc": reads(1.2, 170, 224)}
+    report = report_of(iostat([rows] * 10), rules=[RULE])
+    assert not findings(report)
+    assert outcome(report).status == "undetermined"
+    assert "differ in size" in outcome(report).reason
+
+
+def test_two_slow_disks_among_like_ones_are_no_single_slow_one(report_of):
+    rows = {disk: reads(wait, 100) for disk, wait in zip(DISKS, (20.0, 18.0, 5.0, 5.0), strict=True)}
+    report = report_of(iostat([rows] * 10), rules=[RULE])
+    assert not findings(report)

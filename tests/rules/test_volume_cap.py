@@ -255,3 +255,8 @@ def test_two_samples_of_one_rate_and_other_sizes_name_the_limit_of_a_virtual_dis
     report = report_of(iostat([{name: reads(1245.0, 16.6, 62.0)}, {name: reads(second, 4.4, 38.0)}]))
     found = [f for f in report.findings if f.rule == "volume-cap" and f.confidence != "low"]
     assert bool(found) == named
+
+
+@pytest.mark.parametrize("row", [held(72, 159.5, size=500.0), held(73, 40), held(100, 60, size=500.0)])
+def test_one_sample_of_any_whole_number_is_no_limit(run, row):
+    assert not found(run(iostat([{"vda": row}])))

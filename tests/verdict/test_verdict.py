@@ -373,3 +373,19 @@ def test_trouble_says_what_was_not_read():
     report = report_of("".join(rows))
     assert report.verdict.state == "trouble"
     assert "lines of numbers could not be read" in report.headline
+
+
+STREAM = load(240, 11, size=1024, reads=0, util=92.0)
+
+
+def test_a_stream_of_large_requests_at_the_rate_of_its_class_is_healthy():
+    assert state_of(iostat([{"sdb": STREAM}] * 6)) == "healthy"
+    assert state_of(iostat([{"sdb": load(2.4, 1100, size=1024, reads=0, util=92.0)}] * 6)) != "healthy"
+
+
+def test_a_device_that_is_hardly_busy_is_healthy_though_one_direction_is_not_shown():
+    head = "Device            r/s     rMB/s   rrqm/s  %rrqm r_await rareq-sz  %util\n"
+    row = "nvme0n1         43.00      2.71     0.00   0.00    {wait}    64.56   {util}\n"
+    assert state_of(head + row.format(wait="0.42", util="4.00")) == "healthy"
+    assert state_of(head + row.format(wait="0.42", util="64.00")) != "healthy"
+    assert state_of(head + row.format(wait="99.0", util="4.00")) != "healthy"

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -51,6 +52,8 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     ]
     if missing:
         return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
+    if needed.columns and series.is_untimed:
+        return UNTIMED
     requests = float(np.nansum(events_per_sample(samples)))
     if requests < needed.requests:
         return f"it completed {requests:.0f} requests; {needed.requests} would show it"

@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
-from iodiag.analysis.states.service_times import CALM, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
 
@@ -77,6 +77,11 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
+    if math.isnan(state.rate) and state.util <= LITTLE_UTIL:
+        # hardly ever busy: what the layout does not show cannot be much, and what it shows is prompt
+        waits = [state.mean(f"{way}_await_ms") for way in ("read", "write")]
+        is_prompt = all(not wait > CALM * usual_ms(series, math.nan) for wait in waits)
+        return "healthy" if is_prompt and not all(map(math.isnan, waits)) else "not shown"
     if not latency > 0 or math.isnan(state.size_kb) or contradicts(state):
         return "not shown"
     usual = usual_ms(series, state.size_kb, state.rate)
@@ -96,8 +101,20 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     # what no healthy one of the class takes for one alone, a queue has to explain
     if latency > slowest_ms(series, state.size_kb) and not state.at_once >= QUEUED:
         return "not shown"
-    # without a class to hold it against, a busy device is not known to have headroom
-    return "not shown" if state.util >= BUSY and not is_parallel else "healthy"
+    # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
+    is_open = state.util >= BUSY and not is_parallel and not is_stream(series, state)
+    return "not shown" if is_open else "healthy"
+
+
+STREAM_KB = 512.0
+"""Size of requests from which transfer is most of the latency on any disk."""
+
+
+def is_stream(series: DeviceSeries, state: State) -> bool:
+    """Whether large requests move as much as a device of its class usually does, with a short queue."""
+    moved = state.rate * state.size_kb
+    is_fast = moved >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
+    return state.size_kb >= STREAM_KB and is_fast and state.at_once < LONG_QUEUE
 
 
 def is_hardly_used(state: State) -> bool:

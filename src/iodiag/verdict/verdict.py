@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from iodiag.analysis.host.waiting import starved
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import states
@@ -180,18 +181,26 @@ def _unknown(views: Sequence[View]) -> str:
 def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
-            return waits + (
-                ", and no device is seen to be slow" if view.devices else ", and no disk is shown"
-            )
+            if view.devices:
+                return f"{waits}, and no device is seen to be slow"
+            paging = view.samples("paging")
+            found = starved(paging) if paging is not None else None
+            return f"{waits}{f', {say(*found[1:])}' if found else ''}, and no disk is shown"
     with_traffic = [
-        series.name
+        (series, max(active, key=lambda state: state.requests))
         for view in views
         for series in view.devices
-        if any(state.kind != "idle" for state in states(series))
+        if (active := [state for state in states(series) if state.kind != "idle"])
     ]
     if with_traffic:
-        values: Values = {"names": ", ".join(with_traffic[:3])}
-        return say("it does not show whether {names} answered as expected", values)
+        first, busiest = with_traffic[0]
+        values: Values = {"names": ", ".join(series.name for series, _ in with_traffic[:3])}
+        values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
+        values["what"] = text_of(busiest, len(first.samples))
+        untimed = "; the kernel does not time it: capture its members" if first.is_untimed else ""
+        return say(
+            f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed})", values
+        )
     if any(view.devices for view in views):
         return "no device had any I/O while it was taken"
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):

@@ -253,3 +253,31 @@ def test_many_segments_each_count_their_own():
     read = reading("".join(f"{BANNER}{report(n)}" for n in range(1, 300)))
     assert read.disk["segment"].tolist() == list(range(299))
     assert (read.disk["report"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "others", "is_since_boot"),
+    [
+        # whole numbers each second, before others that are whole: a sample, however unlike
+        ("iostat -x 1", "1.00 2.00 8.00 16.00", ("24.00 6.00 61.00 9.00", "164.00 9.00 482.00 7.00"), False),
+        ("iostat -x 1", "1.03 2.00 8.24 16.00", ("24.00 6.00 61.00 9.00", "164.00 9.00 482.00 7.00"), True),
+        # without a command, two rates that no second holds
+        ("", "0.02 1478.70 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), True),
+        ("", "2.00 1478.00 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), False),
+        # a first sample that took 1.1 s is one all the same
+        ("", "10.91 1477.27 0.16 5913.00", ("3.00 1611.00 0.00 9.00", "0.00 1307.00 0.00 7.00"), False),
+    ],
+)
+def test_the_grid_of_the_others_tells_an_average_from_a_sample(command, first, others, is_since_boot):
+    rows = "".join(
+        f"{OLD}sdb 0.00 0.00 {each} 8.00 0.50 4.40 2.90 55.00\n\n" for each in (first, *others, others[0])
+    )
+    text = f"$ {command}\n{rows}" if command else rows
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False, False, False]
+
+
+@pytest.mark.parametrize(("first", "is_since_boot"), [("3490.00", False), ("1490.00", True)])
+def test_a_whole_rate_at_the_load_of_the_others_is_a_sample_below_a_banner(first, is_since_boot):
+    row = "0.00 27920.00 8.00 15.20 4.36 0.27 95.60"
+    text = f"$ iostat -dx 1\n{BANNER}{OLD}sdb 0.00 0.00 0.00 {first} {row}\n\n{OLD}sdb 0.00 0.00 0.00 3560.00 {row}\n\n"
+    assert reading(text).disk["since_boot"].tolist() == [is_since_boot, False]

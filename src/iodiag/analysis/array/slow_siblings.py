@@ -27,6 +27,8 @@ _NOTICED_MS = 200.0
 """A disk that may spin turns 24 times meanwhile (at 7,200 rpm): no healthy one needs so long for the requests
 that the drive itself reorders."""
 _FELT_MS = 5.0
+_TWIN, _TWIN_SIZE = 3.0, 1.25
+"""Times as long a write takes on one of two disks that are written alike, as the two of a mirror are."""
 _SIGMAS = 2.0
 _FULL, _CALM = 0.95, 0.1
 """Busy shares: `_FULL` is all the time but for the rounding of short samples; a sibling that is idle for nine
@@ -69,6 +71,9 @@ class _Disk:
     reads: Floats
     sane: Floats
     busy: Floats
+    writes: Floats
+    write_size: Floats
+    write_ms: Floats
 
 
 def slow_siblings(view: View, ratio: float) -> list[SlowSibling]:
@@ -94,7 +99,8 @@ def _disk(series: DeviceSeries, part: Table, reports: Keys) -> _Disk:
         # of flash it is known how long it takes at most; what may spin is given some time
         sane=sane if class_of(series) in ("nvme", "solid") else np.fmax(_NOTICED_MS, sane),
     )
-    columns = ("ios_per_s", "size", "latency_ms", "reads", "sane", "util")
+    shown = ("ios_per_s", "size", "latency_ms", "reads", "sane", "util")
+    columns = (*shown, "writes_per_s", "write_size_kb", "write_await_ms")
     return _Disk(series, own, *(at_reports(reports, own, column) for column in columns))
 
 
@@ -112,6 +118,9 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
             is_sick |= disk.latency >= other.latency + _FELT_MS
         # full with what a sibling does beside: its queue is no excuse then
         is_sick |= (disk.busy >= _FULL) & (other.busy <= _CALM) & (disk.latency >= _NOTICED_MS)
+        if class_of(disk.series) == class_of(other.series):
+            is_twin = _is_slow_twin(disk, other)
+            is_far, is_sick = is_far | is_twin, is_sick | is_twin
         if (is_far & is_sick).any():
             fast.append((other, is_far & is_sick))
             is_slow |= is_far & is_sick
@@ -123,6 +132,18 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
     if not fast or not (is_most or is_lasting):
         return None
     return _found(disk, fast, reports, is_slow)
+
+
+def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:
+    """Where both are mostly written, alike in rate and size, and it alone is slow without more reads."""
+    alike = np.fmax(disk.writes, other.writes) <= _EQUAL_RATE * np.fmin(disk.writes, other.writes)
+    alike &= np.fmax(disk.write_size, other.write_size) <= _TWIN_SIZE * np.fmin(
+        disk.write_size, other.write_size
+    )
+    is_written = (disk.writes >= 0.5 * disk.rate) & (other.writes >= 0.5 * other.rate)
+    no_more = disk.rate - disk.writes <= 1.1 * (other.rate - other.writes) + 1
+    is_slow = (disk.write_ms >= _TWIN * other.write_ms) & (disk.write_ms >= other.write_ms + _FELT_MS)
+    return np.asarray(alike & is_written & no_more & is_slow & (disk.latency >= _TWIN * other.latency))
 
 
 def _are_like(one: _Disk, other: _Disk, times: float) -> Mask:

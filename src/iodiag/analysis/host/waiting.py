@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.table.table import Table, by_text
 
@@ -21,6 +22,54 @@ def rows_at(view: View, table: str, rows: Table) -> Table | None:
         return None
     same = same_reports(samples, rows)
     return samples[same] if same.any() else samples
+
+
+STILL_KB, FLAT = 256.0, 0.1
+"""kB/s below which next to nothing moves, and the range of a flat rate."""
+
+
+def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] | None:
+    """Where reads fall by half while `least` kB/s and more are written, or the reverse: rows and text."""
+    found = []
+    for own, other, falls, verb in (
+        ("pgpgin_kb_per_s", "pgpgout_kb_per_s", "reads fall", "written"),
+        ("pgpgout_kb_per_s", "pgpgin_kb_per_s", "writes fall", "read"),
+    ):
+        fell, flood = paging.floats(own), paging.floats(other)
+        floods = flood >= max(least, float(np.nanmedian(flood)))
+        if len(paging) < 3 or not floods.any() or floods.all():
+            continue
+        before, during = float(np.nanmedian(fell[~floods])), float(np.nanmedian(fell[floods]))
+        if before >= least and during <= before / 2:
+            values: Values = {"what": falls, "verb": verb, "before": before, "during": during}
+            values["flood"] = float(np.nanmedian(flood[floods]))
+            text = "{what} from {before:.0f} to {during:.0f} kB/s while {flood:.0f} kB/s are {verb}"
+            later = float(np.flatnonzero(floods).mean() - np.flatnonzero(~floods).mean())
+            found.append((later, (paging[floods], text, values)))
+    # what fell was there before the flood
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def moved(paging: Table) -> tuple[str, Values]:
+    """What a host without numbers of its disks read and wrote, as a sentence with its values."""
+    read, written = paging.floats("pgpgin_kb_per_s"), paging.floats("pgpgout_kb_per_s")
+    main, verb = (written, "written") if np.nansum(written) >= np.nansum(read) else (read, "read")
+    values: Values = {
+        "verb": verb,
+        "mean": float(np.nanmean(main)),
+        "low": float(np.nanmin(main)),
+        "high": float(np.nanmax(main)),
+        "still": int((read + written < STILL_KB).sum()),
+        "shown": len(paging),
+    }
+    text = "{mean:.0f} kB/s are {verb} meanwhile"
+    if len(paging) > 1:
+        text += " ({low:.0f} to {high:.0f})"
+    if len(paging) >= 5 and np.nanstd(main) <= FLAT * np.nanmean(main):
+        text += ", a flat rate: what is below takes no more"
+    if 0 < int(values["still"]) < len(paging):
+        text += "; in {still} of these {shown} samples next to nothing moves: a stall"
+    return text, values
 
 
 def by_device(disk: Table) -> Iterator[tuple[str, Table]]:

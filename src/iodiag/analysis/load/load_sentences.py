@@ -32,8 +32,8 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
     level, unloaded = load.level, load.unloaded
     values = _of_level(level, "") | {"device": series.name, "direction": level.direction}
     values["util"] = 100 * level.util
-    values["size"] = level.size_kb
-    values["mb"] = level.rate * level.size_kb / KB_PER_MB
+    values["size"] = level.told.size_kb
+    values["mb"] = level.told.rate * level.told.size_kb / KB_PER_MB
     if load.lighter is not None:
         values |= _of_level(load.lighter, "lighter_")
         values["lighter_mb"] = load.lighter.rate * load.lighter.size_kb / KB_PER_MB
@@ -59,10 +59,10 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
 
 def _of_level(level: Level, prefix: str) -> Values:
     return {
-        f"{prefix}rate": level.rate,
+        f"{prefix}rate": level.told.rate,
         f"{prefix}reads": level.reads_per_s,
-        f"{prefix}depth": level.depth,
-        f"{prefix}latency": level.latency_ms,
+        f"{prefix}depth": level.told.depth,
+        f"{prefix}latency": level.told.latency_ms,
     }
 
 

@@ -55,6 +55,12 @@ class Plateau:
         near = self.round_rate is not None and abs(self.rate / self.round_rate - 1) <= rate_limits.EXACT
         return near or self.is_exact
 
+    @property
+    def is_step(self) -> bool:
+        """Whether the round number is one of the steps in which limits are sold: 100 IOPS, 10 MiB/s."""
+        step = 10 * KB_PER_MB if self.is_bytes else 100.0
+        return self.round_rate is not None and abs(self.round_rate / step % 1) < 1e-9
+
     @cached_property
     def level(self) -> Level:
         """The load level that its samples make."""

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.load.directions import ONE_WAY, in_flight
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
@@ -44,14 +45,24 @@ SLOWER_THAN_ALONE = 0.8
 Direction = Literal["reads", "writes", "mixed requests"]
 
 
+class Told(NamedTuple):
+    """Rate, size, number in flight and latency of the same requests."""
+
+    rate: float
+    size_kb: float
+    depth: float
+    latency_ms: float
+
+
 @dataclass(frozen=True)
 class Level:
     """Samples of one device at a like depth, of one direction and size of request.
 
     They are those of `samples` (prepared ones) at `places`. `depth`, `rate` are N and X;
     `busy_depth`, `busy_rate` the same while the device was not empty. `latency_ms` is that of the
-    dominant direction, weighted by requests. `requests` is a lower bound where the length of
-    samples is unknown. `span` is their length, in seconds or samples.
+    dominant direction, weighted by requests. `direction` is that of nine in ten requests in flight, else of
+    nineteen in twenty requests. `requests` is a lower bound where the length of samples is unknown. `span` is
+    their length, in seconds or samples.
     """
 
     samples: Table = field(repr=False)
@@ -77,6 +88,22 @@ class Level:
     def kind(self) -> float:
         """The number of its kind of request."""
         return float(self.samples.floats("kind")[self.places[0]])
+
+    @cached_property
+    def told(self) -> Told:
+        """What sentences say: of its direction alone where that is not nearly all; Little's law holds."""
+        whole = Told(self.rate, self.size_kb, self.depth, self.latency_ms)
+        if self.direction == "mixed requests":
+            return whole
+        way, span = self.direction[:-1], self.rows.floats("span")
+        columns = (f"{way}s_per_s", f"{way}_kb_per_s")
+        rate, kb, held = (
+            float((span * data).sum()) / self.span
+            for data in (*(self.rows.floats(name) for name in columns), in_flight(self.rows, way))
+        )
+        shares = rate / self.rate, kb / (self.rate * self.size_kb), held / self.depth
+        # of unknown numbers none is below
+        return Told(rate, kb / rate, held, 1000 * held / rate) if min(shares) < ONE_WAY else whole
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""
@@ -172,14 +199,18 @@ def prepared(series: DeviceSeries) -> Table:
 
 
 def _costs(samples: Table) -> Floats:
-    """Latency of the dominant direction: its own column unless the mean over all is finer."""
+    """Latency of the direction with nearly all requests: its own column unless the mean over all is finer.
+
+    Where the few others are most of those in flight, it is the mean.
+    """
     ios = samples.floats("ios_per_s")
     reads, writes = samples.floats("reads_per_s"), samples.floats("writes_per_s")
     mixed = samples.floats("latency_ms")
     cost = mixed.copy()
     for own, other, column in ((reads, writes, "read_await_ms"), (writes, reads, "write_await_ms")):
         split = samples.floats(column)
-        use = np.flatnonzero((own >= 0.95 * ios) & (other > 0) & (split >= 0.5))
+        is_most = own * split >= 0.5 * ios * mixed
+        use = np.flatnonzero((own >= 0.95 * ios) & (other > 0) & (split >= 0.5) & is_most)
         cost[use] = split[use]
     return cost
 
@@ -285,14 +316,13 @@ def _sums(over_time: Floats, begins: Places) -> list[list[float]]:
 
 def _level(samples: Table, places: Places, sums: Sequence[float]) -> Level:
     """The level of samples with these sums of what `_over_time` has."""
-    held, read, waited, used, moved, requests = sums[3:]
+    held, read, waited, used, moved, requests, reads_held, writes_held = sums[3:]
     # per nothing is unknown
     total, done, busy_time = (number or math.nan for number in sums[:3])
-    tenth = float(samples.floats("kind")[places[0]]) % 100
     return Level(
         samples=samples,
         places=places,
-        direction="reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests",
+        direction=_direction(float(samples.floats("kind")[places[0]]) % 100, reads_held, writes_held, held),
         depth=held / total,
         rate=done / total,
         reads_per_s=read / total,
@@ -306,10 +336,17 @@ def _level(samples: Table, places: Places, sums: Sequence[float]) -> Level:
     )
 
 
+def _direction(tenth: float, reads: float, writes: float, held: float) -> Direction:
+    """That of nine in ten requests in flight; else that of nineteen in twenty requests, the tenths say."""
+    if max(reads, writes) >= ONE_WAY * held > 0:
+        return "reads" if reads > writes else "writes"
+    return "reads" if tenth == 10 else "writes" if tenth == 0 else "mixed requests"
+
+
 def _over_time(samples: Table) -> Floats:
     """What the means of levels are made of, times the length of each sample: a row each."""
     span = samples.floats("span")
-    rows = np.empty((9, len(samples)))
+    rows = np.empty((11, len(samples)))
     rows[0] = span
     done = np.multiply(span, samples.floats("ios_per_s"), out=rows[1])
     for row, name in zip(rows[2:5], ("busy", "depth", "reads_per_s"), strict=True):
@@ -318,6 +355,8 @@ def _over_time(samples: Table) -> Floats:
     np.multiply(span, np.minimum(samples.floats("util"), 1), out=rows[6])
     np.multiply(span, samples.floats("kb_per_s"), out=rows[7])
     rows[8] = _requests(samples)
+    for row, way in zip(rows[9:], ("read", "write"), strict=True):
+        np.multiply(span, np.nan_to_num(in_flight(samples, way)), out=row)
     return rows
 
 

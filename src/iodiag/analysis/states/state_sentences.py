@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from iodiag.analysis.load.directions import DIRECTIONS
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.states import State, states
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import IDLE_IOS_PER_S, View
 from iodiag.model.report import StateSummary
 
 
@@ -33,9 +35,9 @@ def _summary(host: str | None, state: State, samples: int) -> StateSummary:
         direction=state.kind,
         size_kb=None if is_idle else _known(state.size_kb),
         per_s=_known(state.rate),
-        in_flight=_known(state.at_once),
-        latency_ms=None if is_idle else _known(state.latency_ms),
-        busy_pct=_known(100 * state.util),
+        in_flight=None if is_untimed(state) else _known(state.at_once),
+        latency_ms=None if is_idle or not state.latency_ms > 0 else _known(state.latency_ms),
+        busy_pct=None if is_untimed(state) else _known(100 * state.util),
         text=text_of(state, samples),
         source=str(sources[0]),
         lines=tuple(int(lines[at]) for at in picked if sources[at] == sources[0]),
@@ -64,15 +66,76 @@ def sentence_of(state: State, samples: int) -> tuple[str, Values]:
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
     if state.kind == "stuck":
         return often + "nothing completed, {at_once} in flight" + busy, values
+    if is_untimed(state):
+        in_flight, busy = ", times not measured", ""
+    elif not math.isnan(state.at_once):
+        in_flight = ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
+        in_flight += "" if is_little(state) else " by its own counter"
+    else:
+        in_flight = ""
+    if state.kind == "reads and writes" and (ways := _ways(state)):
+        text = often + "; ".join(text for text, _ in ways) + in_flight.replace(", ", "; in all ") + busy
+        return text, values | ways[0][1] | ways[1][1]
+    if math.isnan(state.rate) and (way := _one_shown(state)):
+        return often + way[0] + busy, values | way[1]
     what = "requests" if state.kind == "reads and writes" else state.kind
     text = often + ("{rate} " + what + "/s" if not math.isnan(state.rate) else what)
     if not math.isnan(state.size_kb):
         text += " of {size:.1f} kB"
-    if not math.isnan(state.at_once):
-        text += ", {at_once} in flight" + (" while busy" if state.is_busy_known else "")
-    if not math.isnan(state.latency_ms):
+    text += in_flight
+    if state.latency_ms > 0:
         text += ", {latency} ms each"
     return text + busy, values
+
+
+def is_little(state: State) -> bool:
+    """Whether rate times latency is about what is in flight: else its counter holds others as well."""
+    held = state.rate * state.latency_ms / 1000
+    return not abs(held - state.depth) > LITTLE * max(held, state.depth) + 0.01
+
+
+LITTLE = 1 / 3
+"""Share of the requests in flight that flushes, rounding and the edges of samples explain."""
+
+APART = 2.0
+"""Times by which latencies or sizes of reads and writes differ from which a sentence gives both."""
+
+
+def _ways(state: State) -> list[tuple[str, Values]]:
+    """Reads and writes apart, where their mean describes neither; the direction that waits most first."""
+    found = []
+    for way in DIRECTIONS:
+        rate, latency = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
+        size = weighted.ratio(state.rows, f"{way}_kb_per_s", f"{way}s_per_s")
+        if not (rate > 0 and latency > 0 and size > 0):
+            return []
+        found.append((rate * latency, way, latency, size, rate))
+    (_, _, *one), (_, _, *other) = found
+    if max(max(a, b) / min(a, b) for a, b in zip(one[:2], other[:2], strict=True)) < APART:
+        return []
+    return [
+        (
+            f"{{{way}_rate}} {way}s/s of {{{way}_size:.1f}} kB, {{{way}_latency}} ms each",
+            {f"{way}_rate": rate, f"{way}_size": size, f"{way}_latency": latency},
+        )
+        for _, way, latency, size, rate in sorted(found, reverse=True)
+    ]
+
+
+def _one_shown(state: State) -> tuple[str, Values] | None:
+    """What is known of the one direction whose columns a layout has."""
+    for way, other in DIRECTIONS.items():
+        rate, latency = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
+        if rate >= 0 and math.isnan(state.mean(f"{other}s_per_s")):
+            each = ", {latency} ms each" if latency > 0 else ""
+            return f"{{rate}} {way}s/s{each}, {other}s not shown", {"rate": rate, "latency": latency}
+    return None
+
+
+def is_untimed(state: State) -> bool:
+    """Whether its times are printed as 0 though it did more than a few requests: they are not measured."""
+    is_nothing = state.latency_ms == 0 and not state.depth > 0 and not state.util > 0
+    return bool(is_nothing and state.rate >= IDLE_IOS_PER_S)
 
 
 def _known(number: float) -> float | None:

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.load.directions import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
 from iodiag.analysis.view.view import DeviceSeries
@@ -143,7 +144,21 @@ def _states(series: DeviceSeries) -> Iterator[State]:
         rows = samples[places]
         share = float(lengths[places].sum()) / total if total > 0 else math.nan
         done = float(np.nansum(requests[places]))
-        yield State(series.name, KINDS[kind], rows, places, share, done)
+        yield State(series.name, _kind_of(rows, KINDS[kind]), rows, places, share, done)
+
+
+def _kind_of(rows: Table, kind: Kind) -> Kind:
+    """Its kind by requests; both where the few of the other direction move or hold much of all."""
+    way = {"reads": "read", "writes": "write"}.get(kind)
+    if way is None:
+        return kind
+    for own, both in (
+        (rows.floats(f"{way}_kb_per_s"), rows.floats("kb_per_s")),
+        (in_flight(rows, way), in_flight(rows, way) + np.nan_to_num(in_flight(rows, DIRECTIONS[way]))),
+    ):
+        if np.nansum(own) < ONE_WAY * np.nansum(np.where(np.isnan(own), np.nan, both)):
+            return "reads and writes"
+    return kind
 
 
 def kinds_of(samples: Table) -> npt.NDArray[np.int8]:
@@ -160,6 +175,8 @@ def kinds_of(samples: Table) -> npt.NDArray[np.int8]:
     kinds[discards >= 0.5 * total] = 4
     holds = (samples.floats("depth") >= STUCK_DEPTH) | (samples.floats("util") >= STUCK_UTIL)
     nothing = (ios == 0) | (np.isnan(ios) & (samples.floats("kb_per_s") == 0))
+    # of a direction that is not shown, an idle device tells
+    nothing |= np.isnan(ios) & ~known & (reads + writes == 0) & (samples.floats("util") == 0)
     kinds[nothing] = 0
     # kB without requests are requests that the driver does not count
     kinds[nothing & holds & ~(samples.floats("kb_per_s") > 0)] = 5

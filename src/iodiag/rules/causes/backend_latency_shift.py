@@ -30,7 +30,7 @@ from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Table, stacked
 
 LIKE_SIZE, LIKE_BYTES = 1.5, 0.2
@@ -164,5 +164,6 @@ RULE = Rule(
     },
     confirm=("dmesg -T", "multipath -ll", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/conference/fast23/presentation/lu",),
+    to_clear=ToClear(columns=("await_ms|read_await_ms|write_await_ms",)),
     detect=detect,
 )

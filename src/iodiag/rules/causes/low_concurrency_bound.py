@@ -4,7 +4,8 @@ What it detects: a device that is busy 60 % of the time or more and has one requ
 is, so that its rate is exactly 1000/latency times the busy share, in most samples of one of its states. One
 sample is enough. Slow writes that keep it busy nearly all the time are a warning: each waits for the last.
 Or, on what serves several at once, one whole number in flight in half of the samples, two at least, at rates
-that differ by a tenth and a latency that is usual: so many callers each wait for their own request.
+that differ by a tenth and a latency that is usual: so many callers each wait for their own request. Three and
+more disks at rates half a per cent apart are told as the set that one task uses.
 
 Why it matters: neither a faster array nor more spindles help a single stream. Only a lower latency,
 larger requests or several requests at once do.
@@ -19,10 +20,11 @@ References: Little's law (N = X·R); iostat(1) on aqu-sz.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
@@ -39,6 +41,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import stacked
 
 TRANSFER_KB_PER_MS = 50.0
 """What the slowest disk transfers; a write of its size takes that long by itself."""
@@ -56,14 +59,73 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and series.is_untimed:
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
-        elif level is None and _looks_alone(series, limits):
-            yield Outcome(RULE.id, "undetermined", (series.name,), _TOO_FEW)
+        elif level is None and (reason := _looks_alone(series, limits)):
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif level is None:
             yield Outcome(RULE.id, "clear", (series.name,), "not busy with one request at a time")
         else:
             found[series.name] = level
+    for group in equal_rates([s for s in view.devices if not s.is_stacked and len(s.loaded)], LOCKSTEP):
+        lead = next((series for series in group if series.name in found), None)
+        if lead is not None and len(group) >= LEAST_DISKS and _is_lockstep(group):
+            yield _of_set(group, found[lead.name])
+            found = {name: level for name, level in found.items() if name not in {s.name for s in group}}
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
+
+
+LOCKSTEP, LEAST_DISKS = 0.005, 3
+"""Disks whose rates are no further apart, as many as no chance makes alike, are used as one set."""
+
+
+def _is_lockstep(group: Sequence[DeviceSeries]) -> bool:
+    """Whether disks of equal kB/s serve equally many requests, about one of each at a time."""
+    rates = [weighted.mean(series.samples, "ios_per_s") for series in group]
+    depths = [weighted.mean(series.samples, "depth") for series in group]
+    return max(rates) <= (1 + 2 * LOCKSTEP) * min(rates) and max(depths) <= ALONE
+
+
+def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
+    rates = [weighted.mean(series.samples, "ios_per_s") for series in group]
+    names = [series.name for series in group]
+    values: Values = {
+        "count": len(group),
+        "names": ", ".join(names[:4]) + (", ..." if len(names) > 4 else ""),
+        "low": min(rates),
+        "high": max(rates),
+        "apart": 100 * (max(rates) / min(rates) - 1),
+        "direction": level.direction,
+        "size": level.told.size_kb,
+        "depth": max(weighted.mean(series.samples, "depth") for series in group),
+        "util": max(weighted.mean(series.samples, "util_pct") for series in group),
+    }
+    text = "{count} disks serve {low:.0f} to {high:.0f} {direction}/s of {size:.1f} kB"
+    return RULE.finding(
+        severity="notice",
+        confidence="medium",
+        devices=tuple(names),
+        **when(level.rows),
+        title="One task uses a set of disks in lockstep and sets their pace",
+        summary=say(
+            text + " in lockstep ({names}; {apart:.2f} % apart), each with one request in flight at most: "
+            "one task uses them as a set, such as a resync or a scrub, and it sets the pace, not a disk.",
+            values,
+        ),
+        remedy=(
+            "Look for what runs over the whole set: /proc/mdstat, zpool status, a scrub or a backup.",
+            "Larger requests, or several of that task at once, move more; faster disks do not.",
+        ),
+        confirm=("cat /proc/mdstat", "pidstat -d 1"),
+        evidence=(
+            cite(
+                stacked([series.samples for series in group]),
+                text + ", {apart:.2f} % apart, with at most {depth} in flight and {util:.0f} % busy",
+                values,
+            ),
+        ),
+        refutes=("disks of the set at other rates while the task goes on",),
+        cannot_know=("which task it is",),
+    )
 
 
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
@@ -74,12 +136,19 @@ _TOO_FEW = (
 )
 
 
-def _looks_alone(series: DeviceSeries, limits: Limits) -> bool:
-    """Whether about one request was in flight in some busy sample, however few requests it completed."""
-    depth, util = series.samples.floats("depth"), series.samples.floats("util")
+_BELOW = "fewer requests in flight than its busy time needs: one of the two was counted in ticks"
+
+
+def _looks_alone(series: DeviceSeries, limits: Limits) -> str:
+    """Why a device is not cleared that was busy in some sample with about one request at a time, or fewer."""
+    samples = series.samples
+    depth, util = samples.floats("depth"), samples.floats("util")
     busy = np.minimum(util, 1)
-    is_one = np.abs(depth - busy) <= limits.most_residual / 100 * busy + HALF_DIGIT
-    return bool(((util >= limits.least_util / 100) & is_one).any())
+    slack = limits.most_residual / 100 * busy + HALF_DIGIT
+    is_busy = util >= limits.least_util / 100
+    if (is_busy & (np.abs(depth - busy) <= slack)).any():
+        return _TOO_FEW
+    return _BELOW if (is_busy & ~samples["is_idle"] & (depth < busy - slack)).any() else ""
 
 
 def _alone(series: DeviceSeries, limits: Limits) -> Level | None:
@@ -167,17 +236,19 @@ def _finding(
     is_steady = len(level.rows) >= limits.least_samples
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
+    rate, size_kb, depth, latency_ms = level.told
     values: Values = {
         "device": series.name,
-        "rate": level.rate,
-        "latency": level.latency_ms,
-        "depth": level.depth,
+        "rate": rate,
+        "latency": latency_ms,
+        "depth": depth,
         "util": 100 * level.util,
-        "size": level.size_kb,
+        "size": size_kb,
         "direction": level.direction,
-        "ceiling": 1000 / level.latency_ms,
+        # a little more than one in flight moved a little more than one after the other can
+        "ceiling": max(1000 / latency_ms, rate),
         "at_once": level.busy_depth,
-        "mb": level.rate * level.size_kb / 1024,
+        "mb": rate * size_kb / 1024,
         "count": len(level.rows),
         "samples": len(series.samples),
     }

@@ -36,6 +36,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per disk whose queue is pinned at its stated size."""
     for series in view.devices:
         pinned = None if series.is_stacked else _pinned(series, limits)
+        if pinned is None and (depth := _steady(series, limits)):
+            reason = say(_STEADY, {"depth": depth, "device": series.name})
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+            continue
         if pinned is None:
             yield Outcome(RULE.id, "clear", (series.name,), "its queue is not pinned at one depth")
             continue
@@ -56,6 +60,24 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 {"depth": level.depth, "device": series.name},
             )
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+
+
+_STEADY = (
+    "its depth stays at {depth}, and nothing says what one request alone takes: the program's own depth and "
+    "/sys/block/{device}/queue/nr_requests would tell whose limit it is"
+)
+
+
+def _steady(series: DeviceSeries, limits: Limits) -> float:
+    """A depth above one client's that it keeps while busy, without a baseline; 0 where there is none."""
+    for kind in load_levels(series):
+        alone = unloaded(series, kind)
+        for level in kind if alone is None or not alone.is_measured else ():
+            depths = level.samples.floats("depth")[level.places]
+            usual, many = percentiles(depths, 50, 90)
+            if len(depths) >= limits.least_samples and usual >= 2 and many <= limits.steady * usual:
+                return level.depth
+    return 0.0
 
 
 def _pinned(series: DeviceSeries, limits: Limits) -> tuple[Level, UnloadedBaseline] | None:

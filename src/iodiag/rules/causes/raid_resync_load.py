@@ -23,12 +23,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.array_commands import array_commands
+from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, quotient
-from iodiag.analysis.array.resync import Unasked, is_rebuild, read_spread, suspected, unasked, window
+from iodiag.analysis.array.resync import (
+    ALIKE,
+    Unasked,
+    is_rebuild,
+    read_spread,
+    suspected,
+    unasked,
+    window,
+)
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.precedence import WAITING
@@ -46,7 +55,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             continue
         rows = window(array)
         if rows is not None:
-            yield _finding(array, rows, limits)
+            yield _finding(view, array, rows, limits)
         elif array.is_seen and len(array.rows) >= 3:
             reason = "the members move what the array was asked for, or do not read alike"
             yield Outcome(RULE.id, "clear", (array.name,), reason)
@@ -66,7 +75,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
 
-def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
+def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     paid, activity = array_traffic(rows), array.device.activity
     values = _values(array, rows, paid, limits)
     size = float(values["size"])
@@ -79,13 +88,16 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
     is_own = bool(activity) or not array.shared
     sure = grading.confidence(points, at_most="high" if is_enough and is_own else "low")
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
-    legs = tuple(leg.name for leg in array.legs)
+    target = _target(view, array, values)
+    legs = (*(leg.name for leg in array.legs), *((target.name,) if target else ()))
+    if target is not None:
+        values |= {"target": target.name, "target_kb": weighted.mean(target.samples, "write_kb_per_s")}
     return RULE.finding(
         severity="warning" if competes else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
         **grading.when(rows),
-        summary=say(_COMPETES if competes else _ALONE, values),
+        summary=say((_COMPETES if competes else _ALONE) + (_ONTO if target else ""), values),
         evidence=tuple(_evidence(array, rows, values, is_long_read)),
         refutes=(
             "cat /sys/block/DEVICE/md/sync_action saying idle at that time",
@@ -94,6 +106,18 @@ def _finding(array: Array, rows: Table, limits: Limits) -> Finding:
         cannot_know=("which activity it is, and how far it got, unless mdstat or lvs says so",),
         confirm=array_commands(array.device, "sync_action", "sync_speed_max", "sync_completed"),
     )
+
+
+def _target(view: View, array: Array, values: Values) -> DeviceSeries | None:
+    """A disk that is not among the members and is only written, as fast as each of them is read."""
+    own, reads = {leg.name for leg in array.legs}, (float(values["least"]), float(values["most"]))
+    disks = [s for s in view.devices if s.name not in own and is_physical(s.name) and not s.is_stacked]
+    found = []
+    for series in disks:
+        read, written = (weighted.mean(series.samples, f"{way}_kb_per_s") for way in ("read", "write"))
+        if (1 - ALIKE) * reads[0] <= written <= (1 + ALIKE) * reads[1] and read <= ALIKE * written:
+            found.append(series)
+    return found[0] if len(found) == 1 else None
 
 
 def _inferred(moved: Unasked, limits: Limits) -> Finding:
@@ -192,6 +216,7 @@ _ALONE = (
     "A resync, check or rebuild of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
     "{asked} kB/s are asked of it."
 )
+_ONTO = " {target} is written {target_kb} kB/s, as fast as each of them is read: it is rebuilt."
 _READS = (
     "the {legs} members read {legs_read} kB/s together while {device} was asked to read {asked} kB/s and to "
     "write {written} kB/s"

@@ -13,9 +13,9 @@ Why it matters: more requests only wait longer; the limit is a setting or a pric
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
 requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
 fifty is a round number by chance, one in eight a number of two digits: one sample tells only of what a
-hypervisor serves, and two digits are a hint there. A client that asks at a steady pace has no queue. A layer
-that delays requests makes round rates as well. Links have ceilings, and are named as such. Vendors change
-their limits: the list is dated.
+hypervisor serves, and two digits are a hint there, if they are a step of 100 IOPS or 10 MiB/s. A client
+that asks at a steady pace has no queue. A layer that delays requests makes round rates as well. Links have
+ceilings, and are named as such. Vendors change their limits: the list is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.
@@ -133,6 +133,8 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
     is_deep = level.busy_depth >= limits.few_depth or (count > 1 and is_virtual(series))
     is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
     is_limit = top.is_number if is_virtual(series) else top.is_exact and count > 1
+    # one sample shows no constancy: its number must be a step of limits, of what requests of its size use up
+    is_limit &= count > 1 or (_fits(top, limits) and (top.is_exact or top.is_step))
     # a layer has no limit of its own, and a delay of one makes numbers as round
     if is_queued and top.variation <= limits.meter / 100 and is_limit and not series.is_stacked:
         return True
@@ -234,16 +236,17 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "samples": len(series.samples),
         "low": low,
         "high": high,
-        "size": level.size_kb,
-        "latency": level.latency_ms,
+        "size": level.told.size_kb,
+        "latency": level.told.latency_ms,
     }
     by = "the ceiling of its link" if top.cap is not None and top.cap.is_link else "a rate limit"
     values["plural"] = "" if len(top.rows) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
-    text = (
-        "{rate} {unit} in {count}{of} sample{plural}, give or take {variation:.1f} %, with {low} to {high} "
-        "in flight"
-    )
+    text = "{rate} {unit} in {count}{of} sample{plural}"
+    if len(top.rows) > 1:
+        text += ", give or take {variation:.1f} %, with {low} to {high} in flight"
+    else:
+        text += ", with {high} in flight"
     return RULE.finding(
         severity=severity,
         confidence=sure,

@@ -58,6 +58,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(view, shown, tops, leaves, limits)
     else:
         reason = "no device carries what another one that is listed was asked for, as far as is known"
+        if len(tops) < len(shown) or unknown:
+            reason = f"what is counted twice is less than {100 * limits.least_ratio - 100:.0f} % of the sum"
         yield Outcome(RULE.id, "clear", tuple(sorted(names)), reason)
 
 

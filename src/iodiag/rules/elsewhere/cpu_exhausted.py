@@ -15,6 +15,7 @@ References: proc_stat(5) on idle and iowait; sar(1), -u and -q.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -61,19 +62,21 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
         "user": weighted.mean(rows, "user_pct", "cpu"),
         "system": weighted.mean(rows, "system_pct", "cpu"),
         "idle": weighted.mean(rows, "idle_pct", "cpu"),
-        "iowait": weighted.or_zero(weighted.mean(rows, "iowait_pct", "cpu")),
+        "iowait": weighted.mean(rows, "iowait_pct", "cpu"),
         "count": len(rows),
         "samples": samples,
     }
     often = in_samples(samples)
     text = "user {user:.0f} %, system {system:.0f} %, idle {idle:.1f} %"
+    # old kernels count none
+    iowait = "" if math.isnan(float(values["iowait"])) else ", iowait {iowait:.1f} %"
     return RULE.finding(
         severity=severity,
         confidence=sure,
         **when(rows, of_host=True),
         summary=say(f"The CPUs have no time left: {text}, {often}.", values),
         evidence=(
-            cite(rows, f"{text}, iowait {{iowait:.1f}} % ({often})", values, worst="system_pct"),
+            cite(rows, f"{text}{iowait} ({often})", values, worst="system_pct"),
             *_runnable(view, rows),
         ),
         refutes=("a device that is full or waiting meanwhile", "programs that poll by design"),

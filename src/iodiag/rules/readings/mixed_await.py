@@ -77,7 +77,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = "reads and writes differ in latency: read r_await and w_await, not their mean"
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif is_mixed:
-            yield Outcome(RULE.id, "clear", (series.name,), "reads and writes take about as long")
+            reason = f"neither direction takes {limits.latency_apart:g} times as long as the other"
+            yield Outcome(RULE.id, "clear", (series.name,), reason)
         else:
             least = 100 - limits.minority
             reason = f"at least {least:.0f} % of its requests are of one direction: the mean is theirs"

@@ -79,7 +79,13 @@ def _judge(series: DeviceSeries, limits: Limits) -> _Misread | None:
     deepest = max((kind[-1] for kind in kinds), key=lambda level: level.busy_depth, default=None)
     if deepest is None or deepest.busy_depth < limits.least_depth:
         return None
+    if deepest.latency_ms < AGREES * _svctm(deepest):
+        return None
     return _Misread(series.name, deepest, None)
+
+
+AGREES = 1.5
+"""Up to so many times its svctm a latency does not contradict it."""
 
 
 def _finding(found: list[_Misread]) -> Finding:

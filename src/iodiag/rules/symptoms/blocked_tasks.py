@@ -24,7 +24,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.waiting import by_device, rows_at
+from iodiag.analysis.host.waiting import by_device, moved, rows_at, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -76,12 +76,13 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
     source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
+    then, meanwhile = _moved(view, rows)
     text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
         **when(rows, of_host=True),
-        summary=say(f"{text}{said}, up to {{most:g}}, {often}.", values),
+        summary=say(f"{text}{said}, up to {{most:g}}, {often}{then}.", values | meanwhile),
         evidence=(
             cite(
                 rows, f"{{waiting:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"
@@ -89,6 +90,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *waits,
             *others,
             *_storm(rows),
+            *((cite(rows_at(view, "paging", rows), then[2:], meanwhile, weighs="context"),) if then else ()),
         ),
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
@@ -153,20 +155,19 @@ def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
 
 
 def _starving(view: View, limits: Limits) -> Iterator[Evidence]:
-    """Reads that fall while writes flood: the tasks wait behind the writes."""
+    """Reads that fall while writes flood, or the reverse: the tasks wait behind the flood."""
     paging = view.samples("paging")
-    if paging is None or len(paging) < limits.samples:
-        return
-    came, went = paging.floats("pgpgin_kb_per_s"), paging.floats("pgpgout_kb_per_s")
-    floods = went >= max(limits.flood, float(np.nanmedian(went)))
-    if not floods.any() or floods.all():
-        return
-    before, during = float(np.nanmedian(came[~floods])), float(np.nanmedian(came[floods]))
-    if before >= limits.flood and during <= before / 2:
-        values: Values = {"before": before, "during": during}
-        values["writes"] = float(np.nanmedian(went[floods]))
-        text = "reads fall from {before:.0f} to {during:.0f} kB/s while {writes:.0f} kB/s are written"
-        yield cite(paging[floods], text, values, worst="pgpgout_kb_per_s")
+    if paging is not None and (found := starved(paging, limits.flood)) is not None:
+        yield cite(found[0], found[1], found[2], worst="pgpgout_kb_per_s")
+
+
+def _moved(view: View, rows: Table) -> tuple[str, Values]:
+    """What was read and written meanwhile where no disk is shown; else nothing."""
+    paging = rows_at(view, "paging", rows)
+    if view.devices or paging is None or not len(paging) or not paging.has("pgpgout_kb_per_s"):
+        return "", {}
+    text, values = moved(paging)
+    return "; " + text, values
 
 
 def _storm(rows: Table) -> Iterator[Evidence]:

@@ -1,9 +1,10 @@
 """Requests take longer than they take on any healthy device.
 
-What it detects: a mean latency that no healthy device of the class takes for requests of that size, with
-that many in flight: longer than the slowest sane service of the class for each request that was in line. A
-device of unknown class is held against the slowest one. One sample is enough, and so is one request: a rate
-of three requests per second is low because they are stuck.
+What it detects: a mean latency, of all requests or of reads or writes alone, that no healthy device of the
+class takes for requests of that size, with that many in flight: longer than the slowest sane service of the
+class for each request that was in line. A device of unknown class is held against the slowest one. Or seconds
+per request, whatever the queue. One sample is enough, and so is one request: a rate of three requests per
+second is low because they are stuck.
 
 Why it matters: whoever asked waits for seconds. This is harm whatever the cause.
 
@@ -11,7 +12,8 @@ When it is wrong: a disk that spins up takes 5 to 10 s once. A virtual machine t
 pause as latency. A limiter that holds requests back makes any latency: volume-cap and
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
-seconds for writes and is no worse than its kind.
+seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
+where no task is blocked.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -24,6 +26,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.waiting import blocked
+from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
@@ -36,8 +40,8 @@ from iodiag.analysis.states.service_times import (
     slowest_ms,
 )
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.finding import Confidence, Evidence, Finding, Outcome
-from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Floats, Mask, Table
 
 DIRECTIONS = (("read", "reads"), ("write", "writes"))
@@ -51,10 +55,24 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
-            reason = "no mean latency is beyond a healthy device of its class"
-            yield Outcome(RULE.id, "clear", (series.name,), reason)
+            slow = _slow_for_one(series)
+            reason = slow or "no mean latency exceeds what a healthy device takes in such a queue"
+            yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
-        yield _finding(series, told, below, limits)
+        yield _finding(view, series, told, below, limits)
+
+
+def _slow_for_one(series: DeviceSeries) -> str:
+    """Where a device that serves many requests at once takes longer than for one alone; else empty."""
+    samples, name = series.loaded, class_of(series)
+    for way, plural in DIRECTIONS if name in ("nvme", "solid") else ():
+        latency = samples.floats(f"{way}_await_ms")
+        least = slowest_ms(series, samples.floats(f"{way}_size_kb"))
+        if (latency > least).any():
+            values: Values = {"plural": plural, "class": name}
+            text = "{plural} take up to {most:.0f} ms, long for a device of class {class}: a queue may be why"
+            return say(text, values | {"most": float(np.nanmax(latency))})
+    return ""
 
 
 def extreme(series: DeviceSeries, limits: Limits) -> Mask:
@@ -64,7 +82,7 @@ def extreme(series: DeviceSeries, limits: Limits) -> Mask:
     result = np.zeros(len(samples), dtype=np.bool_)
     for latency, size in _latencies(samples):
         sane = limits.margin * in_line * slowest_ms(series, size) + flushing
-        result |= (latency >= limits.least_ms) & (latency > sane)
+        result |= (latency >= limits.least_ms) & (latency > np.fmin(sane, limits.seconds_ms))
     return result
 
 
@@ -102,21 +120,26 @@ def _in_line(samples: Table) -> Floats:
     return np.asarray(np.fmax(np.fmin(at_once, most), 1.0))
 
 
-def _finding(series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits) -> Finding:
+def _finding(
+    view: View, series: DeviceSeries, rows: Table, below: tuple[str, ...], limits: Limits
+) -> Finding:
     requests = float(np.nansum(events_per_sample(rows)))
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
     often = in_samples(len(series.samples))
+    is_sane = float(worst["latency"]) <= float(worst["sane"])
+    waiting = blocked(view, rows) if is_sane else None
+    severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
     return RULE.finding(
-        severity="warning",
+        severity=severity,
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
         summary=say(
             "{device} takes {latency:.0f} ms for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
             + often
-            + "; no healthy device takes more than {sane:.0f} ms for that.",
+            + ("." if is_sane else "; no healthy device takes more than {sane:.0f} ms for that."),
             values,
         ),
         evidence=tuple(_evidence(series, rows, values)),
@@ -142,7 +165,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             "latency": float(data[at]),
             "size": size_kb,
             "rate": float(np.nan_to_num(rows.floats(rate)[at])),
-            "depth": float(np.nan_to_num(rows.floats("depth")[at])),
+            "depth": float(np.nan_to_num(rows.floats(rate)[at])) * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
             "sane": float(in_line[at] * slowest_ms(series, size_kb) + flushing[at]),
             "class": class_of(series),
@@ -150,7 +173,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
 
 
 def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
-    text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms, with {depth} in flight on average"
+    text = "{rate} {direction}/s of {size:.1f} kB took {latency:.0f} ms: {depth} of them in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
     sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
@@ -178,9 +201,11 @@ RULE = Rule(
     thresholds={
         "least_ms": Threshold(200, "ms", "latency that somebody notices", "judgement: a person's patience"),
         "margin": Threshold(1.0, "x", "latency over the slowest sane one", "the table has the slowest"),
+        "seconds_ms": Threshold(2000, "ms", "latency that is harm in any queue", "judgement: seconds each"),
         "least_requests": Threshold(10, "requests", "for high confidence", "a mean of 10 is known to 30 %"),
     },
     confirm=("dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'", "smartctl -x /dev/DEVICE"),
     references=("https://docs.kernel.org/admin-guide/iostats.html",),
+    to_clear=ToClear(columns=("await_ms|read_await_ms|write_await_ms",)),
     detect=detect,
 )

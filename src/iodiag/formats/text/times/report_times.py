@@ -28,7 +28,9 @@ _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
-_FEWEST_OFF = 4
+_FEWEST_OFF = 2
+_JITTER = tuple(n / 100 for n in range(90, 126))
+_BY_LUCK, _NEAR = 0.05, 0.1
 
 
 class RowGroup(NamedTuple):
@@ -205,7 +207,8 @@ def may_be_since_boot(
     or of the other reports first of all, when a device is busy all the
     time or more, when its totals are those of a few minutes, and it need not when its numbers are like
     those that follow. An interval that a command or the other reports tell of is believed sooner than one
-    that nobody speaks of, but not where a banner (`is_announced`) shows that this is where the tool began.
+    that nobody speaks of; where a banner (`is_announced`) shows that this is where the tool began, only if
+    its load is that of the other reports as well.
     """
     first = _rates(groups, is_first=True)
     if not np.isnan(_clock.grid_interval(first)):
@@ -217,9 +220,41 @@ def may_be_since_boot(
         counted = np.concatenate([first, *(kb / KB_PER_SECTOR for kb in sectors)])
         if not np.isnan(_clock.grid_interval(counted, (length,), by_chance=_RARELY)):
             return False
+    if not np.isnan(length) and not is_alone(groups):
+        chance = _chance_on_grid(groups, length)
+        if chance < _RARELY if is_believed else chance < _BY_LUCK and _has_their_load(groups):
+            return False
     if any((rows.numbers[rows.report == 0][:, list(rows.util_at)] >= _ALL_THE_TIME).any() for rows in groups):
         return False
     return not (_totals_span(groups) <= _FEW_MINUTES) and not _is_like_the_others(groups)
+
+
+def _chance_on_grid(groups: Sequence[RowGroup], length: float) -> float:
+    """How likely an average has rates of events on the grid of a length as the first report has; 1 if off it.
+
+    The rates of one row are of counters of their own, equal or not; those of several rows may be the same.
+    """
+    most = 0
+    for rows in groups:
+        rates = rows.numbers[rows.report == 0][:, list(rows.rates_at)] if rows.rates_at else np.empty((0, 0))
+        if not _is_on_grid(rates[rates > 0], length):
+            return 1.0
+        most = max(most, int((rates > 0).sum(axis=1).max(initial=0)))
+    return min(1.0, 0.0202 * length) ** most
+
+
+def _is_on_grid(rates: Floats, length: float) -> bool:
+    return bool((np.abs(rates * length - np.round(rates * length)) <= 0.0051 * length).all())
+
+
+def _has_their_load(groups: Sequence[RowGroup]) -> bool:
+    """Whether every number beside a rate of events in the first report is near that of the others."""
+    for rows in groups:
+        for _, first, later in _side_by_side(rows) if rows.rates_at else ():
+            usual = _medians(later)
+            if (np.abs(first - usual) > np.fmax(_NEAR * np.abs(usual), 0.5)).any():
+                return False
+    return True
 
 
 def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
@@ -239,6 +274,9 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
         return False
     first = np.unique(_rates(groups, is_first=True))
     first = first[first > 0]
+    # a sample of a few hundredths more or less lies on the grid of its own length
+    if any(_is_on_grid(first, usual * factor) for factor in _JITTER):
+        return False
     is_off = np.abs(first * usual - np.round(first * usual)) > 0.0051 * usual
     return bool(is_off.sum() >= _FEWEST_OFF and is_off.mean() >= 0.5)
 

@@ -3,11 +3,12 @@
 What it detects: a device whose cache flushes follow one another without a gap (flushes per second
 times their latency between 0.6 and 2) while the CPU has time to spare. Where the source has no
 flush columns, the same occupancy is what Little's law leaves over on kernels from 5.5 on, a guess where the
-kernel is unknown, and nothing on older ones. Counted flushes are believed from one sample on. Small
-writes one at a time that keep a device busy without a pause, each of them slow, are told as commits or other
-synchronous writes, from one sample on. A process list full of COMMIT, settings that make each commit
-durable, and runnable tasks that come in crowds are further witnesses; without any device they carry the
-finding alone.
+kernel is unknown, and nothing on older ones. Counted flushes are believed from one sample on; that none is
+counted shows nothing where small writes come one at a time, as a disk without a write cache gets none.
+Small writes one at a time that keep a device busy without a pause, each of them slow, are told as commits
+or other synchronous writes, from one sample on. A process list full of COMMIT, settings that make each
+commit durable, and runnable tasks that come in crowds are further witnesses; without any device they carry
+the finding alone.
 
 Why it matters: every commit waits for the one before, so throughput is bound by the latency of
 one flush. The CPU idles, iowait stays low, and the disk looks lightly loaded.
@@ -52,17 +53,20 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     names = {chain.series.name for chain in judgement.chains}
     others = tuple(series.name for series in view.devices if series.name not in names)
     if judgement.confidence is None:
-        yield from _not_found(view, judgement)
+        yield from _not_found(view, judgement, limits)
         return
     yield _finding(view, judgement, limits)
-    if others:
-        yield Outcome(RULE.id, "clear", others, "its flush chain is not busy, or not told")
+    told = tuple(name for name in others if is_told(view, name, limits))
+    if told:
+        yield Outcome(RULE.id, "clear", told, "its flush chain is not busy")
+    if len(told) < len(others):
+        yield Outcome(RULE.id, "undetermined", tuple(set(others) - set(told)), _UNTOLD)
 
 
-def _not_found(view: View, judgement: Judgement) -> Iterator[Outcome]:
+def _not_found(view: View, judgement: Judgement, limits: Limits) -> Iterator[Outcome]:
     """Clear only where flushes are counted: crowds of tasks show commits, their absence does not."""
     names = tuple(series.name for series in view.devices)
-    untold = tuple(name for name in names if not is_told(view, name))
+    untold = tuple(name for name in names if not is_told(view, name, limits))
     if judgement.status != "clear":
         yield Outcome(RULE.id, judgement.status, names, judgement.reason)
         return
@@ -73,7 +77,8 @@ def _not_found(view: View, judgement: Judgement) -> Iterator[Outcome]:
 
 
 _UNTOLD = (
-    "the capture counts no flushes: iostat -x of a recent sysstat, or a list of sessions, would settle it"
+    "no flush is counted, and a disk without a write cache gets none: iostat -x of a recent sysstat, or a "
+    "list of sessions, would settle it"
 )
 
 

@@ -179,7 +179,7 @@ def judge(view: View, limits: Limits) -> Judgement:
     if _holds_flushes(view) is False:
         chains = [chain for chain in chains if not chain.is_inferred]
     serial = [chain for series in view.devices if (chain := _signature(series, limits))]
-    if any(_tells_flushes(view, series) for series in disks):
+    if any(_tells_flushes(view, series, limits) for series in disks):
         # a write through (FUA, or no cache) needs no flush
         serial = [chain for chain in serial if chain.bounds_work(limits)]
     known = topmost(view, {chain.series.name for chain in serial})
@@ -232,7 +232,7 @@ def _of_host(view: View, witnesses: Witnesses, limits: Limits) -> Judgement:
     seen = [
         _occupancy(series)
         for series in view.devices
-        if not series.is_stacked and _tells_flushes(view, series)
+        if not series.is_stacked and _tells_flushes(view, series, limits)
     ]
     if seen and max(seen) < limits.idle_occupancy:
         if is_waiting and witnesses.is_durable is not False:
@@ -380,18 +380,24 @@ def _occupancy(series: DeviceSeries) -> float:
     return weighted.or_zero(weighted.mean(rows, "occupancy"))
 
 
-def is_told(view: View, name: str) -> bool:
+def is_told(view: View, name: str, limits: Limits) -> bool:
     """Whether commits that wait for a device would have been seen: it writes nothing, or counts flushes."""
     series = view.series(name)
     if series is None or not (weighted.values(series.samples, "write_kb_per_s") > 0).any():
         return True
-    return series.is_stacked or _tells_flushes(view, series)
+    return (series.is_stacked and not series.is_untimed) or _tells_flushes(view, series, limits)
 
 
-def _tells_flushes(view: View, series: DeviceSeries) -> bool:
-    """Whether an absent flush of a disk would mean that there was none: not so on old kernels."""
+def _tells_flushes(view: View, series: DeviceSeries, limits: Limits) -> bool:
+    """Whether an absent flush of a disk would mean that there was none: not so on old kernels.
+
+    A disk without a write cache is sent none: where its writes come one at a time, none tells nothing.
+    """
     has_depth = not np.isnan(weighted.values(series.samples, "depth")).all()
-    return not _is_inferred(series.samples) or bool(_holds_flushes(view) and has_depth)
+    is_counted = not _is_inferred(series.samples)
+    if is_counted and not (series.samples.floats("flushes_per_s") > 0).any():
+        return _signature(series, limits) is None
+    return is_counted or bool(_holds_flushes(view) and has_depth)
 
 
 def _holds_flushes(view: View) -> bool | None:

@@ -7,7 +7,8 @@ that of its slowest leg, the array waits for it; with a leg as fast as the next 
 
 From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
 and direction, and longer than a healthy device takes. Two that stall together beside a third are told
-together.
+together. Of two disks of one class that are mostly written, alike in rate and size, as those of a mirror are,
+one whose writes take three times as long and 5 ms longer, though it reads no more.
 
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
@@ -104,6 +105,8 @@ def _judge(peers: Peers, limits: Limits, busy_reports: Keys) -> Case | Outcome:
             reason = "a member is slower than its peers, but over too few requests; capture for longer"
         elif weighted.mean(found.window, "depth") < limits.least_depth:
             reason = "a member is slower than its peers, but hardly used; capture under load"
+        elif not peers.is_stated and (doubt := _doubt(found)):
+            reason = doubt
         elif not (found.is_equal_load or _is_spared(found, peers, limits.ratio)):
             reason = "a member is slower than its peers, but carries another load; compare at equal loads"
         else:
@@ -123,6 +126,21 @@ def _is_spared(found: Comparison, peers: Peers, ratio: float) -> bool:
         load >= own and ratio * wait <= waits[found.slow] for load, wait in zip(loads, waits, strict=True)
     )
     return peers.is_stated and same_size and does_more
+
+
+def _doubt(found: Comparison) -> str:
+    """Why one of peers that nothing states is not told as the slow one; empty where it may be."""
+    sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in found.rows]
+    if max(sizes) > LIKE_SIZE * min(sizes):
+        return "a member is slower than its peers, but their requests differ in size"
+    others = np.delete(found.latencies, found.slow)
+    if len(others) > 2 and found.latencies[found.slow] < APART * others.max():
+        return "no single member is slow: the next one takes nearly as long"
+    return ""
+
+
+LIKE_SIZE, APART = 2.0, 1.25
+"""Sizes whose requests take about as long; and the gap to the next slowest that singles one out."""
 
 
 def _is_odd_one(found: Comparison) -> bool:
