@@ -87,6 +87,11 @@ def test_every_page_stands_in_the_navigation():
     assert listed == pages - hidden
 
 
+def test_the_glossary_has_each_term_once_in_order():
+    terms = re.findall(r"^## (.+)$", (ROOT / "docs" / "glossary.md").read_text(), re.M)
+    assert terms == sorted(set(terms))
+
+
 def keys_of(value: object) -> set[str]:
     """The keys of a JSON report, but those that name columns, rules and values."""
     if isinstance(value, list):

@@ -50,6 +50,8 @@ def test_the_wheel_holds_the_package_its_data_and_manual_pages(wheel):
         for path in source.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
+    sample = ROOT / "samples" / "cases" / "slow-member"
+    expected |= {f"iodiag/cli/samples/cases/slow-member/{path.name}" for path in sample.iterdir()}
     assert {name for name in wheel if name.startswith("iodiag/")} == expected
     assert {"iodiag/py.typed", "iodiag/report/page.html", "iodiag/analysis/load/rate_limits.toml"} <= expected
     assert f"{data}iodiag.1" in wheel
@@ -70,7 +72,14 @@ def test_the_metadata_says_what_an_index_shows(wheel):
 def test_the_sdist_holds_what_its_own_tests_need(built):
     with tarfile.open(built["sdist"]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    for needed in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "tests/conftest.py", ".ci/mkdocs.yml"):
+    for needed in (
+        "pyproject.toml",
+        "README.md",
+        "CONTRIBUTING.md",
+        "tests/conftest.py",
+        ".ci/mkdocs.yml",
+        ".ci/gallery.py",
+    ):
         assert needed in names
     assert any(name.startswith("samples/seeds/") for name in names)
     assert any(name.startswith("docs/man/") for name in names)

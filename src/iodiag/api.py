@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -54,19 +54,23 @@ def read(
 
 
 def read_many(
-    inputs: Iterable[str | Path], *, strict: bool = False, columns: str | None = None
+    inputs: Iterable[str | Path],
+    *,
+    strict: bool = False,
+    columns: str | None = None,
+    on_file: Callable[[str], None] | None = None,
 ) -> tuple[list[Capture], list[IodiagError]]:
     """Read files, directories, archives and remote addresses; what fails is returned, not raised.
 
     Of a directory or an archive every file that holds something known is read; one that holds nothing
     known is no failure, but a directory or an archive without any capture is. The same file given
-    again is read once, with a note.
+    again is read once, with a note. `on_file` is called with the name of each file before it is read.
     """
     captures: list[Capture] = []
     problems: list[IodiagError] = []
     seen = Seen()
     for place in inputs:
-        found, failed = read_input(place, strict, columns, None, seen)
+        found, failed = read_input(place, strict, columns, None, seen, on_file=on_file)
         captures += found
         problems += failed
     return settle(captures), problems

@@ -336,3 +336,10 @@ def test_the_exit_status_is_that_of_analyze(arguments, status):
     assert done.returncode == status
     if status > 1:
         assert done.stderr.count(b"\n") == 1
+
+
+def test_a_side_after_that_is_older_than_before_is_said():
+    words = "AFTER is older than BEFORE"
+    assert words in compared(RAID5, RAID10).to_markdown()
+    assert words not in compared(RAID10, RAID5).to_markdown()
+    assert words not in compared(RAID5, RAID5).to_markdown(), "captures that overlap have no order"

@@ -35,7 +35,7 @@ def alarms(views: Iterable[View]) -> dict[str, bool]:
             fired["util > 80 %"] |= _mean(rows, "util_pct") > 80
             fired["latency > 100 ms"] |= latency > 100
             fired["queue > 10"] |= _mean(rows, "queue_depth") > 10
-        cpus = [view.cpu_at(rows) for rows in loaded] or [view.table("cpu")]
+        cpus = [view.cpu_at(rows) for rows in loaded] or [view.samples("cpu")]
         for cpu in cpus:
             if cpu is not None:
                 fired["iowait > 10 %"] |= weighted.mean(cpu, "iowait_pct", "cpu") > 10

@@ -101,13 +101,13 @@ def _name(case: Case, with_names: bool) -> str:
     return "a posted capture" if case.origin == "posted" and not with_names else case.name
 
 
-def put_into(page: Path, text: str) -> None:
+def put_into(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
     """Replace what stands between the marks of a page."""
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"{page}: lacks the marks {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    before, has_begin, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not (has_begin and has_end):
+        raise SystemExit(f"{page}: lacks the marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import iodiag
-from evaluation import generated, measure, perturbed, run, simulator
+from evaluation import generated, measure, perturbed, run, simulator, verified
 from evaluation.corpus import TROUBLE, cases
 from evaluation.said import listen
 from evaluation.scores import Counts, wilson
+from iodiag.rules import all_rules
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -169,3 +171,27 @@ def test_a_verdict_that_turns_round_is_noticed():
     assert perturbed.became(busy, slow, frozenset({"raid-partial-stripe-write"})) == "other cause"
     assert perturbed.became(busy, slow, frozenset({"slow-member"})) == "weaker"
     assert perturbed.became(busy, busy, frozenset({"raid-partial-stripe-write"})) == "kept"
+
+
+def test_a_rule_is_verified_by_what_shows_it():
+    posts, lab = verified.in_captures(listen(cases([SAMPLES / "cases" / "slow-member"])))
+    assert (posts, lab) == ({}, {"slow-member": {"slow-member"}})
+    assert verified.in_simulation(["slow member"]) == {"slow-member": {"slow member"}}
+    assert [verified.verdict(*counts) for counts in ((2, 1, 1), (0, 1, 1), (0, 0, 1), (0, 0, 0))] == [
+        *("real posts", "lab", "simulation", "literature only")
+    ]
+
+
+def test_the_page_lists_every_rule_with_what_verifies_it():
+    """What the samples show is a part of what the page was made from."""
+    text = (SAMPLES.parent / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    made = text.partition(verified.BEGIN)[2].partition(verified.END)[0]
+    rows = re.findall(
+        r"^\| \[`([\w-]+)`\]\(rules/\1\.md\) \| ([\w ]+) \| (\S+) \| (\S+) \| (.+) \|$", made, re.M
+    )
+    assert [rule for rule, *_ in rows] == list(all_rules())
+    for _, word, *counts, simulated in rows:
+        posts, in_lab = (0 if count == "–" else int(count) for count in counts)
+        assert word == verified.verdict(posts, in_lab, simulated != "–")
+    wanted = {rule for case in cases([SAMPLES / "cases"]) for rule in case.expected}
+    assert wanted <= {rule for rule, _, _, in_lab, _ in rows if in_lab != "–"}

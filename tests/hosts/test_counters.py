@@ -59,3 +59,16 @@ def test_a_replaced_device_makes_no_row():
     disk = read(SECOND.replace("1795178690", "1795178670") + FIRST).disk
     assert disk is not None
     assert len(disk) == 0
+
+
+def test_the_loop_that_the_documentation_shows_is_a_dated_capture():
+    """A line of `date +%s` above each snapshot; a single snapshot has no rates and is context."""
+    text = (FIRST + SECOND).replace("TS ", "").replace(".0\n", "\n")
+    (section,) = read(text).sections
+    assert (section.reports, section.start, section.end) == (2, "2026-11-20 12:44:40", "2026-11-20 12:44:50")
+    report = iodiag.analyze(read(text, "diskstats.txt"))
+    words = report.to_markdown()
+    assert "2026-11-20 12:44:40 to 12:44:50" in words
+    assert "**Read:** `diskstats.txt` (10 s)" in words
+    (alone,) = read(FIRST).sections
+    assert (alone.reports, alone.start) == (0, None)

@@ -3,9 +3,11 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import iodiag
 from iodiag.model.report import Verdict
 from iodiag.report import as_terminal
 from report.builders import HOSTILE, empty_report, hostile_report, raid5_report
@@ -89,3 +91,19 @@ def test_colours_only_where_they_are_wanted(monkeypatch):
     assert not colour.search(printed(raid5_report(), no_color=True))
     monkeypatch.setenv("NO_COLOR", "1")
     assert not colour.search(printed(raid5_report(), no_color=None))
+
+
+def test_tables_of_numbers_fit_80_columns_whole():
+    """What does not fit stands in a second table; no number is broken or cut off."""
+    report = iodiag.analyze(Path(__file__).parents[2] / "samples" / "cases" / "slow-member")
+    lines = printed(report, width=80, full=True).splitlines()
+    assert max(map(len, lines)) <= 80
+    table = lines[next(at for at, line in enumerate(lines) if line.startswith("Devices ──")) :]
+    heads = [at for at, line in enumerate(table) if line.startswith(" Device ")]
+    assert "util %" in table[heads[1]]
+    assert table[heads[1] - 1].split()[:2] == ["read", "write"]
+    (of_sdd,) = (line.split() for line in table[heads[1] : heads[1] + 12] if line.startswith(" sdd "))
+    (device,) = (device for device in report.devices if device.name == "sdd")
+    shown = [float(word) for word in of_sdd[1:]]
+    assert shown[0] == pytest.approx(device.summary["read_await_ms"]["median"], rel=1e-3)
+    assert shown[-1] == pytest.approx(device.summary["util_pct"]["median"], rel=1e-3)

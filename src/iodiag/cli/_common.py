@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, ParamSpec
 import click
 
 from iodiag.cli._names import call_names
+from iodiag.cli._progress import progress
 from iodiag.errors import ConfigError, IodiagError, OutputError, ReportGiven, RuleError
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 Params = ParamSpec("Params")
 
 EXIT_FAIL_ON, EXIT_USAGE, EXIT_INPUT = 1, 2, 3
+_WAITS = (
+    "iodiag: waiting for a capture on standard input: paste one and press Ctrl-D on a line of its own, "
+    "or stop with Ctrl-C and pipe one in: iostat -xt 1 60 | iodiag analyze -"
+)
 
 
 def fail(message: str, status: int) -> NoReturn:
@@ -68,7 +74,17 @@ def read_inputs(
 
     if names := call_names():
         names.add_inputs(inputs)
-    captures, problems = read_many(inputs, strict=strict, columns=columns)
+    is_typed = "-" in inputs and sys.stdin.isatty()
+    if is_typed and not quiet:
+        click.echo(_WAITS, err=True)
+    with progress("reading", quiet or is_typed) as say:
+        count = itertools.count(1)
+
+        def begin(source: str) -> None:
+            said = f"reading file {next(count)}"
+            say(said if names else f"{said}: {one_line(source)}")
+
+        captures, problems = read_many(inputs, strict=strict, columns=columns, on_file=begin)
     if names:
         from iodiag.anonymize.rewriting import gather
 

@@ -8,6 +8,7 @@ import click
 
 from iodiag.cli._common import read_inputs, user_errors
 from iodiag.cli._options import analysis_options, deliver, formats_of, report_options, rerendered
+from iodiag.cli._progress import progress
 from iodiag.errors import ReportGiven
 
 if TYPE_CHECKING:
@@ -40,4 +41,5 @@ def _report(inputs: tuple[str, ...], chosen: dict[str, Any], options: dict[str, 
         return rerendered(given, options)
     from iodiag.api import analyze as run
 
-    return run(captures, **chosen)
+    with progress("judging", options["quiet"]):
+        return run(captures, **chosen)

@@ -8,6 +8,7 @@ import click
 
 from iodiag.cli._common import read_inputs, user_errors
 from iodiag.cli._options import analysis_options, deliver, formats_of, report_options
+from iodiag.cli._progress import progress
 from iodiag.errors import ConfigError
 
 
@@ -32,4 +33,6 @@ def compare(before: str, after: str, **options: Any) -> None:
     ]
     from iodiag.api import compare as run
 
-    deliver(run(*sides, **chosen), formats, options)
+    with progress("comparing", options["quiet"]):
+        report = run(*sides, **chosen)
+    deliver(report, formats, options)

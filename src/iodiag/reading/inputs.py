@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,8 +22,12 @@ def read_input(
     name: str | None,
     seen: Seen,
     tables: Collection[str] | None = None,
+    on_file: Callable[[str], None] | None = None,
 ) -> tuple[list[Capture], list[IodiagError]]:
-    """The captures of one input, whatever it is; `seen` are the sources read before."""
+    """The captures of one input, whatever it is; `seen` are the sources read before.
+
+    `on_file` is called with the name of each file before it is read.
+    """
     captures: list[Capture] = []
     others: list[Capture] = []
     problems: list[IodiagError] = []
@@ -42,6 +46,8 @@ def read_input(
             elif _is_repeat(found, seen):
                 is_repeated = True
             else:
+                if on_file:
+                    on_file(found.name)
                 try:
                     capture = read_source(found, strict=strict, columns=columns, tables=tables)
                 except UnknownFormat as problem:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from iodiag.model.report import Report
-from iodiag.report import contents, excerpts
+from iodiag.report import contents, excerpts, wording
 from iodiag.report.document import (
     Block,
     Bullets,
@@ -42,6 +42,9 @@ _STYLES = {
 }
 _CODE = "cyan"
 _MARK = "bold underline"
+_BETWEEN_COLUMNS = 3
+_LONG_WORD = 24
+"""Characters of a word in a table that is not broken while there is room."""
 POINTER = "`--full` prints all of it; `-o report.html` writes it as a page with charts."
 
 
@@ -108,7 +111,7 @@ def _block(block: Block, width: int, is_spaced: bool) -> Iterator[RenderableType
     elif isinstance(block, Charts):
         yield from (Text(line, _CODE, no_wrap=True, overflow="crop") for line in block.strip)
     elif isinstance(block, TextTable):
-        yield from _grid(block)
+        yield from _grid(block, width)
     elif isinstance(block, Paragraph):
         yield _words(block.words, "dim" if block.is_aside else "")
     elif isinstance(block, Facts):
@@ -142,25 +145,59 @@ def _facts(facts: Facts) -> RichTable:
     return grid
 
 
-def _grid(table: TextTable) -> Iterator[RenderableType]:
+def _grid(table: TextTable, width: int) -> Iterator[RenderableType]:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    if table.rows:
+    for part in _parts(table, width):
         grid: RichTable = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        for at, head in enumerate(table.head):
-            grid.add_column(
-                Text(head),
-                justify="right" if at in table.numeric else "left",
-                overflow="fold",
-                min_width=max(map(len, head.split())),
-            )
-        for row in table.rows:
+        for at, (head, wide) in enumerate(zip(part.head, _widths(part, width), strict=True)):
+            justify: Literal["right", "left"] = "right" if at in part.numeric else "left"
+            grid.add_column(Text(head), justify=justify, overflow="fold", width=wide)
+        for row in part.rows:
             grid.add_row(*map(_words, row))
         yield grid
     if table.left_out:
         yield Text(table.left_out, "dim")
+
+
+def _parts(table: TextTable, width: int) -> Iterator[TextTable]:
+    """The table; of numbers that are too wide, parts below each other, each with its first column."""
+    keys = 2 if table.head[1:2] == ("Host",) else 1
+    parts: list[list[int]] = []
+    for at in range(keys, len(table.head)) if table.rows and table.numeric else ():
+        if not parts or sum(_needed(table, each) for each in (*parts[-1], at)) >= width:
+            parts.append([*range(keys)])
+        parts[-1].append(at)
+    if table.rows:
+        yield from [table.select(part.__contains__) for part in parts] or [table]
+
+
+def _widths(table: TextTable, width: int) -> list[int]:
+    """The width of each column: what it needs, and of the rest as much as its cells fill."""
+    used = [_needed(table, at) - _BETWEEN_COLUMNS for at in range(len(table.head))]
+    room = width - sum(used) - _BETWEEN_COLUMNS * len(used)
+    for _ in range(-room):
+        used[used.index(max(used))] -= 1
+    filled = [
+        max(len(line) for text in (head, *map(wording.plain, cells)) for line in (text.splitlines() or [""]))
+        for head, cells in zip(table.head, zip(*table.rows, strict=True), strict=True)
+    ]
+    for _ in range(room):
+        growing = [at for at, most in enumerate(filled) if used[at] < most]
+        if growing:
+            used[min(growing, key=used.__getitem__)] += 1
+    return [max(1, each) for each in used]
+
+
+def _needed(table: TextTable, at: int) -> int:
+    """How wide a column is at least, with the space behind it: no number and no short word is broken."""
+    words = [word for row in table.rows for word in wording.plain(row[at]).split()]
+    longest = max(map(len, words), default=0)
+    if at not in table.numeric:
+        longest = min(longest, _LONG_WORD)
+    return max(longest, *map(len, table.head[at].split())) + _BETWEEN_COLUMNS
 
 
 def _bullets(bullets: Bullets) -> Iterator[RenderableType]:

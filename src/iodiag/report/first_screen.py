@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from iodiag.model.capture import Section
 from iodiag.model.comparison import Comparison
 from iodiag.model.finding import SEVERITIES, Finding
 from iodiag.model.report import Report, StateSummary
@@ -16,6 +17,7 @@ from iodiag.report.wording import Span, Spans
 PICTURE: Key = ("screen", 0)
 COMMANDS_SHOWN = 2
 LONGEST_COMMAND = 100
+Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
 
@@ -59,10 +61,16 @@ def _when(report: Report) -> str:
     return wording.time_span(*covered(report), report.timezone) or "undated capture"
 
 
-def covered(report: Report) -> tuple[str | None, str | None]:
+def covered(report: Report) -> Covered:
     """The start of the first and the end of the last capture."""
-    sections = [summary.section for summary in report.sources if not summary.section.is_context]
+    sections = _sections(report)
     return wording.time_range((section.start, section.end) for section in sections)
+
+
+def _sections(report: Report) -> list[Section]:
+    """The captures among what was read; context is one where it holds snapshots of counters."""
+    sections = (summary.section for summary in report.sources)
+    return [section for section in sections if not section.is_context or section.reports]
 
 
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
@@ -121,8 +129,7 @@ def tally(report: Report) -> str:
 
 
 def _captures(report: Report) -> Spans:
-    sections = [summary.section for summary in report.sources if not summary.section.is_context]
-    names = list(dict.fromkeys(section.source for section in sections))
+    names = list(dict.fromkeys(section.source for section in _sections(report)))
     return wording.names(names, 3) or (Span("no capture"),)
 
 
@@ -133,10 +140,20 @@ def _sides(report: Report, comparison: Comparison) -> list[tuple[str, Spans]]:
         length = wording.elapsed(*covered(side))
         when = f", {_when(side)}" + (f" ({length})" if length else "")
         facts.append((label, (*_captures(side), Span(when))))
+    if _is_reversed(covered(comparison.before), covered(report)):
+        facts.append(("Order", (Span("AFTER is older than BEFORE: exchange the two unless that is meant"),)))
     facts.append(("How sure", (Span(f"{comparison.confidence} ({_SURENESS[comparison.confidence]})"),)))
     words = (("went", "gone"), ("came", "new"), ("stayed", "still there"))
     counted = [f"{sum(one.fate == fate for one in comparison.findings)} {word}" for fate, word in words]
     return [*facts, ("Findings", (Span(", ".join(counted)),))]
+
+
+def _is_reversed(before: Covered, after: Covered) -> bool:
+    """Whether one side ended before the other began; False where their clocks do not compare."""
+    begins, ends = wording.instant(before[0]), wording.instant(after[1])
+    if begins is None or ends is None or (begins.tzinfo is None) != (ends.tzinfo is None):
+        return False
+    return ends < begins
 
 
 def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:

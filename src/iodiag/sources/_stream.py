@@ -103,11 +103,16 @@ class ByteStream:
         return b""
 
 
-def pieces_of(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The pieces that a file's `read` gives."""
+def pieces_of(read: Callable[[int], bytes], ends_short: bool = False) -> Iterator[bytes]:
+    """The pieces that a file's `read` gives.
+
+    With `ends_short` a short piece is the last: a terminal would want Ctrl-D once more to say so again.
+    """
     try:
         while piece := read(PIECE_BYTES):
             yield piece
+            if ends_short and len(piece) < PIECE_BYTES:
+                return
     except OSError as error:
         raise DamageError(f"cannot be read any further ({error.strerror or error})", is_cut=True) from None
 

@@ -46,7 +46,7 @@ def open_input(source: str | Path | BinaryIO, name: str | None = None) -> Opened
         label = name or in_utf8(str(getattr(source, "name", "(stream)")))
         return Opened(label, ByteStream(pieces_of(source.read)))
     if str(source) == "-":
-        return Opened(name or "(stdin)", ByteStream(pieces_of(sys.stdin.buffer.read)))
+        return Opened(name or "(stdin)", ByteStream(pieces_of(sys.stdin.buffer.read, ends_short=True)))
     if isinstance(source, str) and is_remote(source):
         label, stream = open_remote(source)
         return Opened(name or label, stream, folder=label.rpartition("/")[0])

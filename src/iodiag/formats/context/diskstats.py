@@ -2,8 +2,8 @@
 
 11 counters (2.6 to 4.17), 15 with discards (4.18), 17 with flushes (5.5); the short lines of partitions
 in 2.6 are left out. Snapshots follow each other after a `TS 1294872302.5` line (pt-stalk), a `zzz ***`
-line (OSWatcher) or a date. A pair of snapshots gives exact rates; that is derive's work, here they
-are read as they stand. A sector is 512 bytes.
+line (OSWatcher), a line of `date +%s` or a date. A pair of snapshots gives exact rates; that is derive's
+work, here they are read as they stand. A sector is 512 bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EXAMPLE = """\
 """
 
 _ROW = r"^\s*(\d{1,4})\s+(\d{1,7})\s+([A-Za-z]\S{0,63})((?:\s+\d{1,20}){11,17})\s*$"
-_MARK = r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60}))$"
+_MARK = r"^\s*(?:TS\s+(\d{9,10}(?:\.\d+)?)\b.*|zzz \*\*\*\s*(.{8,60})|(\d{10}(?:\.\d+)?)\s*)$"
 
 COUNTERS = (
     ("reads", 1.0),
@@ -79,8 +79,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _time(mark: re.Match[str] | None, clock: _clock.Clock | None) -> float:
-    if mark and mark[1]:
-        return float(mark[1])
+    if mark and (seconds := mark[1] or mark[3]):
+        return float(seconds)
     clock = clock or (_clock.parse_line(mark[2]) if mark else None)
     if clock is None:
         return np.nan

@@ -14,8 +14,10 @@ from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk
 from iodiag.formats.text.times.row_times import Timing, distinct_sorted
+from iodiag.formats.types import ContextBlock
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
-from iodiag.table.times import span
+from iodiag.table.table import Table
+from iodiag.table.times import Times, span
 
 _CLOCKED = re.compile(r"\s*\d\d:\d\d:\d\d(?: [AP]M)?(?:\s+[\w.:-]+)?(?:\s+-?\d+[.,]\d+)+\s*")
 Span = tuple[str | None, str | None]
@@ -31,12 +33,16 @@ _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread
 def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing]) -> Iterator[Section]:
     """What the input holds: context blocks, and one Section per format and segment."""
     for context in found.contexts:
+        reports, (start, end) = _snapshots(context.block)
         yield Section(
             source=found.name,
             format=context.format,
             layout=context.block.layout,
             host=context.origin.host or None,
             is_context=True,
+            start=start,
+            end=end,
+            reports=reports,
             rows=context.block.used,
             first_line=int(found.text.numbers[context.first]),
         )
@@ -52,6 +58,18 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             old = merged.get((number, rows.layout.format))
             merged[number, rows.layout.format] = _together(old, section) if old else section
     yield from merged.values()
+
+
+def _snapshots(block: ContextBlock) -> tuple[int, Span]:
+    """How many snapshots of counters a block holds, and their times; 0 for one alone, which has no rates."""
+    tables = (Table.of(table.rows) for table in block.tables if table.family == "disk_counters")
+    counters = next(tables, None)
+    if counters is None or len(reports := set(np.asarray(counters["report"]).tolist())) < 2:
+        return 0, (None, None)
+    times = counters["time"]
+    assert isinstance(times, Times)
+    first, last = times.min(), times.max()
+    return len(reports), (str(first) if first else None, str(last) if last else None)
 
 
 def _section(found: Walk, rows: Rows, timing: Timing, here: slice, times: Span) -> Section:

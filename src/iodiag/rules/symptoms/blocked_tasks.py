@@ -265,7 +265,11 @@ RULE = Rule(
         "served": Threshold(0.5, "", "requests in flight per task that are its own", "Little's law; moments"),
         "background": Threshold(0.2, "", "tasks per request of background writes", "judgement"),
     },
-    confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "vmstat 1", "echo w > /proc/sysrq-trigger"),
+    confirm=(
+        "ps -eo state,pid,wchan:32,cmd | grep ^D",
+        "vmstat 1",
+        "echo w > /proc/sysrq-trigger  # as root: writes the stacks of all blocked tasks to the kernel's log",
+    ),
     references=("https://man7.org/linux/man-pages/man8/vmstat.8.html",),
     detect=detect,
 )

@@ -88,6 +88,9 @@ def _visit(found: Walk, state: WalkState, index: int) -> int:
     if not words:
         return 1
     share = numeric_share(words)
+    # a clock that a context format begins with is its own: the first snapshot has no other time
+    if len(words) == 1 and words[0].isdigit() and (used := _context(found, state, index, line)):
+        return used
     if share < 0.5 or len(words) < 3 or _grammar.names_tool(line):
         if used := open_header(found, state, index, line, words):
             return used
