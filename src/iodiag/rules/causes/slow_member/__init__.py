@@ -134,13 +134,15 @@ def _doubt(found: Comparison) -> str:
     if max(sizes) > LIKE_SIZE * min(sizes):
         return "a member is slower than its peers, but their requests differ in size"
     others = np.delete(found.latencies, found.slow)
-    if len(others) > 2 and found.latencies[found.slow] < APART * others.max():
+    # the same one of four in three captures is chance in one of sixteen
+    if found.captures < REPEATED and len(others) > 2 and found.latencies[found.slow] < APART * others.max():
         return "no single member is slow: the next one takes nearly as long"
     return ""
 
 
-LIKE_SIZE, APART = 2.0, 1.25
-"""Sizes whose requests take about as long; and the gap to the next slowest that singles one out."""
+LIKE_SIZE, APART, REPEATED = 2.0, 1.25, 3
+"""Sizes whose requests take about as long; the gap to the next slowest that singles one out, and the captures
+in which it is the slowest that do so without a gap."""
 
 
 def _is_odd_one(found: Comparison) -> bool:
@@ -166,7 +168,11 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     # two standard errors of a ratio of means of so many requests
     error = 2 * np.sqrt(2 / max(found.requests, 1))
     is_certain = is_sustained(window) or float(np.median(found.ratios)) * np.exp(-error) >= ratio
-    if (peers.array is None and not is_odd) or in_resync >= 0.5 or not (is_certain or found.captures >= 3):
+    if (
+        (peers.array is None and not is_odd)
+        or in_resync >= 0.5
+        or not (is_certain or found.captures >= REPEATED)
+    ):
         at_most = "low"
     return Case(found, points, at_most, waits, busier, in_resync)
 
