@@ -44,6 +44,7 @@ _FRONT = 3
 _MOST_FIELDS = 100_000
 _MOST_LAYOUTS = 1000
 _NO_ROW = "not a whole row of the header above it"
+_OTHER_HEADER = "by its time this row is of another section, whose header is lost or changed places"
 _NO_NAMES = "the columns of CPU* have no names: the first is taken as all CPUs, the rest left out"
 _NAMES = {"cpu": {"-1": "all"}, "interrupt": {"-1": "sum"}}
 _MATRIX = "CPU*"
@@ -136,6 +137,10 @@ def _part(
     interval, has_no_interval = lines.floats_of(fields[[1]])
     good = ~(is_bad | has_no_interval | np.isnan(seconds))
     lines.refuse(chosen[~good], _NO_ROW)
+    headers = np.flatnonzero(lines.classes == CLASS["header"])
+    is_other = good & _is_of_other_header(np.searchsorted(headers, chosen), seconds)
+    lines.refuse(chosen[is_other], _OTHER_HEADER)
+    good &= ~is_other
     lines.classes[chosen[good]] = CLASS["row"]
     return Part(
         section=plan.section,
@@ -148,6 +153,24 @@ def _part(
         numbers=numbers[good],
         words={name: column[good] for name, column in words.items()},
     )
+
+
+def _is_of_other_header(block: Ints, seconds: Floats) -> Bools:
+    """The rows below a header that stand where another header's do, by their times.
+
+    A section's times rise. Rows that begin again at its first time are of the next section, whose header is
+    lost; a single row above them that is later is of the section before, whose last line changed places.
+    """
+    result = np.zeros(len(seconds), dtype=np.bool_)
+    for first in np.unique(block, return_index=True)[1].tolist():
+        own = first + np.flatnonzero(block[first:] == block[first])
+        falls = 1 + np.flatnonzero(np.diff(seconds[own]) < 0)
+        again = falls[seconds[own[falls]] == seconds[own[0]]]
+        if len(again):
+            result[own[again[0] :]] = True
+        elif len(falls) and falls[0] == 1:
+            result[own[0]] = True
+    return result
 
 
 def _wide_parts(lines: Lines, plans: Sequence[_Plan], below: Ints) -> Iterator[Part]:
