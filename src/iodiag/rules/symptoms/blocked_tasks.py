@@ -268,7 +268,7 @@ RULE = Rule(
     confirm=(
         "ps -eo state,pid,wchan:32,cmd | grep ^D",
         "vmstat 1",
-        "echo w > /proc/sysrq-trigger  # as root: writes the stacks of all blocked tasks to the kernel's log",
+        "echo w > /proc/sysrq-trigger  # as root: writes the stacks of all blocked tasks to the kernel log",
     ),
     references=("https://man7.org/linux/man-pages/man8/vmstat.8.html",),
     detect=detect,
