@@ -50,8 +50,14 @@ IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
 
-LEAST_MOMENTS = 3
-"""Samples of the host's own numbers that show that nobody waits."""
+FEW_BLOCKED, MOMENTARY = 0.5, 2.0
+"""Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
+
+NO_FLUSH_MS = 0.1
+"""What a flush takes of a device that has nothing to write out, with the path to it."""
+
+STREAM_KB = 512.0
+"""Size of requests from which transfer is most of the latency on any disk."""
 
 
 def shown_health(series: DeviceSeries) -> ShownHealth:
@@ -119,10 +125,6 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     return "not shown" if is_open else "healthy"
 
 
-STREAM_KB = 512.0
-"""Size of requests from which transfer is most of the latency on any disk."""
-
-
 def is_stream(series: DeviceSeries, state: State) -> bool:
     """Whether large requests move as much as a device of its class usually does, with a short queue."""
     moved = state.rate * state.size_kb
@@ -140,10 +142,6 @@ def is_quick(state: State) -> bool:
         is_free = state.rows.has("flush_await_ms") and not state.mean("flush_await_ms") > NO_FLUSH_MS
         return is_free and state.latency_ms <= fastest.usual_ms
     return state.latency_ms <= fastest.usual_ms + state.size_kb / fastest.usual_kb_per_ms
-
-
-NO_FLUSH_MS = 0.1
-"""What a flush takes of a device that has nothing to write out, with the path to it."""
 
 
 def is_prompt(series: DeviceSeries) -> bool:
@@ -214,10 +212,6 @@ def _explains(view: View, share: float, tasks: float) -> bool:
     busy = sum(np.fmin(weighted.mean(series.samples, "util_pct"), 100) for series in whole)
     depth = sum(weighted.mean(series.samples, "depth") for series in whole)
     return not busy < share and not depth < tasks - BLOCKED and bool(busy > 0)
-
-
-FEW_BLOCKED, MOMENTARY = 0.5, 2.0
-"""Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
 
 
 def nobody_waits(view: View) -> str:
