@@ -1,3 +1,4 @@
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -287,7 +288,7 @@ rows_of_disks = st.lists(
     ),
     min_size=1,
     max_size=12,
-)
+).map(lambda rows: sorted(rows, key=itemgetter(0)))  # times of a section rise
 
 
 @examples(60)
