@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pandas as pd
 import pytest
 
+import iodiag
 from text_reading import reading
 
 NAMES = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
@@ -202,3 +204,30 @@ def test_epoch_seconds_in_front_of_rows(text: str, family: str):
     rows = reading(text).tables[family]
     assert [stamp.timestamp() for stamp in rows["time"]] == EPOCHS
     assert set(rows["interval_s"].dropna()) == {10.0}
+
+
+def whole(text: str) -> iodiag.Capture:
+    return iodiag.read(io.BytesIO(text.encode()), name="posted.txt")
+
+
+GLUED = (
+    "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util\n"
+    "sda               0.00     0.00    1.00    2.00     4.00     8.00     8.00     0.01    3.00   1.00   0.30\n"
+    "sda1              0.00     0.00    0.00    0.00     0.00     0.00     0.00     0.00    0.00   0.00   0.00 "
+    "sdb   0.00 134838.61  0.00   1081.19     0.00 552047.52  1021.19   105.60   99.01   0.92  99.21\n"
+    "sdc               0.00     0.00    1.00    2.00     4.00     8.00     8.00     0.01    3.00   1.00   0.30\n"
+)
+
+
+def test_rows_that_lost_the_line_feed_between_them_are_two_rows():
+    capture = whole(GLUED)
+    assert capture.disk["device"].tolist() == ["sda", "sda1", "sdb", "sdc"]
+    assert capture.disk["util_pct"].tolist() == [0.3, 0.0, 99.21, 0.3]
+    assert capture.disk["line"].tolist() == [2, 3, 3, 4]
+    assert not capture.unparsed
+
+
+def test_a_row_with_a_broken_row_behind_it_is_not_read_as_one():
+    capture = whole(GLUED.replace("   0.92  99.21", ""))
+    assert capture.disk["device"].tolist() == ["sda", "sdc"]
+    assert [note.line for note in capture.unparsed] == [3]

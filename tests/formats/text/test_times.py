@@ -118,7 +118,9 @@ OLD = "Device: rrqm/s wrqm/s r/s w/s rsec/s wsec/s avgrq-sz avgqu-sz await svctm
         ("iostat -dx 5", "0.00 0.00 342.60 0.40 39996.70 3.20", True),
         # tenths, by chance or not, are no fifths
         ("iostat -dx 7", "0.00 0.00 342.60 0.40 39996.60 3.20", True),
-        # two numbers are too few
+        # two numbers are too few, but for a second
+        ("iostat -dx 1", "0.00 0.00 0.00 64.00 0.00 65536.00", False),
+        ("iostat -dx 1", "0.00 0.00 0.00 64.00 0.00 65536.30", True),
         ("iostat -dx 5", "0.00 0.00 0.00 0.40 0.00 3.20", True),
         ("iostat -dx", "0.00 0.00 342.60 0.40 39996.60 3.20", True),
     ],

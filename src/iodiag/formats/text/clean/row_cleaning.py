@@ -149,6 +149,25 @@ def _stamp_length(header: Header, text: str, following: str) -> int:
     return end if stamp is not None and (layout.key is None or stamp.day is None) else 0
 
 
+def unglued(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Rows that lost the line feeds between them, each on a line, where all of a line is whole rows."""
+    result: list[Piece] = []
+    width = 0
+    for piece in pieces:
+        words = piece.text.split() if len(piece.text) <= _LONGEST_LINE else []
+        if words and not is_number(words[-1]) and (header := find_header(words)) is not None:
+            layout = header.layout
+            is_plain = layout.key is not None and layout.key_at == "first" and layout.clock != "row"
+            width = 1 + len(layout.columns) if is_plain else 0
+        elif width and len(words) > width and len(words) % width == 0:
+            rows = [words[n : n + width] for n in range(0, len(words), width)]
+            if all(not is_number(row[0]) and all(map(is_number, row[1:])) for row in rows):
+                result += [piece._replace(text="  ".join(row)) for row in rows]
+                continue
+        result.append(piece)
+    return result if len(result) > len(pieces) else pieces
+
+
 def rejoined(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Rows of vmstat that a mail program split over two lines each, whole again.
 

@@ -14,6 +14,7 @@ from iodiag.formats.types import Layout, LayoutColumn
 from iodiag.model.units import KB_PER_BYTE
 
 _MOST_EXTRA_WORDS = 12
+_FIGURES_OF_A_ROW = 4
 _MOST_WORDS = 400
 _DECIMALS = re.compile(r"\d+[.,]\d+")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})*")
@@ -114,6 +115,8 @@ def _placed(layout: Layout, rest: list[str]) -> OneRow | None:
             after = after[1:]
         if (after and is_figure(after[0])) or len(after) > _MOST_EXTRA_WORDS:
             continue
+        if sum(map(is_figure, after)) >= _FIGURES_OF_A_ROW:
+            continue  # another row whose line feed is lost
         if after and layout.family == "cpu" and layout.key is None and is_kernel_name(after[0]):
             continue  # a row of devices whose header is lost
         stamp = _clock.parse_line(" ".join(before)) if any(map(is_figure, before)) else None

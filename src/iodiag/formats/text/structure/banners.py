@@ -144,6 +144,8 @@ def command(text: str) -> Command | None:
     is_heading = bool(plain) or stripped.endswith(":") or "(" in stripped
     if is_bare and not (options or numbers) and is_heading:
         return None
+    if is_bare and not options and not all(map(_NAMES_DEVICE.search, plain)):
+        return None  # "iostat from Intel 3710"
     if len(plain) > 3 and not _NAMES_DEVICE.search(" ".join(plain)):
         return None
     trailing = _trailing_numbers(words)

@@ -23,6 +23,7 @@ _FEWEST_CELLS = 6
 _ALIKE = 0.25
 _SHARE_ALIKE = 0.8
 _RARELY = 0.01
+_SELDOM = 1e-3
 _EQUAL = 0.05
 _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
@@ -219,6 +220,11 @@ def may_be_since_boot(
         sectors = [rows.numbers[rows.report == 0][:, list(rows.sectors_at)].ravel() for rows in groups]
         counted = np.concatenate([first, *(kb / KB_PER_SECTOR for kb in sectors)])
         if not np.isnan(_clock.grid_interval(counted, (length,), by_chance=_RARELY)):
+            return False
+        # one report that shows little: two whole counts of the command's own interval tell as well
+        distinct = np.unique(counted[counted > 0])
+        chance = min(1.0, 0.0202 * length) ** len(distinct)
+        if is_alone(groups) and chance < _SELDOM and _is_on_grid(distinct, length):
             return False
     if not np.isnan(length) and not is_alone(groups):
         chance = _chance_on_grid(groups, length)
