@@ -138,7 +138,9 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         if first.role == "cause" and first.confidence != "low" and not waiting:
-            return _about(first, "open"), f"No visible impact. Note: {first.summary}"
+            waits = next((said for view in views if (said := somebody_waits(view))), "")
+            impact = f"{waits[0].upper()}{waits[1:]}" if waits else "No visible impact"
+            return _about(first, "open"), f"{impact}. Note: {first.summary}"
         return _about(first, "open"), f"Not determined; possibly: {first.summary}{_settled_by(first)}"
     view, series = _found(waiting[0], views)
     why = likely(view, series, _busiest(series)) or ", and the capture does not show why"

@@ -35,6 +35,10 @@ STUCK_UTIL, STUCK_DEPTH = 0.9, 0.5
 GAP, SPAN = math.log(2), math.log(4)
 """Neighbouring values this far apart (ln) are of two states; no state is wider than the span."""
 
+LITTLE = 0.65
+"""Share of rate times latency that a true mean number in flight has at the least: it is equal but for requests
+that the ends of a sample cut, and for rounding."""
+
 MOST_STATES = 8
 """States of a device; of more the shortest are taken together with those of their kind."""
 
@@ -116,7 +120,7 @@ class State:
 
 def contradicts(state: State) -> bool:
     """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
-    return state.depth < 0.5 * state.rate * state.latency_ms / 1000 - 0.05
+    return state.depth < LITTLE * state.rate * state.latency_ms / 1000 - 0.05
 
 
 def _by_requests(rows: Table, column: str, rate: str) -> float:

@@ -47,15 +47,20 @@ TRANSFER_KB_PER_MS = 50.0
 """What the slowest disk transfers; a write of its size takes that long by itself."""
 
 
+MOSTLY = 0.5
+"""Share of a device's time from which counters of its queue that contradict its latencies tell nothing."""
+
+
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that serves one request at a time for the longest while."""
     found: dict[str, Level] = {}
     for series in view.devices:
-        level = _alone(series, limits)
+        doubtful = [state for state in states(series) if contradicts(state)]
+        level = _alone(series, limits) if sum(state.share for state in doubtful) < MOSTLY else None
         callers = None if level is not None or series.is_stacked else _callers(series, limits)
         if callers is not None:
             yield _of_callers(series, callers)
-        elif level is None and any(map(contradicts, states(series))):
+        elif level is None and doubtful:
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
         elif level is None and series.is_untimed:
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
