@@ -76,7 +76,11 @@ def _sections(report: Report) -> list[Section]:
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     """What it costs, since when, how often it was seen, how sure that is, and what else there is."""
     devices = lead.devices if lead else report.verdict.devices if report.verdict else ()
-    worst = _costliest([s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)])
+    states = [s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)]
+    cited = {(item.source, line) for item in (lead.evidence if lead else ()) for line in item.lines}
+    own = [s for s in states if any((s.source, line) in cited for line in s.lines)]
+    longest = max((s.samples for s in own if s.direction != "idle"), default=0)
+    worst = _costliest([s for s in own if s.samples == longest] or states)
     if worst is not None:
         seen, _, cost = worst.text.rpartition(": ")
         yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
@@ -87,7 +91,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         when = finding_sections.window(lead, total, report.timezone)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
-        if worst is not None and seen:
+        # where the sentence says how often, a state's own count would be a second one
+        if worst is not None and seen and not _HOW_OFTEN.search(lead.summary):
             yield "Seen", wording.prose(f"in {seen}")
         meaning = wording.CONFIDENCE_MEANING[lead.confidence]
         yield "How sure", (Span(f"{lead.confidence} confidence: {meaning}"),)
@@ -95,6 +100,9 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         length = wording.elapsed(*covered(report))
         yield "Read", (*_captures(report), *((Span(f" ({length})"),) if length else ()))
     yield "Result", (Span(tally(report)),)
+
+
+_HOW_OFTEN = re.compile(r"in (?:\d+ of \d+|the only) samples?")
 
 
 def _is_on_host(host: str | None, lead: Finding | None) -> bool:

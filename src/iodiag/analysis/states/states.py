@@ -36,8 +36,8 @@ GAP, SPAN = math.log(2), math.log(4)
 """Neighbouring values this far apart (ln) are of two states; no state is wider than the span."""
 
 LITTLE = 0.65
-"""Share of rate times latency that a true mean number in flight has at the least: it is equal but for requests
-that the ends of a sample cut, and for rounding."""
+"""Share of rate times latency that a true mean number in flight has at the least: the two are equal but for
+requests that the ends of a sample cut, and for rounding."""
 
 MOST_STATES = 8
 """States of a device; of more the shortest are taken together with those of their kind."""
