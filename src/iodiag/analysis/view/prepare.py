@@ -104,6 +104,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
         samples, averages = _select(inputs.tables.get(family), selection), inputs.averages.get(family)
         old = None
+        if family == "cpu" and samples is not None:
+            samples = samples[_has_shares(samples)]
         if samples is not None and "since_boot" in samples:
             is_old = np.asarray(samples["since_boot"], dtype=bool)
             old, samples = samples[is_old], samples[~is_old]
@@ -132,6 +134,13 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
         since_boot=since_boot,
         parts=parts,
     )
+
+
+def _has_shares(samples: Table) -> Mask:
+    """Whether a row of the CPUs has any share: where all are 0 no tick was counted, and nothing was idle."""
+    names = ("user_pct", "system_pct", "iowait_pct", "idle_pct")
+    shares = np.array([samples.floats(name) for name in names])
+    return np.asarray((shares != 0).any(axis=0))
 
 
 def _select(samples: Table | None, selection: Selection) -> Table | None:

@@ -35,8 +35,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(side, limits)
     elif side:
         yield Outcome(RULE.id, "undetermined", (), side)
-    elif not any(series.samples.has("depth") for series in view.devices) or "disk" in view.fallback:
-        reason = "no device is shown with its queue, so that iowait has nothing to be held against"
+    elif not any(series.samples.has("depth") for series in view.devices) or view.fallback & {"disk", "cpu"}:
+        reason = "no sample shows the CPUs and a device with its queue: iowait can be held against nothing"
         yield Outcome(RULE.id, "undetermined", (), reason)
     else:
         yield Outcome(RULE.id, "clear", (), "iowait and the devices tell the same story")

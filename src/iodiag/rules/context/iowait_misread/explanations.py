@@ -38,6 +38,8 @@ class Side:
 
 def misreading(view: View, limits: Limits) -> Side | str | None:
     """The side that misleads most, hidden trouble first; a reason where high iowait stays open; else None."""
+    if "cpu" in view.fallback:
+        return None  # an average since boot says nothing of these samples
     hidden = _beside_saturation(view, limits)
     if hidden and hidden.severity == "notice":
         return hidden
