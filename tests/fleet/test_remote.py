@@ -86,5 +86,5 @@ def test_a_bucket_that_is_not_there_is_a_line(fleet, bucket):
     inputs = fleet.inputs / "mail0002"
     status, said = finish(start(inputs, "-o", "s3://nowhere/out", "--jobs", 1, env=on_s3(bucket)))
     assert status == 2
-    assert said.startswith("iodiag: s3://nowhere/out/")
+    assert said.startswith("iodiag: s3://nowhere/out: cannot be written")
     assert said.count("\n") == 1
