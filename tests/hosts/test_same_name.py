@@ -29,7 +29,9 @@ def test_two_hosts_of_one_name_are_named_with_their_folders(tmp_path):
     assert {finding.host for finding in report.findings if finding.severity == "warning"} == {
         host for host in report.hosts if host.endswith("(two)")
     }
-    assert "the rotational of sda is" in " ".join(note.reason for s in report.sources for note in s.notes)
+    assert "the rotational flag of sda is" in " ".join(
+        note.reason for s in report.sources for note in s.notes
+    )
 
 
 @pytest.mark.parametrize("size", ["100G", "107.4G"])

@@ -86,6 +86,7 @@ def fleet(
 
 def _tell(outcome: Outcome, output: str) -> None:
     """A line on each input that failed, one on all that are merely of another kind, and what came out."""
+    output = output.rstrip("/") or "/"
     lines = [_told(row) for row in outcome.problems if row.status == "failed"]
     lines += [_told(row) for row in outcome.problems if row.status == "partly"]
     lines += [*outcome.damaged, *(f"no result for {line}" for line in outcome.failed)]
@@ -99,7 +100,7 @@ def _tell(outcome: Outcome, output: str) -> None:
             names = ", ".join(row.input for row in passed[:3]) + (", …" if len(passed) > 3 else "")
             lines.append(f"{len(passed)} inputs {said}: {names} (all in {output}/manifest.parquet)")
     lines.append(f"{outcome.host_days} host-days in {output}, {outcome.fresh} of them new")
-    lines.append(f"{outcome.headline} See {output.rstrip('/')}/fleet.html")
+    lines.append(f"{outcome.headline} See {output}/fleet.html")
     for line in lines:
         click.echo(f"iodiag: {one_line(line)}", err=True)
 

@@ -20,8 +20,13 @@ ONE_TIME = timedelta(days=1)
 SAME_SIZE = 1.1
 """Tools print one device's size in units of 1000 or 1024, rounded: up to this ratio it is one size."""
 
-STATED = ("level", "rotational", "slots", "size_kb")
-"""What a device does not change while it is in use."""
+STATED = {
+    "level": "RAID level",
+    "rotational": "rotational flag",
+    "slots": "number of members",
+    "size_kb": "size in kB",
+}
+"""What a device does not change while it is in use, and what to call it."""
 
 DeviceFact = tuple[str, str, Any]
 """A device's name, one of STATED, and what is stated."""
@@ -58,7 +63,7 @@ def contradiction(places: Mapping[Parts, Place]) -> str:
             for other, there in values.items():
                 if not _is_same(what, value, other) and _are_of_one_time(place.times, places[there].times):
                     told = f"{other} in {'/'.join(there)}, {value} in {'/'.join(folder)}"
-                    return f"the {what} of {device} is {told}"
+                    return f"the {STATED[what]} of {device} is {told}"
             values.setdefault(value, folder)
     return ""
 

@@ -7,6 +7,7 @@ class does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -211,6 +212,11 @@ def _unknown(views: Sequence[View]) -> str:
     return f"The capture cannot tell: {_why(views)}. {more}"
 
 
+def _slowness(state: State) -> tuple[float, float]:
+    """What the sentence is about where nothing is shown: the worst latency, else the most requests."""
+    return (0.0 if math.isnan(state.latency_ms) else state.latency_ms), state.requests
+
+
 def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
@@ -220,16 +226,17 @@ def _why(views: Sequence[View]) -> str:
             found = starved(paging) if paging is not None else None
             return f"{waits}{f', {say(*found[1:])}' if found else ''}, and no disk is shown"
     with_traffic = [
-        (series, max(active, key=lambda state: state.requests))
+        (series, max(active, key=_slowness))
         for view in views
         for series in view.devices
         if (active := [state for state in states(series) if state.kind != "idle"])
     ]
     if with_traffic:
-        first, busiest = with_traffic[0]
+        with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
+        first, slowest = with_traffic[0]
         values: Values = {"names": ", ".join(series.name for series, _ in with_traffic[:3])}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
-        values["what"] = text_of(busiest, len(first.samples))
+        values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it: capture its members" if first.is_untimed else ""
         return say(
             f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed})", values
