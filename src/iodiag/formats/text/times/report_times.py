@@ -385,5 +385,5 @@ def _rates(groups: Sequence[RowGroup], is_first: bool) -> Floats:
     parts = [np.empty(0)]
     for rows in groups:
         some = np.flatnonzero((rows.report == 0) == is_first)[:_MOST_ROWS]
-        parts.append(rows.numbers[np.ix_(some, rows.rates_at)].ravel())
+        parts.append(rows.numbers[np.ix_(some, np.array(rows.rates_at, dtype=np.int64))].ravel())
     return np.concatenate(parts)
