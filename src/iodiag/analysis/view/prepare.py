@@ -142,7 +142,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
 
 
 MOST_OFF = 25.0
-"""How far from 100 % the shares of CPU time may add up: clocks and rounding take a few, no more than a quarter."""
+"""How far from 100 % shares of CPU time may add up: clocks and rounding take a few, not a quarter."""
 
 
 def _are_shares(samples: Table) -> Mask:
