@@ -191,3 +191,14 @@ def test_little_swapping_is_believed_where_tasks_wait_for_nothing_else(report_of
     assert bool(finding) == is_found
     if finding:
         assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+@pytest.mark.parametrize(("step", "is_said"), [(400, True), (2, False)])
+def test_swap_that_grows_between_averages_since_boot_is_not_cleared(report_of, step, is_said):
+    rows = [{"swpd": 49_000 + step * n, "si": 2, "so": 2, "bi": 81, "wa": 1} for n in range(8)]
+    head, last = vmstat([]).splitlines(keepends=True)[:2], [vmstat([row]).splitlines()[-1] for row in rows]
+    report = report_of("".join("".join(head) + line + "\n" for line in last))
+    assert outcome(report).status == "undetermined"
+    assert ("grows from 47.9 to 50.6 MB" in outcome(report).reason) == is_said
+    assert "its rates are averages since boot" in report.headline
+    assert any(f.rule == "first-report-since-boot" for f in report.findings)

@@ -253,4 +253,6 @@ def _why(views: Sequence[View]) -> str:
         return f"{calm}; it holds no numbers of any disk"
     if any(view.left_out is not None and len(view.left_out) for view in views):
         return "its numbers of the disks cannot be true"
+    if any("paging" in view.fallback for view in views):
+        return "its rates are averages since boot, as vmstat prints without an interval"
     return "it holds no numbers of any disk"

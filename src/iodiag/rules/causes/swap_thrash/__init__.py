@@ -87,6 +87,8 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
 def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
+    if "swapping" in view.fallback and (grown := _grown(view, limits)):
+        return Outcome(RULE.id, "undetermined", (), grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
         return Outcome(RULE.id, "undetermined", (), f"{text}; vmstat 1 over a longer time would show it")
@@ -100,6 +102,17 @@ def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     values: Values = {"in_kb": swapped_in, "out_kb": swapped_out}
     text = "{in_kb} kB/s come in from swap and {out_kb} kB/s go out: memory is tight, but that is no load"
     return Outcome(RULE.id, "undetermined", (), say(text, values))
+
+
+def _grown(view: View, limits: Limits) -> str:
+    """By how much what lies in swap grew while no rate of it was sampled; empty where it hardly did."""
+    swap = view.samples("swap")
+    used = np.empty(0) if swap is None or "swap" in view.fallback else swap.floats("used_kb")
+    if not np.isfinite(used).any() or np.nanmax(used) - used[0] < limits.swapped_kb:
+        return ""
+    values: Values = {"before": used[0] / 1024, "after": float(np.nanmax(used)) / 1024}
+    text = "swap in use grows from {before:.1f} to {after:.1f} MB, while si and so are averages since boot: "
+    return say(text + "memory ran short meanwhile; how fast shows in vmstat 1", values)
 
 
 def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
