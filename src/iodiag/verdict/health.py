@@ -15,7 +15,6 @@ from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, DeviceSeries, View
-from iodiag.table.table import Table
 
 ShownHealth = Literal["healthy", "waiting", "not shown", "idle"]
 
@@ -198,18 +197,14 @@ def _is_queued(series: DeviceSeries, state: State) -> bool:
     return is_full or (is_busy and state.latency_ms > usual_ms(series, state.size_kb, state.rate))
 
 
-def _cpu(view: View) -> Table | None:
-    """The host's CPU samples; averages since boot say nothing of who waits."""
-    return None if "cpu" in view.fallback else view.cpu_all
-
-
 def somebody_waits(view: View) -> str:
     """Which of the host's own numbers say that tasks wait for I/O; empty where none does.
 
     Nor where the devices shown were busy for as long, with requests that they answered quickly.
     """
     said, share, tasks = "", math.nan, math.nan
-    cpu, queue = _cpu(view), view.samples("queue")
+    # averages since boot say nothing of who waits
+    cpu, queue = None if "cpu" in view.fallback else view.cpu_all, view.samples("queue")
     shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
@@ -253,8 +248,8 @@ def blocked(view: View) -> float:
 
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in several samples; empty where that is not shown."""
-    queue, cpu, tasks = view.samples("queue"), _cpu(view), blocked(view)
-    if queue is None or cpu is None or min(len(queue), len(cpu)) < LEAST_MOMENTS:
+    queue, cpu, tasks = view.samples("queue"), view.cpu_all, blocked(view)
+    if queue is None or cpu is None or "cpu" in view.fallback or min(len(queue), len(cpu)) < LEAST_MOMENTS:
         return ""
     least = MOMENTARY if counts_no_wait(cpu) else FEW_BLOCKED
     if not (tasks < least and (cpu.floats("iowait_pct") <= CALM_PCT).all()):

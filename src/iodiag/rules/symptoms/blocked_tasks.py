@@ -26,7 +26,7 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, counts_no_wait
+from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
 from iodiag.analysis.host.waiting import STILL_KB, blocked, by_device, moved, rows_at, slowed, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -357,8 +357,12 @@ RULE = Rule(
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
-        "held": Threshold(50, "%", "iowait of a host that mostly waits", "judgement: more waits than works"),
-        "idle": Threshold(10, "%", "idle time that is none", "judgement: a CPU that waits is rounded up"),
+        "held": Threshold(
+            HELD_PCT, "%", "iowait of a host that mostly waits", "judgement: more waits than works"
+        ),
+        "idle": Threshold(
+            NO_IDLE_PCT, "%", "idle time that is none", "judgement: a CPU that waits is rounded up"
+        ),
         "nearly": Threshold(80, "%", "share of samples that are nearly all", "judgement"),
         "flood": Threshold(10240, "kB/s", "writes that others wait behind", "judgement: a tenth of a disk"),
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
