@@ -68,6 +68,7 @@ SMALL = {"swpd": 700_000, "free": 3_000, "buff": 1_000, "cache": 9_000}
         ([COPY | {"si": 0, "bi": 0, "b": 3, "wa": 40}] * 4, "clear"),
         ([COPY] * 3 + [COPY | {"si": 4_500}], "undetermined"),  # one sample of four
         ([COPY | {"si": 5_000}] * 4, "finding"),  # a quarter comes back
+        ([COPY | {"si": 4_000, "so": 600}] * 4, "finding"),  # faults wait, whatever else is read
         ([COPY | SMALL | {"bi": 0}] * 4, "undetermined"),  # nobody waits
         ([COPY | SMALL | {"bi": 0, "wa": 60}] * 4, "finding"),
         ([COPY | SMALL] * 4, "undetermined"),  # the copy may be what waits

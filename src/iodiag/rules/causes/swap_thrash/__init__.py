@@ -73,14 +73,11 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
         if _is_waited(view, frame, limits):
             # out as fast as the device takes them, and nothing else to wait for
             is_flood |= (went >= limits.one_way) & (went >= limits.all_share / 100 * all_kb)
-    # in each sample, or in turns within a stretch of them
+    # pages come back while others leave: in each sample, or in turns within a stretch of them
+    both = (came >= limits.turns / 100 * amount) & (went > 0)
     stretch = np.cumsum(np.diff(enough, prepend=False))
-    lesser = [
-        np.minimum(came, went),
-        np.minimum(*(np.bincount(stretch, way)[stretch] for way in (came, went))),
-    ]
-    both = lesser[0] >= limits.turns / 100 * amount
-    both |= lesser[1] >= limits.turns / 100 * np.bincount(stretch, amount)[stretch]
+    back, gone = (np.bincount(stretch, way)[stretch] for way in (came, went))
+    both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
     return np.asarray(enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame)))
 
 
