@@ -216,3 +216,17 @@ def test_swap_that_grows_between_averages_since_boot_is_not_cleared(report_of, s
     assert ("grows from 47.9 to 50.6 MB" in outcome(report).reason) == is_said
     assert "its rates are averages since boot" in report.headline
     assert any(f.rule == "first-report-since-boot" for f in report.findings)
+
+
+BACK = {"b": 7, "swpd": 118000, "free": 1200, "buff": 32000, "cache": 10000, "si": 700, "bi": 710}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [({}, True), ({"b": 0}, False), ({"cache": 400000}, False), ({"bi": 9000}, False)],
+    ids=["nothing else is read", "nobody waits", "there is room", "files are read"],
+)
+def test_pages_that_only_come_back_are_missed_where_tasks_wait_for_nothing_else(report_of, changes, is_found):
+    finding = only(report_of(vmstat([BACK | changes] * 9), rules=[RULE]))
+    assert (finding is not None) == is_found
+    assert not is_found or finding.severity == "warning"
