@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
-from iodiag.analysis.load.saturation import Load
+from iodiag.analysis.load.saturation import Load, served_rate, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
@@ -71,7 +71,7 @@ def class_named(series: DeviceSeries, load: Load | None = None) -> str:
     name = class_of(series)
     if name != "unknown" or load is None:
         return "of unknown class" if name == "unknown" else name
-    if load.level.busy_rate >= FASTER_THAN_SEEKS and load.level.size_kb < RANDOM_KB:
+    if served_rate(series, load.level) >= FASTER_THAN_SEEKS and load.level.size_kb < RANDOM_KB:
         return "of unknown class; taken for a network volume, as it does more requests/s than one disk"
     return "of unknown class; taken for one spinning disk"
 
@@ -169,6 +169,13 @@ def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             values,
             weighs="context",
         )
+
+
+def layers_above(view: View, series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    """What stands on a full disk and waits longer than its requests: in line for it."""
+    for name, rows, latency in slower_above(view, series, load.level)[:1]:
+        text = "requests wait above it as well: {above} takes {above_latency} ms for each"
+        yield cite(rows, text, {"above": name, "above_latency": latency}, worst="await_ms")
 
 
 def disks_below(load: Load) -> Iterator[Evidence]:

@@ -7,13 +7,14 @@ they exclude each other by construction. Their thresholds are THRESHOLDS, declar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import ALIKE, are_alike
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.array.topmost_devices import leads
+from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
 from iodiag.analysis.load.device_traits import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -232,8 +233,12 @@ Excuse = Callable[[DeviceSeries, Sequence[Load]], Outcome | None]
 def with_verdict(
     view: View, rule: str, limits: Limits, verdict: Verdict, clear: str, excuse: Excuse
 ) -> Iterator[Busy | Outcome]:
-    """The devices with busy levels of a verdict, and what a rule about it says of the others."""
+    """The devices with busy levels of a verdict, and what a rule about it says of the others.
+
+    Of saturated ones those come first that hold most, and no hair of a threshold leaves a twin of them out.
+    """
     found: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    others: dict[str, Outcome] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
@@ -243,13 +248,45 @@ def with_verdict(
         elif wanted:
             found[series.name] = series, wanted
         elif is_open is not None:
-            yield Outcome(rule, "undetermined", (series.name,), is_open.reason)
+            others[series.name] = Outcome(rule, "undetermined", (series.name,), is_open.reason)
         elif loads:
-            yield Outcome(rule, "clear", (series.name,), clear)
+            others[series.name] = Outcome(rule, "clear", (series.name,), clear)
         else:
-            yield _not_busy(rule, series, limits)
-    for name, below in leads(view, found).items():
+            others[series.name] = _not_busy(rule, series, limits)
+    if verdict == "saturated":
+        found |= _twins(view, [series for series, _ in found.values()], others, limits, excuse)
+        stacks = sorted(lowest(view, found).items(), key=lambda stack: -_held(found[stack[0]][1]))
+    else:
+        stacks = list(leads(view, found).items())
+    yield from (outcome for name, outcome in others.items() if name not in found)
+    for name, below in stacks:
         yield Busy(*found[name], below)
+
+
+def _held(loads: Sequence[Load]) -> float:
+    """Requests in flight times how long each waits: what makes one device worse than its like."""
+    return max(load.level.depth * load.level.latency_ms for load in loads)
+
+
+def _twins(
+    view: View, found: Sequence[DeviceSeries], names: Iterable[str], limits: Limits, excuse: Excuse
+) -> dict[str, tuple[DeviceSeries, list[Load]]]:
+    """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
+    near = {name: limits.as_dict()[name] / ALIKE for name in _OF_USE}
+    relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
+    twins = {}
+    for name in names:
+        series = view.series(name)
+        if series is None or not any(are_alike(series, other) for other in found):
+            continue
+        loads = classify(view, series, relaxed)
+        full = [load for load in loads if load.verdict == "saturated"]
+        if full and excuse(series, loads) is None:
+            twins[name] = series, full
+    return twins
+
+
+_OF_USE = ("busy_util", "full_util", "burst_depth", "hard_depth", "inflation")
 
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
@@ -400,8 +437,10 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     is_queue = level.busy_depth > limits.inflation and level.latency_ms > slowest_ms(series, level.size_kb)
     is_over = (is_deep and inflation > limits.inflation) or (is_full and is_queue)
     is_over |= is_full and _is_beyond(series, level, limits)
+    is_slow = inflation > limits.calm_inflation and level.busy_depth >= limits.hard_depth
+    is_over |= is_full and is_slow and bool(slower_above(view, series, level))
     if is_over and _reaches_disks(view, series, level, limits):
-        basis: Basis = "class" if inflation > limits.inflation or is_queue else "queue"
+        basis: Basis = "class" if inflation > limits.inflation or is_queue or is_slow else "queue"
         return load._replace(basis=basis, inflation=inflation, verdict="saturated")
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
@@ -410,10 +449,31 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
 
 def _usual_ms(series: DeviceSeries, level: Level) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network."""
-    usual = usual_ms(series, level.size_kb, level.busy_rate)
+    usual = usual_ms(series, level.size_kb, served_rate(series, level))
     if class_of(series) == "nvme":
         return usual
     return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
+
+
+def served_rate(series: DeviceSeries, level: Level) -> float:
+    """Requests/s as the medium meets them; 0 for what is written above it, to be merged on the way down."""
+    return 0.0 if series.is_stacked and level.direction != "reads" else level.busy_rate
+
+
+def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[str, Table, float]]:
+    """What stands on this disk alone and takes ADDED times as long meanwhile: it waits for the disk.
+
+    Each with its samples and latency; what moves most of the disk's load comes first.
+    """
+    found = []
+    for device in view.topology.above(series.name):
+        own = view.series(device.name)
+        if own is not None and len(own.leaves) == 1:
+            rows = own.samples[np.isin(report_keys(own.samples), report_keys(level.rows))]
+            latency = weighted.mean(rows, "latency_ms")
+            if latency > ADDED * level.latency_ms and weighted.mean(rows, "depth") > level.depth / 2:
+                found.append((own.name, rows, latency))
+    return sorted(found, key=lambda one: -weighted.or_zero(weighted.mean(one[1], "kb_per_s")))
 
 
 _ABOVE = "its requests wait, but none of the disks below does: the wait is above them"

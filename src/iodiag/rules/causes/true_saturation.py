@@ -34,6 +34,7 @@ from iodiag.analysis.load.load_sentences import (
     disks_below,
     in_order,
     inflation,
+    layers_above,
     parallelism,
     state,
     template_values,
@@ -95,6 +96,7 @@ def _finding(
     shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
     values = template_values(series, lead) | counts | shown
     often = in_samples(len(series.samples))
+    above = tuple(layers_above(view, series, lead))
     return RULE.finding(
         severity="notice"
         if _is_passing(series, rows, limits)
@@ -102,7 +104,9 @@ def _finding(
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY[lead.basis] + _SEEN.get(lead.basis, ".").format(often=often), values),
+        summary=say(_SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often), values)
+        + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
+        + ".",
         remedy=(*_OF_WRITES, *RULE.remedy) if lead.level.direction == "writes" else RULE.remedy,
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
@@ -110,6 +114,7 @@ def _finding(
             cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
+            *above,
             *disks_below(lead),
             *waiters(view, lead),
             *application_latency(view, lead),
@@ -186,7 +191,7 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "queue", "throughput"), ", {often}.")
+_SEEN = dict.fromkeys(("class", "queue", "throughput"), ", {often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
