@@ -10,6 +10,9 @@ from iodiag.table.table import Floats, Table
 ONE_WAY = 0.9
 """Share of the bytes from which the waiting of all requests is taken for that of one direction."""
 
+APART = 2.0
+"""Times by which latencies or sizes of reads and writes differ from which a mean describes neither."""
+
 DIRECTIONS = {"read": "write", "write": "read"}
 
 

@@ -29,6 +29,7 @@ from iodiag.analysis.load.queueing import (
     LEAST_REQUESTS,
     SLOWER_THAN_ALONE,
     Level,
+    Told,
     UnloadedBaseline,
     elasticity,
     fan_out,
@@ -190,6 +191,12 @@ class Load(NamedTuple):
     legs: tuple[Leg, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
+    waiting: Told | None = None
+
+    @property
+    def said(self) -> Told:
+        """What sentences say: of those that wait too long for their class, else of all requests."""
+        return self.waiting or self.level.whole
 
 
 def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
@@ -431,33 +438,45 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
-    inflation = level.latency_ms / _usual_ms(series, level)
-    is_deep = level.busy_depth >= (limits.hard_depth if is_full else limits.burst_depth)
-    # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
-    is_queue = level.busy_depth > limits.inflation and level.latency_ms > slowest_ms(series, level.size_kb)
-    is_over = (is_deep and inflation > limits.inflation) or (is_full and is_queue)
-    is_over |= is_full and _is_beyond(series, level, limits)
-    is_slow = inflation > limits.calm_inflation and level.busy_depth >= limits.hard_depth
-    is_over |= is_full and is_slow and bool(slower_above(view, series, level))
-    if is_over and _reaches_disks(view, series, level, limits):
-        basis: Basis = "class" if inflation > limits.inflation or is_queue or is_slow else "queue"
-        return load._replace(basis=basis, inflation=inflation, verdict="saturated")
+    for waiting in (level.told, level.whole):
+        inflation = waiting.latency_ms / _usual_ms(series, level, waiting)
+        basis = _over(view, series, level, waiting, inflation, limits)
+        if basis is not None and _reaches_disks(view, series, level, limits):
+            load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
+            return load._replace(waiting=waiting if basis == "class" else level.whole)
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
 
 
-def _usual_ms(series: DeviceSeries, level: Level) -> float:
+def _over(
+    view: View, series: DeviceSeries, level: Level, waiting: Told, inflation: float, limits: Limits
+) -> Basis | None:
+    """By what requests of a level wait longer than their class takes: their latency, or how many they are."""
+    is_full = level.util >= limits.full_util / 100
+    depth = waiting.depth * level.busy_depth / level.depth
+    is_deep = depth >= (limits.hard_depth if is_full else limits.burst_depth)
+    # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
+    is_queue = depth > limits.inflation and waiting.latency_ms > slowest_ms(series, waiting.size_kb)
+    is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
+    is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
+    if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up:
+        return "class"
+    return "queue" if is_full and _is_beyond(series, level, limits) else None
+
+
+def _usual_ms(series: DeviceSeries, level: Level, told: Told) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network."""
-    usual = usual_ms(series, level.size_kb, served_rate(series, level))
+    usual = usual_ms(series, told.size_kb, served_rate(series, level, told))
     if class_of(series) == "nvme":
         return usual
-    return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
+    return max(usual, SERVICE["network"].usual_ms + told.size_kb / SERVICE["network"].usual_kb_per_ms)
 
 
-def served_rate(series: DeviceSeries, level: Level) -> float:
+def served_rate(series: DeviceSeries, level: Level, told: Told) -> float:
     """Requests/s as the medium meets them; 0 for what is written above it, to be merged on the way down."""
-    return 0.0 if series.is_stacked and level.direction != "reads" else level.busy_rate
+    is_merged = series.is_stacked and told.direction != "reads"
+    return 0.0 if is_merged else told.rate * level.busy_rate / level.rate
 
 
 def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[str, Table, float]]:
@@ -493,7 +512,7 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         seen |= bool(np.isin(report_keys(own.samples), reports).any())
         if len(rows):
             there = level_of(rows)
-            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there)
+            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there, there.whole)
             if is_slow and there.util >= limits.busy_util / 100:
                 return True
     return not seen

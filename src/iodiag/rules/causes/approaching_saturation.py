@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.load.load_sentences import (
+    both_ways,
     disks_below,
     in_order,
     inflation,
@@ -60,7 +61,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
         confidence=confidence(points, at_most=longest),
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY, template_values(series, lead)),
+        summary=say(_SUMMARY + both_ways(lead) + ".", template_values(series, lead)),
         evidence=(
             state(series, lead),
             *inflation(series, lead),
@@ -75,7 +76,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
 
 _SUMMARY = (
     "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f}x as long "
-    "as alone; about {gain:.0f} % more throughput is left at the most."
+    "as alone; about {gain:.0f} % more throughput is left at the most"
 )
 
 RULE = Rule(

@@ -30,6 +30,7 @@ from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     NOBODY,
     application_latency,
+    both_ways,
     class_named,
     disks_below,
     in_order,
@@ -104,10 +105,12 @@ def _finding(
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often), values)
+        summary=say(
+            _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead), values
+        )
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + ".",
-        remedy=(*_OF_WRITES, *RULE.remedy) if lead.level.direction == "writes" else RULE.remedy,
+        remedy=(*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
