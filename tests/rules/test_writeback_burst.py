@@ -153,3 +153,9 @@ def test_a_flood_that_goes_on_is_told_by_the_few_samples_before_it(report_of, ca
     rows = [{"sda": busy}] * calm + [{"sda": flood}] * floods
     finding = only(report_of(iostat(rows), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+@pytest.mark.parametrize(("calm", "beside", "severity"), [(0.1, 0.9, "info"), (2.0, 30.0, "warning")])
+def test_reads_that_wait_longer_by_less_than_a_ms_are_no_harm(report_of, calm, beside, severity):
+    one = [{"sda": CALM | {"r_await": calm}}] * 14 + [{"sda": FLOOD | {"r_await": beside}}] * 2
+    assert only(report_of(iostat(one * 4), rules=[RULE])).severity == severity

@@ -25,6 +25,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -71,7 +72,9 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     points += (found.period_s > 0) + (found.starved >= limits.clear_harm)
     sure = confidence(points)
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
-    if reads_wait and sure != "low":
+    if reads_wait and not tasks_wait and not is_felt(found.series, found.read_added_ms):
+        severity = "info"
+    elif reads_wait and sure != "low":
         severity = "warning"
     values: Values = {
         "device": found.series.name,

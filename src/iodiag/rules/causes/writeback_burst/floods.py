@@ -58,6 +58,12 @@ class Floods:
         """The others."""
         return self.series.samples[~self.is_inside]
 
+    @property
+    def read_added_ms(self) -> float:
+        """How much longer a read takes inside than outside."""
+        inside, outside = (weighted.mean(rows, "read_await_ms") for rows in (self.inside, self.outside))
+        return inside - outside
+
     @cached_property
     def period_s(self) -> float:
         """The median time from one to the next, NaN where it varies by more than a fifth."""
