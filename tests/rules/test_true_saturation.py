@@ -241,6 +241,34 @@ def test_the_direction_that_waits_is_told(run, reads, writes, said):
     assert numbers["inflation"] == pytest.approx(numbers["latency"] / usual, rel=0.01)
 
 
+FLOOD = two_ways((100, 100, 3.5), (715, 140, 89), 73)
+CALM = two_ways((40, 200, 3), (300, 17, 1), 30)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "severity"),
+    [
+        ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is full in a burst, 1 s of samples: writes", "notice"),
+        ([CALM] + [FLOOD] + [CALM] * 2, "is full in a burst, 1 s of samples: writes", "notice"),
+        ([{}] + [FLOOD] * 2 + [{}] * 2, "is full in a burst, 2 s of samples: writes", "notice"),
+        ([CALM] * 2 + [FLOOD] * 5, "is full: writes", "warning"),
+        ([CALM, FLOOD], "is full: writes", "warning"),
+        ([FLOOD], "is full: writes", "warning"),
+    ],
+    ids=["one of ten", "one of four", "between idle ones", "lasting", "up to the end", "the only sample"],
+)
+def test_a_burst_between_calm_samples_is_called_one(run, rows, said, severity):
+    (finding,) = found(run(iostat([{"vdb": row} for row in rows])))
+    assert said in finding.summary
+    assert finding.severity == severity
+    assert (finding.title == "A burst fills the device") is ("burst" in said)
+
+
+def test_ten_minutes_are_no_burst(run):
+    (finding,) = found(run(iostat([{"vdb": row} for row in [CALM] * 9 + [FLOOD] + [CALM] * 9], step=600)))
+    assert "is full: writes" in finding.summary
+
+
 @pytest.mark.parametrize("writes", [(146, 108, 28), (146, 108, 28.4)])
 def test_a_few_slow_writes_beside_quick_reads_fill_no_device(run, writes):
     assert not found(run(iostat([{"vda": two_ways((1154, 8, 3.4), writes, 100)}] * 4)))

@@ -146,6 +146,13 @@ THRESHOLDS = {
         "size from which kB/s tell what is moved, whatever the size of the requests",
         "half the default readahead",
     ),
+    "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
+    "share": Threshold(
+        20,
+        "%",
+        "share of the time with I/O that fewer samples must last to be told",
+        "judgement: one in five",
+    ),
     "parallel_depth": Threshold(
         4,
         "requests",
@@ -328,6 +335,27 @@ BURST = 8.0
 
 
 UNTIMED = "its counters tell neither how long requests took nor how long it was busy"
+
+
+def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it."""
+    if len(rows) >= limits.lasting:
+        return False
+    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
+    places = np.searchsorted(series.samples["sample"], rows["sample"])
+    around = [places.min() - 1, places.max() + 1]
+    if share < limits.share / 100 or around[0] < 0 or around[1] >= len(series.samples):
+        return bool(share < limits.share / 100)
+    return bool((series.samples.floats("util")[around] < STEADY).all())
+
+
+LONGEST_BURST_S = 60.0
+"""Seconds from which a load is no burst: the age at which dirty pages are written back is half of it."""
+
+
+def is_burst(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether the samples of a passing load lasted for no longer than a burst does."""
+    return is_passing(series, rows, limits) and not rows.floats("interval_s").sum() > LONGEST_BURST_S
 
 
 def longest_contiguous(series: DeviceSeries, rows: Table) -> Table:

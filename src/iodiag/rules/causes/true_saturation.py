@@ -41,8 +41,14 @@ from iodiag.analysis.load.load_sentences import (
     template_values,
     waiters,
 )
-from iodiag.analysis.load.queueing import prepared
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation import (
+    THRESHOLDS,
+    Load,
+    is_burst,
+    is_passing,
+    longest_contiguous,
+    with_verdict,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -68,16 +74,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 
-def _is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
-    """Whether it was full in so few samples among many with I/O that they are no state of it."""
-    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
-    return bool(len(rows) < limits.lasting and share < limits.share / 100)
-
-
 def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     """Whether a passing flood is the odd one among samples that are as busy: these decide."""
-    usual = median(series.loaded.floats("util"))
-    return _is_passing(series, rows, limits) and usual >= limits.busy_util / 100
+    others = series.loaded[~np.isin(series.loaded["sample"], rows["sample"])]
+    is_busy = len(others) and median(others.floats("util")) >= limits.busy_util / 100
+    return bool(is_busy) and is_passing(series, rows, limits)
 
 
 _ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
@@ -97,17 +98,23 @@ def _finding(
     shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
     values = template_values(series, lead) | counts | shown
     often = in_samples(len(series.samples))
+    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
+    named = {}
+    if is_burst(series, rows, limits):
+        named = {"title": "A burst fills the device"}
+        # of unknown length where no clock tells: then say() omits it
+        values["burst"] = float(rows.floats("interval_s").sum())
+        summary = summary.replace(": ", " in a burst, {burst:.3g} s of samples: ", 1)
     above = tuple(layers_above(view, series, lead))
     return RULE.finding(
         severity="notice"
-        if _is_passing(series, rows, limits)
+        if is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        summary=say(
-            _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead), values
-        )
+        **named,
+        summary=say(summary, values)
         + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
         + ".",
         remedy=(*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
@@ -233,13 +240,6 @@ RULE = Rule(
             "ms",
             "latency below which waiting is an inefficiency only",
             "judgement: flash under a benchmark",
-        ),
-        "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
-        "share": Threshold(
-            20,
-            "%",
-            "share of the time with I/O that fewer samples must last to be told",
-            "judgement: one in five",
         ),
         "standstill": Threshold(
             40,
