@@ -93,7 +93,11 @@ QUEUED = {"r/s": 100.0, "rkB/s": 982.0, "r_await": 40.0, "aqu-sz": 4.0, "%util":
 
 @pytest.mark.parametrize(
     ("name", "before", "sure"),
-    [("sda", {}, "medium"), ("vda", {}, "low"), ("sda", QUEUED | {"r/s": 50.0, "aqu-sz": 1.0}, "low")],
+    [
+        ("sda", {}, "medium"),
+        ("vda", {}, "low"),
+        ("sda", QUEUED | {"r/s": 50.0, "r_await": 20.0, "aqu-sz": 1.0}, "low"),
+    ],
     ids=["serves one after the other", "may be limited", "does more with more"],
 )
 def test_a_queue_that_speeds_nothing_up_is_a_disk_that_turns(report_of, name, before, sure):

@@ -32,6 +32,9 @@ ALONE = 1.3
 LEAST_REQUESTS = 50
 """Requests in a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
 
+MOST_BEYOND = 3.0
+"""Times rate and latency that a counter of the queue may be, for requests that a sample's ends cut."""
+
 LEVEL_GAP = 1.4
 """Neighbouring depths further apart than this belong to different load levels."""
 
@@ -207,6 +210,7 @@ def prepared(series: DeviceSeries) -> Table:
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
     samples = bridged(series.samples)
+    samples = samples.with_columns(depth=_completing(samples))
     util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
     latency, kind = _costs(samples), _kinds(samples)
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
@@ -220,6 +224,17 @@ def prepared(series: DeviceSeries) -> Table:
         at_once = depth / busy
     prepared = samples.with_columns(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
     return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
+
+
+def _completing(samples: Table) -> Floats:
+    """The requests in flight, without those that a counter has far beyond what completes, flushes included.
+
+    What is stuck or counted wrongly says nothing of how the others are served.
+    """
+    depth, flushes = samples.floats("depth"), samples.floats("flushes_per_s")
+    held = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
+    held += np.nan_to_num(flushes * samples.floats("flush_await_ms")) / 1000
+    return np.where(depth > MOST_BEYOND * held + 1, held, depth)
 
 
 def _costs(samples: Table) -> Floats:

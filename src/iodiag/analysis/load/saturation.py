@@ -269,12 +269,18 @@ def with_verdict(
             others[series.name] = _not_busy(rule, series, limits)
     if verdict == "saturated":
         found |= _twins(view, [series for series, _ in found.values()], others, limits, excuse)
-        stacks = sorted(lowest(view, found).items(), key=lambda stack: -_held(found[stack[0]][1]))
+        stacks = list(lowest(view, found).items())
+        # what stands on disks that nothing names comes after disks that are full
+        stacks.sort(key=lambda one: (_is_unplaced(found[one[0]][0]), -_held(found[one[0]][1])))
     else:
         stacks = list(leads(view, found).items())
     yield from (outcome for name, outcome in others.items() if name not in found)
     for name, below in stacks:
         yield Busy(*found[name], below)
+
+
+def _is_unplaced(series: DeviceSeries) -> bool:
+    return series.is_stacked and not (series.device and series.device.members)
 
 
 def _held(loads: Sequence[Load]) -> float:
