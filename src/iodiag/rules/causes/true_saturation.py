@@ -5,9 +5,9 @@ longer grows with the queue; or ten times as long in a real queue; or three and 
 card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
 large requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
-What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with what
-waits above it; of devices that do and wait alike, the one that holds most, and none is left out because it
-falls short of a threshold by less than they differ.
+What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
+what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
+it falls short of a threshold by less than they differ.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -16,7 +16,8 @@ direction are compared. Writeback and asynchronous work queue deeply while nobod
 are counted and there are none, or a stream at the device's full speed adds no iowait to that of other times,
 it is a notice. A rate limit, a slow member or a rebuild below are causes of their own and are named by their
 rules. A device that is busy for longer with each request than a healthy one takes is slow, not full:
-extreme-latency tells it. A sample or two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
+extreme-latency tells it. A sample or two between calm ones are a burst, and are called one. A stick of
+unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
