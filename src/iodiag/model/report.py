@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from iodiag.model.capture import Section
@@ -229,6 +230,19 @@ class Report:
         present = {finding.severity for finding in self.findings}
         return next((s for s in reversed(SEVERITIES) if s in present), None)
 
+    def is_undated(self, finding: Finding) -> bool:
+        """Whether a finding states no time and its first evidence is of no known day, while captures state days.
+
+        A listing such as /proc/mdstat may be older or newer than the samples beside it; in one input with
+        captures of at most a day it is of that day.
+        """
+        captures = [one.section for one in self.sources if not one.section.is_context and one.section.start]
+        if finding.start is not None or not captures:
+            return False
+        first = next((e.source for e in finding.evidence if e.weighs == "for"), "")
+        cited = {first} if first else {summary.section.source for summary in self.sources}
+        return not cited <= {section.source for section in captures if _is_of_a_day(section)}
+
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""
         from iodiag.report.as_json import to_dict
@@ -267,6 +281,15 @@ class Report:
         from iodiag.report.as_html import render
 
         return render(self, rule_pages=rule_pages)
+
+
+def _is_of_a_day(section: Section) -> bool:
+    """Whether a capture covers a day at most, or the 25 hours in which summer time ends."""
+    try:
+        length = datetime.fromisoformat(section.end or "") - datetime.fromisoformat(section.start or "")
+    except (ValueError, TypeError):
+        return False
+    return length <= timedelta(hours=25)
 
 
 def is_report(data: bytes) -> bool:

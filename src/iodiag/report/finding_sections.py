@@ -310,7 +310,7 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     yield "Devices", wording.joined(devices, 24) or (Span("the whole host"),)
     totals = {(device.host, device.name): device.samples for device in report.devices}
     total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
-    when = window(finding, total, report.timezone)
+    when = window(report, finding, total)
     if when:
         yield "When", (Span(when),)
     yield "Rule", (wording.rule(finding.rule),)
@@ -320,10 +320,12 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
         yield "Explains", wording.joined([(wording.rule(one),) for one in finding.supersedes])
 
 
-def window(finding: Finding, total: int | None, timezone: str | None) -> str:
+def window(report: Report, finding: Finding, total: int | None) -> str:
     """When it was; samples are counted from 1 for people, while JSON counts them from 0."""
+    if report.is_undated(finding):
+        return "undated: the listing that shows it states no time, so it may be older than the samples"
     words = []
-    when = wording.time_span(finding.start, finding.end, timezone)
+    when = wording.time_span(finding.start, finding.end, report.timezone)
     if when:
         words.append(when)
     if finding.samples:

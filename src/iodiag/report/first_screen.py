@@ -88,7 +88,7 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         total = next(
             (d.samples for d in report.devices if d.name in devices[:1] and _is_on_host(d.host, lead)), None
         )
-        when = finding_sections.window(lead, total, report.timezone)
+        when = finding_sections.window(report, lead, total)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
         # where the sentence says how often, a state's own count would be a second one

@@ -23,9 +23,9 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
     order += islice((host for host in known.hosts if host not in harmed), HOSTS - len(order))
     at_days = range(max(0, len(known.days) - DAYS), len(known.days))
     shown = rows[rows["host"].isin(order)].sort_values(["rank", "harm"], ascending=False, kind="stable")
-    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for host, day, rank, rule in zip(shown["host"], shown["day"], shown["rank"], shown["rule"], strict=True):
-        found.setdefault((host, day), []).append((int(rank), rule))
+    found: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
+    for row in shown[["host", "day", "rank", "rule", "page"]].itertuples(index=False):
+        found.setdefault((row.host, row.day), []).append((int(row.rank), row.rule, row.page))
     best = known.cube.max(axis=2, initial=NO_DATA)
     places = {host: at for at, host in enumerate(known.hosts)}
 
@@ -33,12 +33,12 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
         day, said = known.days[at], int(best[places[host], at])
         if said == NO_DATA:
             return None
-        page = link(host, day)
         if (host, day) in found:
             troubles = found[host, day]
-            rules = tuple(rule for _, rule in troubles[:RULES])
-            return DayCell("found", SEVERITIES[troubles[0][0]], rules, page)
-        return DayCell("clear" if said >= CLEAR else "unjudged", report=_stored(page))
+            rank, _, page = troubles[0]
+            rules = tuple(rule for _, rule, _ in troubles[:RULES])
+            return DayCell("found", SEVERITIES[rank], rules, link(host, page))
+        return DayCell("clear" if said >= CLEAR else "unjudged")
 
     return Heatmap(
         days=tuple(known.days[at] for at in at_days),
@@ -46,8 +46,3 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
         days_left_out=len(known.days) - len(at_days),
         hosts_left_out=len(known.hosts) - len(order),
     )
-
-
-def _stored(page: str) -> str:
-    """The address of the stored report that a page would be made of: a quiet day has no page."""
-    return f"{page.removesuffix('.html')}.json" if page.endswith(".html") else page
