@@ -94,3 +94,13 @@ def test_every_question_in_python_has_an_answer(program, data_set, monkeypatch, 
 def test_the_page_has_questions():
     assert len(SQL) >= 8
     assert len(PYTHON) >= 3
+
+
+def test_rules_lead_to_their_pages_and_another_address_makes_the_pages_again(fleet, data_set, tmp_path):
+    shutil.copytree(data_set, tmp_path / "out")
+    (name, *_) = sorted(pages(data_set))
+    for address, host in (("https://a.example/rules/", "a"), ("https://b.example", "b"), ("", "")):
+        run_here([str(fleet.inputs), str(data_set.parent / "torn")], tmp_path / "out", rule_pages=address)
+        page = (tmp_path / "out" / name).read_text()
+        assert set(re.findall(r'href="https://([ab])\.example/(?:rules/)?[\w.-]+"', page)) == set(host)
+    assert everything(tmp_path / "out") == everything(data_set)

@@ -66,7 +66,7 @@ def test_the_page_of_the_last_day_says_that_it_may_be_of_another(data_set):
     (page,) = (data_set / "reports").rglob("*.html")
     assert page.name == f"{day_name(DAYS - 1)}.html"
     text = page.read_text()
-    assert "undated: the listing that shows it states no time" in text
+    assert "undated: the capture or listing that shows it states no time" in text
     assert f'href="reports/db1/{page.name}"' in (data_set / "fleet.html").read_text()
 
 

@@ -231,17 +231,19 @@ class Report:
         return next((s for s in reversed(SEVERITIES) if s in present), None)
 
     def is_undated(self, finding: Finding) -> bool:
-        """Whether a finding states no time and its first evidence is of no known day, while captures state days.
+        """Whether a finding states no time and its first evidence is a listing's, beside dated samples.
 
         A listing such as /proc/mdstat may be older or newer than the samples beside it; in one input with
         captures of at most a day it is of that day.
         """
-        captures = [one.section for one in self.sources if not one.section.is_context and one.section.start]
-        if finding.start is not None or not captures:
+        sections = [summary.section for summary in self.sources]
+        captures = [section for section in sections if not section.is_context]
+        if finding.start is not None or finding.samples or not any(section.start for section in captures):
             return False
+        listings = {section.source for section in sections if section.is_context and not section.reports}
+        listings -= {section.source for section in captures if not _is_long(section)}
         first = next((e.source for e in finding.evidence if e.weighs == "for"), "")
-        cited = {first} if first else {summary.section.source for summary in self.sources}
-        return not cited <= {section.source for section in captures if _is_of_a_day(section)}
+        return first in listings if first else bool(listings)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""
@@ -283,13 +285,13 @@ class Report:
         return render(self, rule_pages=rule_pages)
 
 
-def _is_of_a_day(section: Section) -> bool:
-    """Whether a capture covers a day at most, or the 25 hours in which summer time ends."""
+def _is_long(section: Section) -> bool:
+    """Whether a capture covers more than a day, which has 25 hours where summer time ends."""
     try:
         length = datetime.fromisoformat(section.end or "") - datetime.fromisoformat(section.start or "")
     except (ValueError, TypeError):
         return False
-    return length <= timedelta(hours=25)
+    return length > timedelta(hours=25)
 
 
 def is_report(data: bytes) -> bool:

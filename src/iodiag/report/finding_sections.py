@@ -323,7 +323,7 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
 def window(report: Report, finding: Finding, total: int | None) -> str:
     """When it was; samples are counted from 1 for people, while JSON counts them from 0."""
     if report.is_undated(finding):
-        return "undated: the listing that shows it states no time, so it may be older than the samples"
+        return "undated: the capture or listing that shows it states no time"
     words = []
     when = wording.time_span(finding.start, finding.end, report.timezone)
     if when:

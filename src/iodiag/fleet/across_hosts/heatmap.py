@@ -14,6 +14,7 @@ from iodiag.model.fleet import DayCell, Heatmap, HeatmapRow
 
 HOSTS, DAYS, RULES = 40, 31, 4
 """How many hosts and days are shown, and how many rules a cell names."""
+_CELL = ("host", "day", "rank", "rule", "page")
 
 
 def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap:
@@ -24,8 +25,8 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
     at_days = range(max(0, len(known.days) - DAYS), len(known.days))
     shown = rows[rows["host"].isin(order)].sort_values(["rank", "harm"], ascending=False, kind="stable")
     found: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
-    for row in shown[["host", "day", "rank", "rule", "page"]].itertuples(index=False):
-        found.setdefault((row.host, row.day), []).append((int(row.rank), row.rule, row.page))
+    for host, day, *trouble in zip(*(shown[name] for name in _CELL), strict=True):
+        found.setdefault((host, day), []).append((int(trouble[0]), trouble[1], trouble[2]))
     best = known.cube.max(axis=2, initial=NO_DATA)
     places = {host: at for at, host in enumerate(known.hosts)}
 
