@@ -202,9 +202,19 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
     charts = Charts(("finding", number))
     rest: tuple[Block, ...]
     if is_lead:
-        rest = (facts, *_advice(finding), Section((Span("More charts"),), (charts,), place="folded"))
+        limits = Section(
+            (Span("What would refute it, and where to read more"),), tuple(_limits(finding)), place="folded"
+        )
+        more = Section((Span("More charts"),), (charts,), place="folded")
+        rest = (facts, *_advice(finding), limits, more)
     else:
-        inside = (facts, charts, *evidence_blocks(report, finding, seen), *_advice(finding))
+        inside = (
+            facts,
+            charts,
+            *evidence_blocks(report, finding, seen),
+            *_advice(finding),
+            *_limits(finding),
+        )
         rest = (Section((Span("Evidence, charts and advice"),), inside, place="folded"),)
     return Section(
         wording.prose(finding.title),
@@ -229,10 +239,15 @@ def gone_section(report: Report, number: int, finding: Finding) -> Section:
 
 
 def _advice(finding: Finding) -> Iterator[Section]:
+    """What to do, and how to confirm that it is the cause."""
     if finding.remedy:
         yield Section((Span("What to do"),), (Bullets(tuple(map(said, finding.remedy)), is_numbered=True),))
     if finding.confirm:
         yield Section((Span("Commands to confirm it"),), (Commands(tuple(map(command, finding.confirm))),))
+
+
+def _limits(finding: Finding) -> Iterator[Section]:
+    """What speaks against the finding or lies beyond it, and where to read more."""
     for heading, texts in (
         ("What would refute it", finding.refutes),
         ("What the counters cannot tell", finding.cannot_know),
