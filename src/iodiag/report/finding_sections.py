@@ -15,6 +15,7 @@ from iodiag.report.document import (
     Facts,
     Item,
     Paragraph,
+    Place,
     Section,
     TextTable,
     said,
@@ -202,18 +203,15 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
     charts = Charts(("finding", number))
     rest: tuple[Block, ...]
     if is_lead:
-        limits = Section(
-            (Span("What would refute it, and where to read more"),), tuple(_limits(finding)), place="folded"
-        )
         more = Section((Span("More charts"),), (charts,), place="folded")
-        rest = (facts, *_advice(finding), limits, more)
+        rest = (facts, *_advice(finding), *_limits(finding, "folded"), more)
     else:
         inside = (
             facts,
             charts,
             *evidence_blocks(report, finding, seen),
             *_advice(finding),
-            *_limits(finding),
+            *_limits(finding, "page"),
         )
         rest = (Section((Span("Evidence, charts and advice"),), inside, place="folded"),)
     return Section(
@@ -246,16 +244,18 @@ def _advice(finding: Finding) -> Iterator[Section]:
         yield Section((Span("Commands to confirm it"),), (Commands(tuple(map(command, finding.confirm))),))
 
 
-def _limits(finding: Finding) -> Iterator[Section]:
+def _limits(finding: Finding, place: Place) -> Iterator[Section]:
     """What speaks against the finding or lies beyond it, and where to read more."""
     for heading, texts in (
         ("What would refute it", finding.refutes),
         ("What the counters cannot tell", finding.cannot_know),
     ):
         if texts:
-            yield Section((Span(heading),), (Bullets(tuple(map(said, texts))),))
+            yield Section((Span(heading),), (Bullets(tuple(map(said, texts))),), place=place)
     if finding.references:
-        yield Section((Span("References"),), (Bullets(tuple(map(_reference, finding.references))),))
+        yield Section(
+            (Span("References"),), (Bullets(tuple(map(_reference, finding.references))),), place=place
+        )
 
 
 def _reference(text: str) -> Item:
