@@ -20,7 +20,10 @@ LONGEST_COMMAND = 100
 Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
-_SETTLE = re.compile(r" Settle it with: `([^`]*)`(?:, under this load and at rest)?")
+_TO_PASTE = re.compile(
+    r" (?:Settle it with|Capture more|Capture the present): `([^`]*)`"
+    r"(?:, under this load and at rest|, and `([^`]*)` beside it)?"
+)
 
 _SURENESS = {
     "high": "many samples, and a narrow interval far from no change, or around it",
@@ -53,10 +56,10 @@ def screen(report: Report) -> Screen:
 def _sentence(report: Report, actions: Iterable[Block]) -> str:
     """The verdict's sentence, without a command that stands below it to paste."""
     commands = {line for block in actions if isinstance(block, Commands) for line in block.lines}
-    settled = _SETTLE.search(report.headline)
-    is_below = settled is not None and settled[1] in commands
+    named = _TO_PASTE.search(report.headline)
+    is_below = named is not None and set(filter(None, named.groups())) <= commands
     return (
-        _SETTLE.sub("", report.headline) if is_below else report.headline
+        _TO_PASTE.sub("", report.headline) if is_below else report.headline
     ).strip() or "No rule found anything."
 
 
@@ -132,8 +135,10 @@ def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateS
         return max(state.requests * (state.latency_ms or 0.0), in_flight_ms), state.requests
 
     working = [state for state in states if state.direction != "idle"]
-    of_first = [state for state in working if state.device in devices[:1] and waited(state)[0] > 0]
-    return max(of_first or working, key=waited, default=None)
+    of_first = [state for state in working if state.device in devices[:1]]
+    does_wait = any(waited(state)[0] > 0 for state in of_first)
+    is_alike = not any(waited(state)[0] > 0 for state in working)
+    return max(of_first if of_first and (does_wait or is_alike) else working, key=waited, default=None)
 
 
 def tally(report: Report) -> str:

@@ -125,9 +125,8 @@ def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
 
 def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
     values = [_typical(one, column, *_PARTS[column]) for one in shown]
-    if column == "await_ms":  # what completed nothing took no time that is known
-        idle = (_typical(one, "kb_per_s", *_PARTS["kb_per_s"]) == 0 for one in shown)
-        values = [math.nan if none and not value else value for none, value in zip(idle, values, strict=True)]
+    if column == "await_ms":  # nothing was completed, or it is not counted, or it rounds to 0
+        values = [value or math.nan for value in values]
     if column == "util_pct":  # more is an error of the kernel, and counted as that
         values = [min(value, 100.0) for value in values]
     known = [value for value in values if value > 0]
