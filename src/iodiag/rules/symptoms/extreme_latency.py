@@ -127,9 +127,11 @@ def _finding(
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
-    values |= {"took": duration(float(worst["latency"])), "takes": duration(float(worst["sane"]))}
+    latency_ms, sane_ms = float(worst["latency"]), float(worst["sane"])
+    values |= {"latency_s": latency_ms / 1000, "sane_s": sane_ms / 1000}
+    values |= {"took": duration(latency_ms), "takes": duration(sane_ms)}
     often = in_samples(len(series.samples))
-    is_sane = float(worst["latency"]) <= float(worst["sane"])
+    is_sane = latency_ms <= sane_ms
     waiting = blocked(view, rows) if is_sane else None
     severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
     return RULE.finding(
