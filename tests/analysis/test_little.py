@@ -55,7 +55,7 @@ def test_a_queue_is_told_by_the_direction_that_holds_it(samples):
     assert level.direction == "writes"
     assert level.told[1:] == pytest.approx((15, 120, 150, 10000), rel=0.01)
     text = text_of(states(series)[0], samples)
-    assert "15 writes/s of 120.0 kB, 10,000 ms each; 720 reads/s of 4.0 kB, 1.30 ms each; in all" in text
+    assert "15 writes/s of 120.0 kB, 10 s each; 720 reads/s of 4.0 kB, 1.30 ms each; in all" in text
 
 
 def test_few_large_writes_make_no_large_reads():

@@ -25,7 +25,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -106,7 +106,9 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     values = _values(series, worst) | {"count": len(stalls)}
     more = " {count} times; the longest" if len(stalls) > 1 else ""
     ends = ", and the capture ends so" if worst.release is None else ""
-    how_long = "for {seconds:.0f} s" if _is_timed(worst.rows) else "in {samples} of {all} samples"
+    how_long = (
+        "for {seconds:.0f} s" if _is_timed(worst.rows) else in_samples(len(series.samples), "samples", "all")
+    )
     return RULE.finding(
         severity=severity,
         confidence=sure,
