@@ -28,7 +28,7 @@ LAW = {
     "reading": {"model", "table", "sources", "formats", "hosts"},
     "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict"},
     "comparison": {"model", "table", "analysis", "rules", "judging"},
-    "api": {"model", "sources", "hosts", "reading", "judging", "comparison"},
+    "api": {"model", "sources", "hosts", "reading", "judging", "comparison", "anonymize"},
     "fleet": {
         *(
             "model",
