@@ -26,7 +26,7 @@ LAW = {
     "verdict": {"model", "analysis"},
     "report": {"model"},
     "reading": {"model", "table", "sources", "formats", "hosts"},
-    "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict"},
+    "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict", "anonymize"},
     "comparison": {"model", "table", "analysis", "rules", "judging"},
     "api": {"model", "sources", "hosts", "reading", "judging", "comparison", "anonymize"},
     "fleet": {

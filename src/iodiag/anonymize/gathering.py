@@ -63,6 +63,8 @@ _KIND_OF_VALUE = {
     "job": "job",
     "user": "user",
 }
+BY_ITS = ", by its "
+"""What stands between a host and the file that states it, where a section's layout is such a statement."""
 _SETTINGS = ("mysql-variables", "pg-settings", "sysfs")
 # they say nothing of whose they are
 _KEPT_VALUES = frozenset(
@@ -77,6 +79,7 @@ _OF_KERNEL = re.compile(
     rf"|nvme\d+(c\d+)?n\d+(p\d+)?|{_NUMBERED}|dev\d+-\d+|\d+:\d+"
 )
 """Names that drivers and tools make of letters and numbers: they mean the same on every host."""
+_LONE_WORD = re.compile(r"[^\W\d_][^\W_]*")
 _SUFFIX = re.compile(
     r"(.+?)((?:_[rm]image_\d+|_rmeta_\d+|_(?:mlog|tmeta|cmeta|wmeta|pmspare|tdata|cdata|corig|cvol|wcorig|vdata)"
     r"|-(?:real|cow|tpool))+)"
@@ -153,6 +156,23 @@ def names_of_capture(capture: Capture) -> Iterator[Name]:
         yield from _of_values(fact.kind, fact.values)
 
 
+def lone_words_of(capture: Capture) -> tuple[str, ...]:
+    """The names of a capture that are one word each, as a sentence may hold them; none of the kernel's."""
+    topologies = (capture.topology, *capture.topologies.values())
+    devices = [device for topology in topologies for device in topology]
+    tables = [table for _, table in (*capture.tables.each(), *capture.averages.each())]
+    found = [name for device in devices for name in (device.name, *device.aliases, *device.members)]
+    found += [place.removeprefix("/") for device in devices for place in device.mountpoints]
+    found += [word for table in tables for column in table.names for word in words_of(table, column)]
+    found += [
+        value
+        for fact in capture.evidence
+        for key, value in fact.values.items()
+        if isinstance(value, str) and kind_of_value(fact.kind, key, value)
+    ]
+    return tuple(dict.fromkeys(w for w in found if _LONE_WORD.fullmatch(w) and not is_kernel_name(w)))
+
+
 def names_of_report(report: Report) -> Iterator[Name]:
     """Every name that a report holds as such, hosts first."""
     for summary in report.sources:
@@ -210,7 +230,7 @@ def _of_evidence(evidence: Iterable[Evidence]) -> Iterator[Name]:
 
 def _of_section(section: Section) -> Iterator[Name]:
     yield from _hosts(section.host)
-    stated, is_statement, origin = section.layout.partition(", by its ")
+    stated, is_statement, origin = section.layout.partition(BY_ITS)
     if is_statement:
         yield from _hosts(stated)
         yield Name("file", (origin,))

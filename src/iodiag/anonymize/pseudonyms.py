@@ -140,6 +140,9 @@ class Pseudonyms:
             self.add([of_device(name, ()) if is_device else Name(kind, (name,))])
         return self._of.get(name, name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._of
+
     def device(self, name: str) -> str:
         """The pseudonym of a device."""
         return self.name(name, kind_of_device(name))

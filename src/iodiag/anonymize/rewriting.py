@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from iodiag.anonymize.allowed_words import release_of
 from iodiag.anonymize.before_judging import renamed, renamed_tables
-from iodiag.anonymize.gathering import names_of_capture, names_of_report
+from iodiag.anonymize.gathering import BY_ITS, Name, names_of_capture, names_of_report
 from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.model.capture import Capture
 from iodiag.table.tables import Tables
@@ -101,8 +101,13 @@ _HIDDEN = {
     ("Device", "model"),
     ("Fact", "template"),
 }
-_REMARKS = {("UnparsedLine", "reason"), ("ParseNote", "reason"), ("Section", "layout"), ("Source", "remark")}
-_DROPPED = {("DeviceSummary", "aliases"), ("Device", "aliases"), ("Device", "mountpoints")}
+_REMARKS = {("UnparsedLine", "reason"), ("ParseNote", "reason"), ("Source", "remark")}
+_DROPPED = {
+    ("DeviceSummary", "aliases"),
+    ("Device", "aliases"),
+    ("Device", "mountpoints"),
+    ("Report", "names"),
+}
 
 
 def anonymized(report: Report, captures: Iterable[Capture] = (), key: str | None = None) -> Report:
@@ -121,6 +126,7 @@ def anonymous_report(report: Report, names: Pseudonyms) -> Report:
     """The report with pseudonyms for all names, those that it alone holds included."""
     if not names.is_judged_under:
         names.add(names_of_report(report))
+        names.add(Name("name", (word,)) for word in report.names if word not in names)
     return _rewritten(report, names)
 
 
@@ -207,6 +213,10 @@ def _text(place: tuple[str, str], value: str, names: Pseudonyms) -> str:
         return names.device(value)
     if place[0] == "Quote":
         return names.header(value) if name == "header" else names.line(value)
+    if place == ("Section", "layout"):
+        host, is_statement, file = value.partition(BY_ITS)
+        stated = f"{names.name(host, 'host')}{BY_ITS}{names.name(file, 'file')}"
+        return stated if is_statement else names.prose(value)
     if place in _REMARKS:
         return names.remark(value)
     return release_of(value) if name == "kernel" else names.prose(value)

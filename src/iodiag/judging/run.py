@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from iodiag import __version__
+from iodiag.anonymize.gathering import lone_words_of
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
@@ -86,6 +87,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         series=_all(host.series for host in told),
         timezone=options.tz,
         ignored=ignored,
+        names=() if options.names else lone_words_of(capture),
     )
 
 
