@@ -25,6 +25,7 @@ from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.rewriting import anonymous_captures
 from iodiag.cli import cli
 from iodiag.model.capture import Capture
+from iodiag.model.finding import Ignore
 from iodiag.model.report import Report
 from iodiag.model.topology import device_names
 from iodiag.report import as_html, as_json
@@ -572,3 +573,31 @@ def test_a_stored_report_holds_no_word_of_iodiag_that_names_a_device(words):
     shown = [MADE_BY_US.sub("", text.lower()) for text in texts_of(composed)]
     said = {word for text in shown for word in re.findall(r"[^\W_]+", text)}
     assert said & {words[0], words[1]} == set()
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_what_is_judged_under_pseudonyms_is_judged_alike(path):
+    captures, _ = iodiag.read_many([path])
+    plain, hidden = iodiag.analyze(captures), iodiag.analyze(captures, names=Pseudonyms())
+    judged = [
+        (
+            report.verdict and (report.verdict.state, report.verdict.rule, report.verdict.severity),
+            [(f.rule, f.severity, f.confidence, f.samples, len(f.devices)) for f in report.findings],
+            sorted((one.rule, one.status) for one in report.outcomes),
+        )
+        for report in (plain, hidden)
+    ]
+    assert judged[0] == judged[1]
+    assert shown_in(hidden.to_json(), names_in(captures)) == []
+
+
+def test_what_is_asked_for_and_ignored_is_called_by_real_names(tmp_path):
+    text = IOSTAT.format(host="db1", device="vg0-payroll", other="sdq").replace(" 9.60 ", " 960.0 ")
+    capture = iodiag.read(io.BytesIO(text.encode()))
+    asked = iodiag.analyze(capture, devices=["vg0/payroll"], names=Pseudonyms())
+    assert [one.name for one in asked.devices] == ["volume-1"]
+    found = {finding.rule for finding in iodiag.analyze(capture).findings}
+    ignore = [Ignore(rule, "known", device="vg0-*", host="db*") for rule in found]
+    plain, hidden = (iodiag.analyze(capture, ignore=ignore, names=n) for n in (None, Pseudonyms()))
+    assert plain.ignored
+    assert [one.finding.rule for one in hidden.ignored] == [one.finding.rule for one in plain.ignored]
