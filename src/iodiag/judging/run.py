@@ -8,11 +8,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from iodiag import __version__
+from iodiag.anonymize.gathering import lone_words_of
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
-from iodiag.model.finding import Finding, Ignore, Ignored, Outcome, by_harm
+from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
 from iodiag.model.report import (
     DeviceActivity,
     DeviceSummary,
@@ -41,8 +42,12 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 
     joined = join(captures, zone(options.tz))
     add_paired(joined, options.interval)
+    devices = options.devices
+    if options.names:
+        joined = options.names.renamed(joined)
+        devices = tuple(map(options.names.to_judge, devices))
     selection = Selection(
-        devices=options.devices,
+        devices=devices,
         since=bound(options.since, "since"),
         until=bound(options.until, "until"),
         cpus=options.cpus,
@@ -59,7 +64,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
 
     chosen = chosen_rules(options.rules, options.skip_rules)
     changed = changed_limits(options.limits)
-    told = [_of_host(view, chosen.values(), changed, capture, options.ignore) for view in hosts]
+    told = [_of_host(view, chosen.values(), changed, capture, options) for view in hosts]
     findings = _all(host.findings for host in told)
     ignored = _all(host.ignored for host in told)
     said, headline = verdict(findings, hosts, ignored=len(ignored), ledgers=capture.ledgers)
@@ -82,6 +87,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         series=_all(host.series for host in told),
         timezone=options.tz,
         ignored=ignored,
+        names=() if options.names else lone_words_of(capture),
     )
 
 
@@ -104,7 +110,7 @@ def _of_host(
     rules: Iterable[Rule],
     changed: Mapping[str, Mapping[str, float]],
     capture: Capture,
-    ignore: Sequence[Ignore],
+    options: Options,
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.tables import host_tables
@@ -117,7 +123,10 @@ def _of_host(
 
     found, outcomes = run(rules, view, changed, capture.sources)
     devices = device_summaries(view)
-    found, ignored = without_ignored(found, ignore, {d.name: d.aliases for d in devices})
+    aliases = {d.name: d.aliases for d in devices}
+    found, ignored = without_ignored(
+        found, options.ignore, aliases, options.names.spellings if options.names else None
+    )
     states = state_summaries(view)
     return _OfHost(
         findings=with_traffic(view, found),

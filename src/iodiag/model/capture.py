@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -122,7 +123,8 @@ class Fact:
     """One finding of fact from an application's log, a setting or a process list.
 
     `kind` names what was seen (`processlist`, `sysbench`, `hdparm`, `setting`, …), `values` its
-    numbers and words under plain names, `text` says it in one sentence.
+    numbers and words under plain names, `text` says it in one sentence. `template` is that sentence with
+    `{key}` for each value that may be a name; empty where `text` names nothing.
     """
 
     kind: str
@@ -130,6 +132,17 @@ class Fact:
     text: str
     ref: SourceRef
     host: str | None = None
+    template: str = ""
+
+
+def filled(template: str, values: Mapping[str, float | str]) -> str:
+    """A sentence with the words that its `{key}`s stand for; `{key,}` has commas between them."""
+
+    def word(key: re.Match[str]) -> str:
+        value = str(values.get(key[1], key[0]))
+        return ", ".join(value.split()) if key[2] else value
+
+    return re.sub(r"\{(\w+)(,?)\}", word, template)
 
 
 @dataclass(frozen=True)

@@ -193,6 +193,7 @@ class Report:
 
     `ignored` are findings that the configuration takes out: they are listed, and count for nothing.
     `thresholds` are those in force, `changed_thresholds` those of them that are not their rules' defaults.
+    `names` are what captures call their things in one word each, so that a sentence can be told to hold one.
     `rule_texts` say of each rule with a finding what it detects, why that matters and when it is wrong.
 
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
@@ -218,6 +219,7 @@ class Report:
     series: tuple[Series, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     comparison: Comparison | None = field(default=None, metadata={"json_omit_none": True})
+    names: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def hosts(self) -> list[str]:
