@@ -33,10 +33,10 @@ class Name:
     is_said: bool = False
 
 
-KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource"})
+KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp"})
 """Keys of tables that number things of every host alike, or are words of the tool."""
 
-HIDDEN_COLUMNS = frozenset({"phase_label"})
+HIDDEN_COLUMNS = frozenset({"phase_label", "message"})
 """Columns of sentences, which may hold anything."""
 
 KIND_OF_COLUMN = {

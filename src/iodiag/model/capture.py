@@ -31,6 +31,10 @@ inside a capture that was not understood: these are listed in the report.
 """
 
 
+EVENTS = "events"
+"""The table of what a kernel's log says happened to devices; no samples."""
+
+
 @dataclass(frozen=True)
 class SourceRef:
     """An address: lines (or, for a binary file, bytes) `first` to `last` of the input `source`."""
