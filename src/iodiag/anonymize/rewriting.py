@@ -45,6 +45,8 @@ _OWN_WORDS = frozenset(
         "timezone",
         "start",
         "end",
+        "time",
+        "stamp",
         "kind",
         "level",
         "thresholds",
@@ -85,6 +87,7 @@ _NAMES = {
     ("Source", "name"): "file",
     ("StateSummary", "source"): "file",
     ("PhaseSummary", "source"): "file",
+    ("KernelEvent", "source"): "file",
 }
 _DEVICES = {
     ("DeviceSummary", "name"),
@@ -97,9 +100,10 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
+    ("KernelEvent", "device"),
     ("DeviceActivity", "device"),
 }
-_LINES = {("Quote", "text"), ("Quote", "header")}
+_LINES = {("Quote", "text"), ("Quote", "header"), ("KernelEvent", "text")}
 _HIDDEN = {
     ("UnparsedLine", "text"),
     ("ParseNote", "text"),

@@ -158,8 +158,8 @@ class ContextFormat(NamedTuple):
     `starts` is searched in single lines and should match only where a block can begin;
     `read` gets all lines from there on and the input's name, and returns None when the start
     was a false one. Its patterns are texts that it gives to `re`, which compiles those that an input
-    needs and keeps them: to compile all takes as long as to read a small capture. `most_lines` is how many lines
-    it gets at most.
+    needs and keeps them: to compile all takes as long as to read a small capture. It gets no more than
+    `most_lines`.
     """
 
     id: str

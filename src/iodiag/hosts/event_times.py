@@ -1,7 +1,7 @@
-"""When the events of a kernel's log were, where only other inputs tell: the year, and what a boot clock means.
+"""When the events of a kernel's log were, where only other inputs tell: the year, and what a boot clock is.
 
-A classic stamp of syslog (`Nov 23 10:00:01`) is of the year that brings it nearest to the samples of its host.
-A boot clock becomes a time where another log of the host has the same messages with both.
+A classic stamp of syslog (`Nov 23 10:00:01`) is of the year that brings it nearest to the samples of its
+host. A boot clock becomes a time where another log of the host has the same messages with both.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy.typing as npt
 from iodiag.model.capture import EVENTS, Capture
 from iodiag.table.table import Table
 from iodiag.table.tables import Tables
-from iodiag.table.times import Stamps, Times
+from iodiag.table.times import Times
 
 SAME_S = 5.0
-"""How far apart pairs of a boot clock and a time may be, to be of one boot: logs are written a little later."""
+"""How far apart pairs of a boot clock and a time may be, to be of one boot: logs are a little late."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,8 +88,8 @@ def _with_boot_clock(table: Table, others: Sequence[Table]) -> Table:
     for other in others:
         offsets = _offsets(table, other)
         if len(offsets) and float(np.ptp(offsets)) <= SAME_S:
-            seconds = np.where(wanted, boot + float(np.median(offsets)), np.nan)
-            stamps: Stamps = Times.of(np.round(seconds, 3)).stamps
+            seconds: Floats = np.where(wanted, boot + float(np.median(offsets)), np.nan)
+            stamps = Times.of(seconds).stamps
             return table.with_columns(time=Times(stamps, other["time"].zone))
     return table
 

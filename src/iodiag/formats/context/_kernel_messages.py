@@ -21,13 +21,23 @@ _SD = rf"(?:sd|scsi)[a-z]? {_HCTL}: (?:\[(?P<dev>\w{{1,32}})\] {{0,2}})?(?:tag#\
 _BLOCK = rf", dev {_DEV}, (?:logical block|sector)"
 _ON = r"\(?(?:device )?(?P<dev>[\w!-]{2,64})\)?"
 
+_QLA = rf"qla\w{{1,10}} {_PCI}(?:-\w{{4}})?:(?P<host>\d{{1,5}})?:? "
+_SMARTD = r"smartd Device: /dev/(?P<dev>\w{2,32}).{0,60}?"
+_SYNC = "recovery|resync|reshape|data-check|requested-resync"
+
 _BLOCK_ERRORS = (
     # what a device does not offer is no fault of it
-    ("", r"(?:\w{1,30}: )?(?:critical target|operation not supported) error.{1,120}?\((?:DISCARD|WRITE_\w{4,6})\)"),
+    (
+        "",
+        r"(?:\w{1,30}: )?(?:critical target|operation not supported) error.{1,120}?\((?:DISCARD|WRITE_)",
+    ),
     ("media error", rf"(?:\w{{1,30}}: )?critical medium error{_BLOCK}"),
     ("timeout", rf"(?:\w{{1,30}}: )?timeout error{_BLOCK}"),
     ("path down", rf"(?:\w{{1,30}}: )?(?:recoverable transport|critical nexus) error{_BLOCK}"),
-    ("I/O error", rf"(?:\w{{1,30}}: )?(?:I/O|critical [a-z ]{{1,40}}|device resource|protection) error{_BLOCK}"),
+    (
+        "I/O error",
+        rf"(?:\w{{1,30}}: )?(?:I/O|critical [a-z ]{{1,40}}|device resource|protection) error{_BLOCK}",
+    ),
 )
 _SCSI = (
     ("media error", _SD + r"(?:Sense Key ?: (?:Medium|Hardware) Error|Add\. Sense: Unrecovered read error)"),
@@ -36,7 +46,10 @@ _SCSI = (
     ("offline", _SD + r"Result: hostbyte=DID_(?:NO_CONNECT|BAD_TARGET)"),
     ("reset", _SD + r"Result: hostbyte=DID_(?:RESET|REQUEUE)"),
     ("path down", _SD + r"Result: hostbyte=DID_TRANSPORT_"),
-    ("I/O error", _SD + r"Result: hostbyte=DID_(?:ERROR|SOFT_ERROR|ABORT|BUS_BUSY|PARITY|BAD_INTR|PASSTHROUGH)"),
+    (
+        "I/O error",
+        _SD + r"Result: hostbyte=DID_(?:ERROR|SOFT_ERROR|ABORT|BUS_BUSY|PARITY|BAD_INTR|PASSTHROUGH)",
+    ),
     ("offline", _SD + r"(?:rejecting I/O to (?:offline|dead) device|[Dd]evice offlined|killing request)"),
     ("timeout", _SD + r"(?:attempting task abort|task abort|timing out command|uas_eh_abort|abort: FAILED)"),
     ("reset", _SD + r"(?:attempting (?:device|target|bus|host) reset|(?:device|target|bus|host) reset: )"),
@@ -56,9 +69,12 @@ _ADAPTERS = (
     ("reset", r"mpt(?:scsih|base): ioc\d{1,3}: attempting (?:target|bus|host) reset"),
     ("timeout", r"aacraid: Host adapter abort request"),
     ("reset", r"aacraid: Host (?:adapter|bus) reset request"),
-    ("link down", rf"qla\w{{1,10}} {_PCI}(?:-\w{{4}})?:(?P<host>\d{{1,5}})?:? .{{0,20}}?LOOP DOWN"),
-    ("timeout", rf"qla\w{{1,10}} {_PCI}(?:-\w{{4}})?:(?P<host>\d{{1,5}})?:? .{{0,40}}?Abort command issued"),
-    ("reset", rf"qla\w{{1,10}} {_PCI}(?:-\w{{4}})?:(?P<host>\d{{1,5}})?:? .{{0,40}}?(?:DEVICE|TARGET|BUS|ADAPTER) RESET"),
+    ("link down", _QLA + r".{0,20}?LOOP DOWN"),
+    ("timeout", _QLA + r".{0,40}?Abort command issued"),
+    (
+        "reset",
+        _QLA + r".{0,40}?(?:DEVICE|TARGET|BUS|ADAPTER) RESET",
+    ),
     ("link down", rf"lpfc {_PCI}: .{{0,30}}?Link Down Event"),
     ("path down", rf"lpfc {_PCI}: .{{0,60}}?Devloss timeout"),
     ("reset", rf"lpfc {_PCI}: .{{0,60}}?SCSI layer issued \w{{1,10}} [Rr]eset"),
@@ -82,27 +98,56 @@ _NVME = (
     ("reset", _NVME_CTRL + r"I/O .{1,80}? timeout, (?:reset|disable) controller"),
     ("timeout", _NVME_CTRL + r"(?:I/O .{1,80}? timeout|Timeout I/O|timeout I/O)"),
     ("reset", _NVME_CTRL + r"(?:controller is down; will reset|resetting controller)"),
-    ("offline", _NVME_CTRL + r"(?:Device not ready; aborting|Removing after probe failure|Disabling device after reset)"),
+    (
+        "offline",
+        _NVME_CTRL
+        + r"(?:Device not ready; aborting|Removing after probe failure|Disabling device after reset)",
+    ),
     ("path down", _NVME_CTRL + r"(?:starting error recovery|Reconnecting in |failed to connect)"),
     ("media error", rf"{_DEV}: .{{1,120}}?\(sct 0x2 / sc 0x8[1-6]\)"),
     ("I/O error", rf"{_DEV}: .{{1,80}}? @ LBA \d{{1,20}}, .{{1,80}}\(sct 0x"),
 )
 _ARRAYS = (
-    ("media error", r"(?:md/)?raid.{0,20}?: read error (?:corrected|not correctable) .{0,60}? on (?P<dev>\w{2,32})"),
+    (
+        "media error",
+        r"(?:md/)?raid.{0,20}?: read error (?:corrected|not correctable) .{0,60}? on (?P<dev>\w{2,32})",
+    ),
     ("md", r"(?:md/)?raid.{0,20}?: ?Disk failure on (?P<dev>\w{2,32}), disabling"),
-    ("I/O error", r"(?:md/)?raid\d{0,2}:\w{1,20}: (?P<dev>[a-z]\w{1,31}): (?:rescheduling|redirecting) sector"),
+    (
+        "I/O error",
+        r"(?:md/)?raid\d{0,2}:\w{1,20}: (?P<dev>[a-z]\w{1,31}): (?:rescheduling|redirecting) sector",
+    ),
     ("md", r"md: kicking non-fresh (?P<dev>\w{2,32}) from array"),
     ("I/O error", r"md: super_written gets error"),
-    ("md resync", r"md: (?:recovery|resync|reshape|data-check|requested-resync|syncing) (?:of )?RAID array (?P<dev>md\w{1,20})"),
-    ("md resync", r"md: (?P<dev>md\w{1,20}): (?:recovery|resync|reshape|data-check|requested-resync)\b.{0,20}?(?:done|interrupted)"),
+    (
+        "md resync",
+        rf"md: (?:{_SYNC}|syncing) (?:of )?RAID array (?P<dev>md\w{{1,20}})",
+    ),
+    (
+        "md resync",
+        rf"md: (?P<dev>md\w{{1,20}}): (?:{_SYNC})\b.{{0,20}}?(?:done|interrupted)",
+    ),
     ("path down", r"device-mapper: multipath: (?:\d{1,4}:\d{1,7}: )?Failing path (?P<nums>\d{1,4}:\d{1,7})"),
-    ("path up", r"device-mapper: multipath: (?:\d{1,4}:\d{1,7}: )?Reinstating path (?P<nums>\d{1,4}:\d{1,7})"),
-    ("I/O error", r"device-mapper: thin: (?P<nums>\d{1,4}:\d{1,7}): switching pool to (?:out-of-data|read-only|fail)"),
+    (
+        "path up",
+        r"device-mapper: multipath: (?:\d{1,4}:\d{1,7}: )?Reinstating path (?P<nums>\d{1,4}:\d{1,7})",
+    ),
+    (
+        "I/O error",
+        r"device-mapper: thin: (?P<nums>\d{1,4}:\d{1,7}): switching pool to (?:out-of-data|read-only|fail)",
+    ),
 )
 _FILE_SYSTEMS = (
     ("file system", rf"EXT[234]-fs (?:error|warning) {_ON}: (?!.{{0,80}}?(?:mount|maximal))"),
-    ("file system", rf"EXT[234]-fs {_ON}: (?:Remounting filesystem read-only|previous I/O error|error|.{{0,30}}?failed)"),
-    ("file system", rf"XFS {_ON}: (?:metadata I/O error|log I/O error|I/O [Ee]rror|Corruption|Metadata corruption|Internal error|xfs_do_force_shutdown|.{{0,60}}?[Ss]hutting down)"),
+    (
+        "file system",
+        rf"EXT[234]-fs {_ON}: (?:Remounting filesystem read-only|previous I/O error|error|.{{0,30}}?failed)",
+    ),
+    (
+        "file system",
+        rf"XFS {_ON}: (?:(?:metadata |log )?I/O [Ee]rror|(?:Metadata )?[Cc]orruption|Internal error|"
+        r"xfs_do_force_shutdown|.{0,60}?[Ss]hutting down)",
+    ),
     ("file system", r"xfs_force_shutdown\((?P<dev>[\w!-]{2,64}),"),
     ("file system", rf"BTRFS:? (?:error|critical):? {_ON}"),
     ("file system", rf"BTRFS warning {_ON}: (?:.{{0,60}}?csum failed|checksum|lost page write|i/o error)"),
@@ -117,18 +162,24 @@ _HOST_WIDE = (
     ("out of memory", r"(?:Out of memory|Memory cgroup out of memory): Kill"),
     ("throttled", r"(?:mce: )?CPU\d{1,4}: (?:Core|Package) temperature above threshold"),
     ("throttled", r"CPU\d{1,4}: Temperature above threshold"),
-    ("reset", r"usb (?P<usb>\d{1,3}-[\d.]{1,20}): reset \S{1,20}[ -]speed"),
+    ("reset", r"usb (?P<usb>\d{1,3}-[\d.]{1,20}): reset \S{0,20}[sS]peed\b"),
     ("I/O error", r"(?P<dev>mmcblk\d{1,3}): (?:error -\d|timed out sending|recovery failed)"),
 )
 _DAEMONS = (
-    ("path down", r"multipathd (?:(?P<nums>\d{1,4}:\d{1,7})|(?P<dev>sd\w{1,5}|nvme\w{1,12})): mark as failed"),
+    (
+        "path down",
+        r"multipathd (?:(?P<nums>\d{1,4}:\d{1,7})|(?P<dev>sd\w{1,5}|nvme\w{1,12})): mark as failed",
+    ),
     ("path down", r"multipathd checker failed path (?P<nums>\d{1,4}:\d{1,7}) in map"),
     ("path down", rf"multipathd [\w.-]{{1,128}}: {_DEV} - .{{1,60}}? path is down"),
     ("path up", r"multipathd (?:(?P<nums>\d{1,4}:\d{1,7})|(?P<dev>sd\w{1,5}|nvme\w{1,12})): reinstated"),
     ("path up", rf"multipathd [\w.-]{{1,128}}: {_DEV} - .{{1,60}}? path is up"),
-    ("media error", r"smartd Device: /dev/(?P<dev>\w{2,32}).{0,60}?(?:unreadable \(pending\)|[Oo]ffline uncorrectable) sectors"),
-    ("media error", r"smartd Device: /dev/(?P<dev>\w{2,32}).{0,60}?FAILED SMART self-check"),
-    ("I/O error", r"smartd Device: /dev/(?P<dev>\w{2,32}).{0,60}?ATA error count increased"),
+    (
+        "media error",
+        _SMARTD + r"(?:unreadable \(pending\)|[Oo]ffline uncorrectable) sectors",
+    ),
+    ("media error", _SMARTD + r"FAILED SMART self-check"),
+    ("I/O error", _SMARTD + r"ATA error count increased"),
     ("md", r"mdadm Fail event detected on md device .{1,60}?component device /dev/(?P<dev>\w{2,32})"),
     ("md", r"mdadm DegradedArray event detected on md device /dev/(?:md/)?(?P<dev>\w{2,32})"),
 )
@@ -145,15 +196,17 @@ BEGINS: dict[str, tuple[Message, ...]] = {
     "ata": _ATA_PORTS,
     "nvme": _NVME,
     **dict.fromkeys(("md/raid", "raid", "md", "device-mapper"), _ARRAYS),
-    **dict.fromkeys(("EXT", "XFS", "xfs_force_shutdown", "BTRFS", "Aborting", "JBD", "journal"), _FILE_SYSTEMS),
+    **dict.fromkeys(
+        ("EXT", "XFS", "xfs_force_shutdown", "BTRFS", "Aborting", "JBD", "journal"), _FILE_SYSTEMS
+    ),
     **dict.fromkeys(("Buffer", "lost"), _FILE_SYSTEMS),
     **dict.fromkeys(("INFO", "Out", "Memory", "CPU", "mce", "usb", "mmcblk"), _HOST_WIDE),
     **dict.fromkeys(DAEMONS, _DAEMONS),
 }
 UNSTAMPED = (
     r"(?:end_request: |blk_update_request: |print_req_error: |Buffer I/O error on |ata\d{1,3}(?:\.\d\d)?: |"
-    r"sd \d{1,5}:\d{1,5}:\d{1,5}:\d{1,9}: |nvme nvme\d{1,4}: |device-mapper: multipath: |md/raid|EXT[234]-fs |"
-    r"XFS \(|BTRFS |INFO: task |Out of memory: Kill)"
+    r"sd \d{1,5}:\d{1,5}:\d{1,5}:\d{1,9}: |nvme nvme\d{1,4}: |device-mapper: multipath: |md/raid|"
+    r"EXT[234]-fs |XFS \(|BTRFS |INFO: task |Out of memory: Kill)"
 )
 """What lines of a log without any clock begin with: those that say something of a device."""
 

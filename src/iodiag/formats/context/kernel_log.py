@@ -1,12 +1,13 @@
 """The kernel's log: what happened to devices, and when.
 
-Read as dmesg prints it (boot clock, -T, -H, -x, -r, --time-format iso, and without any clock, as kernels of 2.6
-had it), as journalctl does (short, short-precise, short-full, short-iso, short-monotonic, short-unix), and as
-syslog daemons write it to messages, syslog and kern.log, in the classic form and in that of RFC 3339. Any line
-of such a log is the log's own; those that say that something happened to a device make the table `events`.
+Read as dmesg prints it (boot clock, -T, -H, -x, -r, --time-format iso, and without any clock, as kernels of
+2.6 had it), as journalctl does (short, short-precise, -full, -iso, -monotonic and -unix), and
+as syslog daemons write it to messages, syslog and kern.log, in the classic form and in that of RFC 3339. Any
+line of such a log is the log's own; those that say that something happened to a device make the table
+`events`.
 
-A classic stamp has no year: it is kept as printed, and gets its time where samples tell the year. A boot clock
-becomes a time where the log itself says what time it was (an audit record, the setting of the system clock).
+A classic stamp has no year: it is kept as printed, and gets its time where samples tell the year. A boot
+clock becomes a time where the log itself says what time it was (an audit record, the setting of the clock).
 Ports of ATA, addresses of SCSI and NVMe controllers become names of disks where the log says which they are.
 """
 
@@ -85,7 +86,7 @@ _LONGEST_MESSAGE = 500
 
 
 class _Time(NamedTuple):
-    """Seconds since 1970: of UTC for a moment, else as the host's clock showed them; `offset_s` of its zone."""
+    """Seconds since 1970, of UTC for a moment, else of the host's clock; `offset_s` of its zone."""
 
     seconds: float = math.nan
     is_moment: bool = False
@@ -213,8 +214,8 @@ def _time(match: re.Match[str] | None) -> _Time:
             moment = datetime.fromisoformat(text)
         except ValueError:
             return _Time()
-        offset = moment.utcoffset()
-        return _Time(moment.timestamp(), True, offset.total_seconds() if offset else 0.0)
+        zone = moment.utcoffset()
+        return _Time(moment.timestamp(), True, zone.total_seconds() if zone else 0.0)
     clock = _clock.parse_line(text) if re.search(r"\b\d{4}\b", text) else None
     if clock is None:
         return _Time()
@@ -223,9 +224,7 @@ def _time(match: re.Match[str] | None) -> _Time:
     return _Time(seconds, not math.isnan(offset), offset)
 
 
-def _facts(
-    log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], source: str
-) -> Iterator[Fact]:
+def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], source: str) -> Iterator[Fact]:
     """What the log holds, for each host that it names."""
     ends = [lines[0], lines[len(lines) - 1]]
     for host in hosts if len(hosts) > 1 else [only]:
@@ -242,7 +241,9 @@ def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     dated = [row.time for row in rows if not math.isnan(row.time.seconds)]
     is_moment = all(time.is_moment for time in dated)
     # beside clocks of no zone a moment is what the host's clock showed, where its zone is known
-    seconds = [t.seconds if is_moment or not t.is_moment else t.seconds + t.offset_s for t in (r.time for r in rows)]
+    seconds = [
+        t.seconds if is_moment or not t.is_moment else t.seconds + t.offset_s for t in (r.time for r in rows)
+    ]
     data = front_columns(
         source,
         np.array([row.event.line.number for row in rows], dtype=np.int64),
