@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import io
 
 import pandas as pd
 import pytest
 
 import iodiag
+from command_line import program
 from iodiag.formats.context.kernel_log import FORMAT
+from iodiag.hosts.joining import join
 from iodiag.model.columns import FAMILIES, KEY_COLUMNS, LABEL_COLUMNS
 from reading import blocks_of
+from writers.captures import iostat
 
 ERROR = "blk_update_request: critical medium error, dev sdb, sector 1264871"
 
@@ -252,3 +256,48 @@ def test_hostile_lines_name_nothing_that_is_no_name(line):
     except iodiag.IodiagError:
         return
     assert set(found["device"]) <= {"sda", "sdb"}
+
+
+def test_the_events_are_converted_as_other_tables_are(tmp_path):
+    (tmp_path / "dmesg.txt").write_text(f"[Mon Nov 23 10:00:00 2026] {ERROR}\n", encoding="utf-8")
+    done = program("convert", tmp_path / "dmesg.txt", "--table", "events")
+    header, row = done.stdout.decode().splitlines()
+    cells = dict(zip(header.split(","), next(csv.reader([row])), strict=True))
+    assert (cells["device"], cells["kind"], cells["time"]) == ("sdb", "media error", "2026-11-23 10:00:00")
+
+
+def test_a_report_s_logs_are_the_host_s(tmp_path):
+    for name, text in {
+        "sos_commands/kernel/dmesg": f"[93211.552391] {ERROR}\n",
+        "var/log/messages": f"Nov 20 13:00:16 box kernel: [93211.552391] {ERROR}\n",
+        "sos_commands/general/iostat": iostat([{"sdb": {"r/s": 9.0, "rkB/s": 72.0, "r_await": 5.0}}] * 3),
+    }.items():
+        place = tmp_path / "sosreport-box-2026-11-20" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    captures, problems = iodiag.read_many([tmp_path])
+    table = join(captures).tables["events"]
+    assert not problems
+    assert set(table["host"]) == {"box"}
+    assert [str(time) for time in table["time"]] == ["2026-11-20 13:00:16"] * 2
+
+
+def test_anonymized_events_hold_no_names(tmp_path):
+    place = tmp_path / "messages"
+    line = "Nov 20 13:00:16 secretbox kernel: XFS (vgsecret-lvsecret): log I/O error -5\n"
+    place.write_text(line, encoding="utf-8")
+    for command in (["analyze", "--format", "json"], ["convert", "--table", "events"]):
+        done = program(*command, "--anonymize", place)
+        assert done.returncode == 0
+        assert b"secret" not in done.stdout
+
+
+def test_a_log_among_the_inputs_of_a_fleet_makes_no_days(tmp_path):
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "iostat.txt").write_text(iostat([{"sdb": {"r/s": 9.0}}] * 3), encoding="utf-8")
+    lines = "".join(f"[Mon Nov {day:2} 10:00:00 2026] {ERROR}\n" for day in range(2, 31, 7))
+    (tmp_path / "box" / "dmesg.txt").write_text(lines, encoding="utf-8")
+    done = program("fleet", tmp_path / "box", "-o", tmp_path / "out", "--quiet")
+    assert done.returncode == 0
+    days = {path.name for path in (tmp_path / "out").rglob("*day=*")}
+    assert {day.partition("=")[2][:10] for day in days} == {"2026-11-20"}

@@ -110,7 +110,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield hung
     if not troubles:
         lines = sum(number(log, "lines") for log in logs)
-        text = "no line of the kernel's log ({lines:.0f} lines) names trouble of a device"
+        text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
         yield Outcome(RULE.id, "clear", (), say(text, {"lines": lines}))
 
 
