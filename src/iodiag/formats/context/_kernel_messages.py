@@ -44,7 +44,7 @@ _SCSI = (
     ("I/O error", _SD + r"Sense Key ?: Aborted Command"),
     ("timeout", _SD + r"Result: hostbyte=(?:DID_TIME_OUT|DID_\w{1,30} driverbyte=DRIVER_TIMEOUT)"),
     ("offline", _SD + r"Result: hostbyte=DID_(?:NO_CONNECT|BAD_TARGET)"),
-    ("reset", _SD + r"Result: hostbyte=DID_(?:RESET|REQUEUE)"),
+    ("reset", _SD + r"Result: hostbyte=DID_RESET"),
     ("path down", _SD + r"Result: hostbyte=DID_TRANSPORT_"),
     (
         "I/O error",
@@ -138,10 +138,11 @@ _ARRAYS = (
     ),
 )
 _FILE_SYSTEMS = (
-    ("file system", rf"EXT[234]-fs (?:error|warning) {_ON}: (?!.{{0,80}}?(?:mount|maximal))"),
+    ("file system", rf"EXT[234]-fs error {_ON}: "),
+    ("file system", rf"EXT[234]-fs warning {_ON}: .{{0,80}}?I/O error"),
     (
         "file system",
-        rf"EXT[234]-fs {_ON}: (?:Remounting filesystem read-only|previous I/O error|error|.{{0,30}}?failed)",
+        rf"EXT[234]-fs {_ON}: (?:Remounting filesystem read-only|previous I/O error|error count since)",
     ),
     (
         "file system",

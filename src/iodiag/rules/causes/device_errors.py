@@ -212,7 +212,12 @@ def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Fi
             "{device} " + did + " when the kernel logged {kinds} for {of} ({at})" + often + ".", values
         ),
         evidence=(
-            cite(events, "{lines} lines of the kernel's log on {of} within a sample of it: {kinds}", values),
+            cite(
+                _weighed(events),
+                "{lines} lines of the kernel's log on {of} then: {kinds}",
+                values,
+                worst="grave",
+            ),
             cite(
                 worst.rows, "up to {latency} per request, where {calm} is usual", values, worst="latency_ms"
             ),
@@ -222,6 +227,12 @@ def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Fi
         refutes=("a log of another host, or a clock of it that is off by more than a sample",),
         cannot_know=("whether the device, its cable, its slot or its adapter is at fault",),
     )
+
+
+def _weighed(events: Table) -> Table:
+    """The events with how grave their kind is, for the choice of the lines to quote."""
+    ranks = {kind: float(len(OF_DEVICES) - place) for place, kind in enumerate(OF_DEVICES)}
+    return events.with_columns(grave=np.array([ranks.get(kind, 0.0) for kind in events["kind"]]))
 
 
 def _still_s(one: Stretch) -> float:
@@ -262,7 +273,7 @@ def _fact(view: View, trouble: Trouble) -> Finding:
         devices=tuple(name for name in trouble.names if not _ADDRESS.fullmatch(name)),
         **_times(trouble.rows),
         summary=say("The kernel's log has {kinds} for {of}" + where + then + ".", values),
-        evidence=(cite(trouble.rows, "{lines} lines on {of}: {kinds}", values),),
+        evidence=(cite(_weighed(trouble.rows), "{lines} lines on {of}: {kinds}", values, worst="grave"),),
         remedy=tuple(_remedies(kinds)),
         confirm=tuple(_commands(trouble, kinds)),
         refutes=("a log of another host", "a disk that was pulled, or a link that was reset, on purpose"),
