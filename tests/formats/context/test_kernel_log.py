@@ -188,6 +188,12 @@ def test_names_change_with_a_boot():
     assert list(events(text)["device"]) == ["sda", "sdb"]
 
 
+def test_names_are_of_one_host():
+    text = "Nov 23 10:00:01 web1 kernel: sd 2:0:0:0: [sda] Attached SCSI disk\n"
+    text += "Nov 23 10:00:02 web2 kernel: sd 2:0:0:0: rejecting I/O to offline device\n"
+    assert list(events(text)["device"]) == ["2:0:0:0"]
+
+
 def test_daemons_that_watch_disks():
     text = (
         "Nov 23 10:00:04 box multipathd: Lun1: sdcr - tur checker reports path is down\n"

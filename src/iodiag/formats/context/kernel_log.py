@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -112,23 +113,64 @@ class _Row(NamedTuple):
 
 
 @dataclass
-class _Log:
-    """What was read so far; `events`, `names` and `clocks` are of the boot that is being read."""
+class _Boot:
+    """What was read of a host since it was started, at line `began`."""
 
-    rows: list[_Row] = field(default_factory=list)
-    hosts: Counter[str] = field(default_factory=Counter)
+    host: str = ""
+    began: int = -_LINES_OF_BOOT
     events: list[_Event] = field(default_factory=list)
     names: _devices.DeviceNames = field(default_factory=_devices.DeviceNames)
     clocks: list[tuple[float, float]] = field(default_factory=list)
-    booted: int = -_LINES_OF_BOOT
+
+    def take(self, at: int, begin: str, event: _Event) -> None:
+        """A line that may tell of a device or of the time, with the letters that it begins with."""
+        text, since = event.text, _uptime(event.match)
+        if begin in _CLOCKS:
+            told = re.match(_TELLS_TIME, text)
+            if told and not math.isnan(since):
+                self.clocks.append((since, float(told["epoch"] or told["at"])))
+        self.names.learn(begin, text)
+        found = kind_of(begin, text)
+        if found and len(self.events) < _MOST_EVENTS and not self._looks_around(at, found[0], text, since):
+            self.events.append(event._replace(kind=found[0], about=found[1], text=text[:_LONGEST_MESSAGE]))
+
+    def _looks_around(self, at: int, kind: str, text: str, since: float) -> bool:
+        """Whether a line is of the time when the kernel looks for what is there."""
+        if not (is_power_on := _POWER_ON in text) and kind not in _OF_BOOT:
+            return False
+        if math.isnan(since):
+            return at - self.began < _LINES_OF_BOOT
+        return since < (_SETTLES_S if is_power_on else _BOOTING_S)
+
+    def rows(self) -> Iterator[_Row]:
+        """The events with their devices and times, by all that was said since the start."""
+        for event in self.events:
+            named = self.names.devices(event.about)
+            devices = _devices.without_removable(named)
+            # what is on a port of USB and no disk is a keyboard
+            if devices or not (named or "usb" in event.about):
+                since, time = _uptime(event.match), _time(event.match)
+                if math.isnan(time.seconds) and self.clocks and not math.isnan(since):
+                    at, epoch = max((c for c in self.clocks if c[0] <= since), default=min(self.clocks))
+                    time = _Time(epoch + since - at, is_moment=True)
+                yield from (_Row(event, name, self.host, time, since) for name in devices or ("",))
+
+
+@dataclass
+class _Log:
+    """What was read so far: the events of earlier boots, lines by host, and the boot of each."""
+
+    rows: list[_Row] = field(default_factory=list)
+    hosts: Counter[str] = field(default_factory=Counter)
+    boots: dict[str, _Boot] = field(default_factory=dict)
 
     def take(self, at: int, line: Line, match: re.Match[str] | None) -> None:
         """A line of the log; `match` is its stamp."""
-        program = match["program"] if match else None
-        if match:
-            self.hosts[match["host"] or match["of"] or ""] += 1
-            if program not in _PROGRAMS:
-                return
+        program, host, of = match.group("program", "host", "of") if match else (None, "", "")
+        host = host or of or ""
+        self.hosts[host] += 1
+        if program not in _PROGRAMS:
+            return
         text = (line.text[match.end() :] if match else line.text).strip()
         if program in DAEMONS:
             text = f"{program} {text}"
@@ -136,38 +178,21 @@ class _Log:
         if begin is None or begin[0] not in _INTERESTING:
             return
         if text.startswith("Linux version "):
-            self.settle()
-            self.booted = at
-        elif begin[0] in _CLOCKS:
-            told, boot = re.match(_TELLS_TIME, text), _uptime(match)
-            if told and not math.isnan(boot):
-                self.clocks.append((boot, float(told["epoch"] or told["at"])))
-        self.names.learn(begin[0], text)
-        if (found := kind_of(begin[0], text)) and not self._is_of_boot(at, found[0], text, match):
-            self.events.append(_Event(line, match, text[:_LONGEST_MESSAGE], *found))
+            self._settle(host)
+            self.boots[host] = _Boot(_named(host), at)
+        if host not in self.boots:
+            self.boots[host] = _Boot(_named(host))
+        self.boots[host].take(at, begin[0], _Event(line, match, text, "", {}))
 
-    def _is_of_boot(self, at: int, kind: str, text: str, match: re.Match[str] | None) -> bool:
-        since = _uptime(match)
-        if _POWER_ON in text:
-            return since < _SETTLES_S or at - self.booted < _LINES_OF_BOOT
-        if kind not in _OF_BOOT:
-            return False
-        return since < _BOOTING_S or (math.isnan(since) and at - self.booted < _LINES_OF_BOOT)
+    def _settle(self, host: str) -> None:
+        boot = self.boots.pop(host, None)
+        self.rows += islice(boot.rows(), max(_MOST_EVENTS - len(self.rows), 0)) if boot else ()
 
     def settle(self) -> None:
-        """Give the events of a boot their devices and times, by all that was said in it."""
-        for event in self.events[: _MOST_EVENTS - len(self.rows)]:
-            named = self.names.devices(event.about)
-            devices = _devices.without_removable(named)
-            if devices or not (named or "usb" in event.about):
-                boot = _uptime(event.match)
-                time = _time(event.match)
-                if math.isnan(time.seconds) and self.clocks and not math.isnan(boot):
-                    told = max((one for one in self.clocks if one[0] <= boot), default=min(self.clocks))
-                    time = _Time(told[1] + boot - told[0], is_moment=True)
-                host = _host(event.match) if event.match else ""
-                self.rows += [_Row(event, name, host, time, boot) for name in devices or ("",)]
-        self.events, self.clocks, self.names = [], [], _devices.DeviceNames()
+        """Take the events of the boots that the log ends in, all in the order of their lines."""
+        for host in tuple(self.boots):
+            self._settle(host)
+        self.rows.sort(key=lambda row: row.event.line.number)
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -187,15 +212,14 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     log.settle()
     if not used or not (is_stamped or log.rows):
         return None
-    named = [host for host, _ in log.hosts.most_common(_MOST_HOSTS) if host and host not in _NO_HOST]
+    named = [host for host, _ in log.hosts.most_common(_MOST_HOSTS) if _named(host)]
     only = named[0] if len(named) == 1 else ""
     facts = tuple(_facts(log, named, only, lines[:used], source))
     tables = (SampleTable(EVENTS, _table(log.rows, only, source)),) if log.rows else ()
     return ContextBlock(used, (), facts, tables, layout="kernel log", host=only)
 
 
-def _host(match: re.Match[str]) -> str:
-    host = match["host"] or match["of"] or ""
+def _named(host: str) -> str:
     return "" if host in _NO_HOST else host
 
 
