@@ -1,7 +1,8 @@
 """When the events of a kernel's log were, where only other inputs tell: the year, and what a boot clock is.
 
 A classic stamp of syslog (`Nov 23 10:00:01`) is of the year that brings it nearest to the samples of its
-host. A boot clock becomes a time where another log of the host has the same messages with both.
+host. A boot clock becomes a time where another log of the host has the same messages with both. A clock
+without a zone has that of the host's files of sadc, which have both clocks.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +36,7 @@ def with_event_times(captures: Iterable[Capture]) -> list[Capture]:
     dated = [_with_years(table, captures) for _, table in logs]
     for (number, _), table in zip(logs, dated, strict=True):
         tied = _with_boot_clock(table, [other for other in dated if other is not table])
-        tables = {**dict(captures[number].tables.each()), EVENTS: tied}
+        tables = {**dict(captures[number].tables.each()), EVENTS: _with_offsets(tied, captures)}
         captures[number] = replace(captures[number], tables=Tables(tables))
     return captures
 
@@ -66,6 +68,7 @@ def _middle(host: str, captures: Iterable[Capture]) -> datetime | None:
     return min(known) + (max(known) - min(known)) / 2 if known else None
 
 
+@lru_cache(maxsize=4096)
 def _nearest(stamp: str, near: datetime) -> datetime | None:
     """A stamp without its year at the time nearest to another; None where it is none."""
     found = []
@@ -92,6 +95,25 @@ def _with_boot_clock(table: Table, others: Sequence[Table]) -> Table:
             stamps = Times.of(seconds).stamps
             return table.with_columns(time=Times(stamps, other["time"].zone))
     return table
+
+
+def _with_offsets(table: Table, captures: Iterable[Capture]) -> Table:
+    """Events of a clock without a zone with the offset of their host's files that state one."""
+    stated: dict[str, list[tuple[datetime, float]]] = {}
+    for section in (section for capture in captures for section in capture.sections):
+        if section.host and section.start and section.utc_offset_s is not None:
+            start = datetime.fromisoformat(section.start).replace(tzinfo=None)
+            stated.setdefault(section.host, []).append((start, section.utc_offset_s))
+    times, offsets = table["time"], table.floats("utc_offset_s").copy()
+    if times.zone is not None or not stated:
+        return table
+    for place in np.flatnonzero(np.isnan(offsets) & ~times.is_unknown()).tolist():
+        own, time = stated.get(table["host"][place]), times[place]
+        if own and time is not None:
+            # the offset changes with the season, and that seldom
+            near = own[0] if len(own) == 1 else min(own, key=lambda one: abs(one[0] - time))
+            offsets[place] = near[1]
+    return table.with_columns(utc_offset_s=offsets)
 
 
 def _offsets(table: Table, other: Table) -> Floats:

@@ -138,7 +138,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Section:
-    """One capture or context block inside an input: a row of the report's list of sources."""
+    """One capture or context block inside an input: a row of the report's list of sources.
+
+    `utc_offset_s` is how far the host's clock was ahead of UTC, where the input has both.
+    """
 
     source: str = field(metadata={"json_key": "name"})
     format: str
@@ -152,6 +155,7 @@ class Section:
     rows: int = 0
     is_context: bool = False
     first_line: int = 0
+    utc_offset_s: float | None = field(default=None, metadata={"json_omit_none": True})
 
 
 @dataclass(frozen=True)
