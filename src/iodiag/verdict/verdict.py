@@ -21,7 +21,9 @@ from iodiag.model.capture import EVENTS, Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
+    blocked,
     healths,
+    is_brief,
     is_prompt,
     nobody_waits,
     queued,
@@ -214,7 +216,26 @@ def _unknown(views: Sequence[View]) -> str:
             "Capture the present: `iostat -xt 5 12`"
         )
     more = "Capture more: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
+    if calm := _calm(views):
+        return f"No trouble is seen, but health is not shown: {calm}. {more}"
     return f"The capture cannot tell: {_why(views)}. {more}"
+
+
+def _calm(views: Sequence[View]) -> str:
+    """What shows that nothing is wrong as far as the capture goes; empty where something may be."""
+    left = [
+        (series, one) for view in views for series, one in healths(view) if one not in ("healthy", "idle")
+    ]
+    if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
+        return ""
+    if left:
+        series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
+        values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
+        return say("{name} had brief queues and was idle most of the time ({what})", values)
+    is_nobody = all(nobody_waits(view) and blocked(view) == 0 for view in views)
+    if is_nobody and not any(view.devices for view in views):
+        return f"{nobody_waits(views[0])}; it holds no numbers of any disk"
+    return ""
 
 
 def _slowness(state: State) -> tuple[float, float]:
