@@ -193,9 +193,8 @@ def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Fi
         "device": worst.series.name,
         "of": trouble.label,
         "kinds": _listed(kinds),
-        "at": _clock(events),
         "count": len(own),
-        "lines": len(set(zip(events["source"], events["line"].tolist(), strict=True))),
+        **_lines(events),
         "still": _still_s(worst),
         "latency": duration(_latency(worst.rows)),
         "calm": duration(calm) if calm > 0 else "unknown",
@@ -253,8 +252,7 @@ def _fact(view: View, trouble: Trouble) -> Finding:
     values: Values = {
         "of": trouble.label,
         "kinds": _listed(kinds),
-        "lines": len(set(zip(trouble.rows["source"], trouble.rows["line"].tolist(), strict=True))),
-        "at": _clock(trouble.rows),
+        **_lines(trouble.rows),
     }
     if samples is None:
         then = ""
@@ -299,16 +297,19 @@ def _listed(kinds: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _clock(rows: Table) -> str:
-    """The times of the first and the last of some lines, else their stamps as printed."""
-    first, last = rows["time"].min(), rows["time"].max()
+def _lines(rows: Table) -> Values:
+    """How many lines of a log there are, and the times of the first and the last, else what they state."""
+    first, last, boots = rows["time"].min(), rows["time"].max(), rows.floats("boot_s")
+    values: Values = {"lines": len(set(zip(rows["source"], rows["line"].tolist(), strict=True)))}
     if first is not None and last is not None:
         zone = " UTC" if first.tzinfo is not None else ""
         stamps = [f"{time:%Y-%m-%d %H:%M:%S}{zone}" for time in (first, last)]
+    elif np.isfinite(boots).any():
+        values |= {"after_boot": round(float(np.nanmin(boots))), "until": round(float(np.nanmax(boots)))}
+        stamps = [f"{values[name]} s after boot" for name in ("after_boot", "until")]
     else:
         stamps = [stamp for stamp in rows["stamp"] if stamp] or [""]
-        stamps = [f"{float(s):.0f} s after boot" if re.fullmatch(r"\d+\.\d+", s) else s for s in stamps]
-    return stamps[0] + (f" to {stamps[-1]}" if stamps[-1] != stamps[0] else "")
+    return values | {"at": stamps[0] + (f" to {stamps[-1]}" if stamps[-1] != stamps[0] else "")}
 
 
 def _hung(view: View, events: Table | None) -> Finding | None:
@@ -323,17 +324,16 @@ def _hung(view: View, events: Table | None) -> Finding | None:
         return None
     tasks = Counter(match[1] for text in rows["message"] if (match := re.search(r"task (\S{1,64}):\d", text)))
     values: Values = {
-        "count": len(rows),
         "tasks": ", ".join(name for name, _ in tasks.most_common(3)),
-        "at": _clock(rows),
+        **_lines(rows),
     }
     return RULE.finding(
         severity="warning",
         confidence="high",
         title="The kernel's log names hung tasks",
         **_times(rows),
-        summary=say("The kernel found tasks hung for minutes, {count} times: {tasks} ({at}).", values),
-        evidence=(cite(rows, "{count} lines on hung tasks: {tasks}", values),),
+        summary=say("The kernel found tasks hung for minutes, {lines} times: {tasks} ({at}).", values),
+        evidence=(cite(rows, "{lines} lines on hung tasks: {tasks}", values),),
         remedy=("See what they wait in: cat /proc/PID/stack of the tasks in state D.",),
         confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "dmesg -T | grep -A 20 'blocked for more than'"),
         cannot_know=("which device they waited for",),
