@@ -188,6 +188,14 @@ def test_names_change_with_a_boot():
     assert list(events(text)["device"]) == ["sda", "sdb"]
 
 
+def test_a_refused_request_names_its_disk_in_the_line_below():
+    refused = "sd 0:0:0:0: rejecting I/O to offline device"
+    failed = "blk_update_request: I/O error, dev {}, sector 5"
+    assert told(refused, failed.format("sda")) == [("sda", "offline"), ("sda", "I/O error")]
+    both = told(refused, failed.format("sda"), refused, failed.format("sdb"))
+    assert [name for name, kind in both if kind == "offline"] == ["0:0:0:0"] * 2
+
+
 def test_names_are_of_one_host():
     text = "Nov 23 10:00:01 web1 kernel: sd 2:0:0:0: [sda] Attached SCSI disk\n"
     text += "Nov 23 10:00:02 web2 kernel: sd 2:0:0:0: rejecting I/O to offline device\n"

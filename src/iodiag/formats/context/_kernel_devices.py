@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from iodiag.model.topology import device_names
 
 _DISK = r"sd (\d+):(\d+:\d+:\d+): \[(sd[a-z]{1,4})\]"
+_UNNAMED = r"sd (\d+:\d+:\d+:\d+): (?!\[)"
+_FAILED = r".{1,60}?, dev (sd[a-z]{1,4}),"
 _HOST = r"scsi ?(?:host)?(\d+) ?: (ahci|ata_|sata_|pata_|pdc_)?(?:(?:usb-storage|uas) ?(\d+-[\d.]+))?"
 _PORT = r"ata(\d+): (?:DUMMY|[SP]ATA max)"
 _EXCEPTION = r"ata(\d+)(?:\.\d\d)?: (?:(exception)|(EH complete))"
@@ -31,10 +33,18 @@ class DeviceNames:
     _controllers: dict[str, str] = field(default_factory=dict)
     _namespaces: dict[str, dict[str, None]] = field(default_factory=dict)
     _failing: str = ""
+    _refused: str = ""
+    _guesses: dict[str, set[str]] = field(default_factory=dict)
 
     def learn(self, begin: str, text: str) -> None:
         """Take from a line what it says of names; `begin` are the letters that it begins with."""
-        if begin == "sd" and (disk := re.match(_DISK, text)):
+        refused, self._refused = self._refused, ""
+        if refused and (failed := re.match(_FAILED, text)):
+            # an address that refuses a request, and right below it the disk whose request failed
+            self._guesses.setdefault(refused, set()).add(failed[1])
+        elif begin == "sd" and (unnamed := re.match(_UNNAMED, text)):
+            self._refused = unnamed[1]
+        elif begin == "sd" and (disk := re.match(_DISK, text)):
             host, rest, name = disk.groups()
             self._disks.setdefault(host, {})[rest] = name
             if self._failing:
@@ -62,7 +72,9 @@ class DeviceNames:
             return (device_names(about["nums"])[-1],) if _is_disk(about["nums"]) else (about["nums"],)
         if "hctl" in about:
             host, _, rest = about["hctl"].partition(":")
-            return (self._disks.get(host, {}).get(rest, about["hctl"]),)
+            guesses = self._guesses.get(about["hctl"], set())
+            guess = next(iter(guesses)) if len(guesses) == 1 else about["hctl"]
+            return (self._disks.get(host, {}).get(rest, guess),)
         if "ata" in about:
             return self._on_host(self._host_of_ata(about["ata"])) or (f"ata{about['ata']}",)
         if "host" in about:

@@ -359,13 +359,6 @@ def _remedies(kinds: Iterable[str]) -> Iterator[str]:
     yield from dict.fromkeys(_REMEDIES[kind] for kind in kinds)
 
 
-_CHECKS = (
-    (r"EXT[234]-fs|JBD|Aborting", "e2fsck -n"),
-    (r"XFS|xfs_", "xfs_repair -n"),
-    (r"BTRFS", "btrfs check"),
-)
-
-
 def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
     names = [name for name in trouble.names if re.fullmatch(r"[\w-]+", name)]
     pattern = "|".join(names[:4]) or "ata|scsi|reset|timeout"
@@ -376,17 +369,9 @@ def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
     if "link speed" in kinds or "link down" in kinds:
         yield "grep . /sys/class/ata_link/link*/sata_spd"
     if "file system" in kinds:
-        messages = [
-            (name, text)
-            for name, kind, text in zip(
-                trouble.rows["device"], trouble.rows["kind"], trouble.rows["message"], strict=True
-            )
-            if kind == "file system" and re.fullmatch(r"[\w-]+", name)
-        ]
-        for begin, command in _CHECKS:
-            found = next((name for name, text in messages if re.match(begin, text)), "")
-            if found:
-                yield f"{command} /dev/{found}"
+        rows = trouble.rows[np.asarray(trouble.rows["kind"] == "file system")]
+        if re.fullmatch(r"[\w-]+", rows["device"][0]):
+            yield f"findmnt -o TARGET,FSTYPE,OPTIONS /dev/{rows['device'][0]}"
 
 
 RULE = Rule(
