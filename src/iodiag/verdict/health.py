@@ -203,7 +203,8 @@ def somebody_waits(view: View) -> str:
     Nor where the devices shown were busy for as long, with requests that they answered quickly.
     """
     said, share, tasks = "", math.nan, math.nan
-    cpu, queue = view.cpu_all, view.samples("queue")
+    # averages since boot say nothing of who waits
+    cpu, queue = None if "cpu" in view.fallback else view.cpu_all, view.samples("queue")
     shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
@@ -248,7 +249,7 @@ def blocked(view: View) -> float:
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in several samples; empty where that is not shown."""
     queue, cpu, tasks = view.samples("queue"), view.cpu_all, blocked(view)
-    if queue is None or cpu is None or min(len(queue), len(cpu)) < LEAST_MOMENTS:
+    if queue is None or cpu is None or "cpu" in view.fallback or min(len(queue), len(cpu)) < LEAST_MOMENTS:
         return ""
     least = MOMENTARY if counts_no_wait(cpu) else FEW_BLOCKED
     if not (tasks < least and (cpu.floats("iowait_pct") <= CALM_PCT).all()):

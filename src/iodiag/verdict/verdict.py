@@ -114,7 +114,8 @@ def _of_harm(
         return _about(first, "trouble"), said + where + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    may_be = f" It may be: {'; '.join(named)}." if named else " No rule names the cause."
+    unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."
+    may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if waiting and not first.devices:
         may_be = f" {_of_waiting(waiting[0], views)}.{may_be}"
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
@@ -149,7 +150,12 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
             return _about(first, "open"), f"{impact}. Note: {first.summary}"
-        return _about(first, "open"), f"Not determined; possibly: {first.summary}{_settled_by(first)}"
+        # a symptom is measured; what is not determined is its cause
+        is_seen = first.role == "symptom" and first.confidence != "low"
+        begins, ends = (
+            ("", " The cause is not determined.") if is_seen else ("Not determined; possibly: ", "")
+        )
+        return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
     view, series = _found(waiting[0], views)
     why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
     text = f"Not determined: {_of_waiting(waiting[0], views)}{why}. "
@@ -273,4 +279,6 @@ def _why(views: Sequence[View]) -> str:
         return f"{calm}; it holds no numbers of any disk"
     if any(view.left_out is not None and len(view.left_out) for view in views):
         return "its numbers of the disks cannot be true"
+    if any("paging" in view.fallback for view in views):
+        return "its rates are averages since boot, as vmstat prints without an interval"
     return "it holds no numbers of any disk"
