@@ -14,7 +14,7 @@ from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture, Section
-    from iodiag.model.report import Report
+    from iodiag.model.report import KernelEvent, PhaseSummary, Report, StateSummary
     from iodiag.table.table import Table
 
 
@@ -32,10 +32,10 @@ class Name:
     is_device: bool = False
 
 
-KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource"})
+KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp"})
 """Keys of tables that number things of every host alike, or are words of the tool."""
 
-HIDDEN_COLUMNS = frozenset({"phase_label"})
+HIDDEN_COLUMNS = frozenset({"phase_label", "message"})
 """Columns of sentences, which may hold anything."""
 
 KIND_OF_COLUMN = {
@@ -183,20 +183,18 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from (of_device(member, ()) for member in device.members)
     for series in report.series:
         yield from _hosts(series.host)
-    for state in report.states:
-        yield from _hosts(state.host)
-        yield of_device(state.device, ())
-        yield Name("file", (state.source,))
     for activity in report.activity:
         yield from _hosts(activity.host)
         yield of_device(activity.device, ())
     for table in report.host_tables:
         yield from _hosts(table.host)
         yield from (of_device(name, ()) for name in table.devices)
-    for phase in report.phases:
-        yield from _hosts(phase.host)
-        yield of_device(phase.device, ())
-        yield Name("file", (phase.source,))
+    placed: tuple[StateSummary | PhaseSummary | KernelEvent, ...]
+    placed = (*report.states, *report.phases, *report.events)
+    for told in placed:
+        yield from _hosts(told.host)
+        yield from of_kind("device", told.device) if told.device else ()
+        yield Name("file", (told.source,))
     for finding in (*report.findings, *(one.finding for one in report.ignored)):
         yield from _of_finding(finding)
     for outcome in report.outcomes:

@@ -39,6 +39,8 @@ _OWN_WORDS = frozenset(
         "timezone",
         "start",
         "end",
+        "time",
+        "stamp",
         "kind",
         "level",
         "thresholds",
@@ -79,6 +81,7 @@ _NAMES = {
     ("Source", "name"): "file",
     ("StateSummary", "source"): "file",
     ("PhaseSummary", "source"): "file",
+    ("KernelEvent", "source"): "file",
 }
 _DEVICES = {
     ("DeviceSummary", "name"),
@@ -91,8 +94,10 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
+    ("KernelEvent", "device"),
     ("DeviceActivity", "device"),
 }
+_LINES = {("Quote", "text"), ("Quote", "header"), ("KernelEvent", "text")}
 _HIDDEN = {
     ("UnparsedLine", "text"),
     ("ParseNote", "text"),
@@ -211,7 +216,7 @@ def _text(place: tuple[str, str], value: str, names: Pseudonyms) -> str:
         return names.name(value, "host")
     if place in _DEVICES:
         return names.device(value)
-    if place[0] == "Quote":
+    if place in _LINES:
         return names.header(value) if name == "header" else names.line(value)
     if place == ("Section", "layout"):
         host, is_statement, file = value.partition(BY_ITS)

@@ -23,7 +23,7 @@ from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.hiding import hidden_devices, hidden_row
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.judging.run import judged, prepared
-from iodiag.model.capture import Capture, Source
+from iodiag.model.capture import EVENTS, Capture, Source
 from iodiag.model.topology import DeviceTopology
 from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import find
@@ -204,7 +204,11 @@ def _is_dated(frame: pd.DataFrame, zone_s: int) -> bool:
 
 
 def _of_job(tables: Tables, job: Job, zone_s: int, has_days: bool) -> Tables:
-    narrowed = {family: _rows(frame, job, zone_s, has_days) for family, frame in tables.items()}
+    narrowed = {
+        # what happened without a date is told of each day
+        family: _rows(frame, job, zone_s, has_days or family == EVENTS)
+        for family, frame in tables.items()
+    }
     return Tables({family: rows for family, rows in narrowed.items() if len(rows)})
 
 

@@ -18,6 +18,7 @@ from iodiag.model.report import (
     DeviceActivity,
     DeviceSummary,
     HostTable,
+    KernelEvent,
     PhaseSummary,
     Report,
     Series,
@@ -76,6 +77,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         states=_all(host.states for host in told),
         host_tables=_all(host.tables for host in told),
         phases=_all(host.phases for host in told),
+        events=_all(host.events for host in told),
         activity=_all(host.activity for host in told),
         sources=_source_summaries(capture),
         devices=_all(host.devices for host in told),
@@ -102,6 +104,7 @@ class _OfHost(NamedTuple):
     states: Sequence[StateSummary]
     tables: Sequence[HostTable]
     phases: Sequence[PhaseSummary]
+    events: Sequence[KernelEvent]
     activity: Sequence[DeviceActivity]
 
 
@@ -113,6 +116,7 @@ def _of_host(
     options: Options,
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.kernel_events import event_summaries
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
     from iodiag.analysis.view.activity import activity
@@ -137,6 +141,7 @@ def _of_host(
         states=states,
         tables=host_tables(view),
         phases=phase_summaries(view),
+        events=tuple(event_summaries(view)),
         activity=activity(view),
     )
 

@@ -32,6 +32,10 @@ inside a capture that was not understood: these are listed in the report.
 """
 
 
+EVENTS = "events"
+"""The table of what a kernel's log says happened to devices; no samples."""
+
+
 @dataclass(frozen=True)
 class SourceRef:
     """An address: lines (or, for a binary file, bytes) `first` to `last` of the input `source`."""
@@ -147,7 +151,10 @@ def filled(template: str, values: Mapping[str, float | str]) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """One capture or context block inside an input: a row of the report's list of sources."""
+    """One capture or context block inside an input: a row of the report's list of sources.
+
+    `utc_offset_s` is how far the host's clock was ahead of UTC, where the input has both.
+    """
 
     source: str = field(metadata={"json_key": "name"})
     format: str
@@ -161,6 +168,7 @@ class Section:
     rows: int = 0
     is_context: bool = False
     first_line: int = 0
+    utc_offset_s: float | None = field(default=None, metadata={"json_omit_none": True})
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,23 @@ class PhaseSummary:
     means: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class KernelEvent:
+    """A line of the kernel's log that says that something happened to a device ("" where it names none).
+
+    `time` is None where only a boot clock, or no year, is known; `stamp` is what the line states.
+    """
+
+    device: str
+    host: str | None
+    time: str | None
+    stamp: str
+    kind: str
+    text: str
+    source: str
+    line: int
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -207,6 +224,7 @@ class Report:
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
+    events: tuple[KernelEvent, ...] = field(default=(), kw_only=True)
     activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()

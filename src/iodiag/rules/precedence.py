@@ -32,6 +32,7 @@ def order(
     of_found = [rule for rule in rules if rule.id in by_rule]
     replaced_by = named_by(of_found, lambda rule: rule.replaces)
     explained_by = named_by(of_found, lambda rule: rule.explains)
+    by_samples = {rule.id for rule in of_found if rule.explains_samples}
     kept: list[Finding] = []
     gone: list[Finding] = []
     for finding in found:
@@ -47,6 +48,7 @@ def order(
             if finding.rule in replaced_by.get(loser.rule, ()) and _replaces(finding, loser)
         ]
         likely = _of(left, explained_by.get(finding.rule, ()))
+        likely = [cause for cause in likely if cause.samples or cause.rule not in by_samples]
         causes = [cause for cause in likely if _explains(cause, finding, relatives)]
         cause = max(causes, key=_weight, default=None)
         if cause is not None:
