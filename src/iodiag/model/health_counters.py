@@ -8,6 +8,7 @@ HEALTH_FACTS = ("smartctl", "nvme-smart-log", "raid-controller")
 """Kinds of facts that hold such values, of one disk each."""
 
 FAILING: Mapping[str, str] = {
+    "disk_state": "state by its controller: {disk_state}",
     "health": "SMART status: {health}",
     "failing_attributes": "below their threshold: {failing_attributes}",
     "critical_warning": "critical warning: 0x{critical_warning}",

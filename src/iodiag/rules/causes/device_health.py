@@ -52,10 +52,11 @@ def _much(values: Mapping[str, float | str], limits: Limits) -> list[str]:
 def _finding(
     disk: Disk, facts: list[Fact], values: Mapping[str, float | str], failing: list[str], counted: list[str]
 ) -> Finding:
-    said = {**values, "disk": disk.name or "a disk that the listing does not name"}
+    said = {**values, "disk": disk.name}
     over = "" if failing else " over its life"
     return RULE.finding(
-        severity="warning" if failing else "notice",
+        # a disk that nothing names must not explain what another one does
+        severity="warning" if failing and disk.device else "notice",
         confidence="high" if failing else "medium",
         devices=(disk.device,) if disk.device else (),
         summary=say("{disk} reports" + over + " " + ", ".join((failing or counted)[:3]) + ".", said),
