@@ -49,7 +49,10 @@ def disk_reports(view: View) -> dict[Disk, list[Fact]]:
     found: dict[Disk, list[Fact]] = {}
     for fact in view.facts_of(*HEALTH_FACTS):
         if word(fact, "behind") or (fact.kind != "raid-controller" and _REPORTED & set(fact.values)):
-            found.setdefault(Disk(_device(view, fact), word(fact, "behind")), []).append(fact)
+            facts = found.setdefault(Disk(_device(view, fact), word(fact, "behind")), [])
+            # a report may have a listing as text and as JSON
+            if fact.values not in [known.values for known in facts]:
+                facts.append(fact)
     return found
 
 

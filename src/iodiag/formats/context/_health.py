@@ -12,7 +12,10 @@ from iodiag.model.health_counters import sentence
 
 Counters = dict[str, float | str | None]
 
-_IN_PATH = r"(?:[._/-]|^)(?P<name>sd[a-z]{1,3}|hd[a-z]|nvme\d{1,4}(?:n\d{1,4})?)(?:\.(?:txt|log|out|json))?$"
+_IN_PATH = (
+    r"(?:[._/-]|^)(?P<name>sd[a-z]{1,3}|hd[a-z]|nvme\d{1,4}(?:n\d{1,4})?)"
+    r"(?:_-j)?(?:\.(?:txt|log|out|json))?(?:\.(?:gz|xz|bz2|zst))?$"
+)
 _MOST = 1 << 32
 
 
