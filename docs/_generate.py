@@ -170,11 +170,18 @@ COLLECTIONS = (
         "generated archives; paths and commands are those of its published settings",
     ),
     (
-        "GitLabSOS, cbcollect_info, any folder or archive",
+        "cbcollect_info",
+        "couchbase.log: iostat, vmstat, lvdisplay, queue settings of /sys/block",
+        "host: iostat's banner; interval: the command below a title; the first report is since boot",
+        "logs of the server, top, netstat",
+        "a generated text of the layout of its script",
+    ),
+    (
+        "GitLabSOS, any folder or archive",
         "every file with output that iodiag knows, several in one file as well",
         "host: banners, `hostname` and `uname` beside them; interval: commands in headings, clocks, the grid",
         "what no format knows",
-        "generated trees of GitLabSOS and cbcollect_info",
+        "generated folders; the layout of GitLabSOS is not known to the tests",
     ),
     (
         "a loop in a shell: `while true; do date; iostat -x 1 2; sleep 28; done`",

@@ -15,7 +15,7 @@ import pytest
 from iodiag.api import analyze, join, read_many
 from iodiag.model.capture import Capture
 from sample_files import SAMPLES
-from writers.collectors import Host, datastax, elastic, exawatcher, mdiag, oswatcher, pt_stalk
+from writers.collectors import Host, cbcollect, datastax, elastic, exawatcher, mdiag, oswatcher, pt_stalk
 from writers.reports import sosreport, supportconfig
 
 Files = Mapping[str, str]
@@ -148,6 +148,19 @@ def test_mdiag_s_json_is_read_as_what_its_commands_printed(tmp_path: Path, pack:
     assert (sda.scheduler, sda.rotational, sda.model) == ("deadline", True, "ST4000NM0035-1V4107")
     (listing,) = [fact for fact in capture.evidence if fact.kind == "smartctl"]
     assert (dict(listing.values)["device"], dict(listing.values)["pending_sectors"]) == ("sda", 24)
+
+
+@PACKS
+def test_the_sections_of_cbcollect_info_say_how_long_samples_are(tmp_path: Path, pack: Pack):
+    name = "cbcollect_info_ns_1@10.0.0.1_20261123-120000/couchbase.log"
+    capture = captured({name: cbcollect(Host(name="cb1"))}, tmp_path, pack)
+    assert list(capture.hosts) == ["cb1"]
+    disk = capture.tables["disk"]
+    assert disk["since_boot"].tolist() == [True, True] + [False] * 8
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    sda = capture.topology.find("sda")
+    assert sda is not None
+    assert sda.rotational is True
 
 
 def facts_of_disks(capture: Capture) -> dict[tuple[str, str], str | None]:

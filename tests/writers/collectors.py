@@ -304,3 +304,22 @@ def mdiag(host: Host, samples: int = 5) -> str:
         body = ",\n".join(f'        "{line}"' for line in escaped.split("\n"))
         sections.append(f'{head}    "section" : "{name}",\n    {title},\n    "{field_name}" : [\n{body} ],\n')
     return "[\n" + ",\n".join(f'{section}    "error" : null\n}}' for section in sections) + "\n]\n"
+
+
+def cbcollect(host: Host, samples: int = 5) -> str:
+    """The couchbase.log of cbcollect_info: each command below a title between two rulers."""
+    parts = [
+        ("uname", "uname -a", f"Linux {host.name} 5.14.0 #1 SMP x86_64 GNU/Linux\n"),
+        (
+            "Extended iostat",
+            "iostat -x -p ALL 1 10 || iostat -x 1 10",
+            f"{host.banner}\n" + "".join(host.iostat(1.0, samples)),
+        ),
+        (
+            "Block device queue settings",
+            "find /sys/block/*/queue -type f | xargs grep -vH xxxx | sort",
+            "/sys/block/sda/queue/nr_requests:128\n/sys/block/sda/queue/rotational:1\n",
+        ),
+    ]
+    ruler = "=" * 78
+    return "".join(f"{ruler}\n{title}\n{command}\n{ruler}\n{output}" for title, command, output in parts)
