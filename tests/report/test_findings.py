@@ -165,6 +165,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "copy-on-write-penalty": "cases/snapshot-writes",
     "counter-anomaly": "cases/slow-member",
     "cpu-exhausted": no_idle_time,
+    "device-health": "smartctl/ata-pending.txt",
     "discard-stall": discards,
     "extreme-latency": sick_disk,
     "first-report-since-boot": "cases/commit-stall",
