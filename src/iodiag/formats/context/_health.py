@@ -17,6 +17,14 @@ _IN_PATH = (
     r"(?:_-j)?(?:\.(?:txt|log|out|json))?(?:\.(?:gz|xz|bz2|zst))?$"
 )
 _MOST = 1 << 32
+_WHERE = {
+    "health": r"overall-health|Health Status|\"passed\"",
+    "failing_attributes": r"FAILING_NOW|\bNOW\b|\"now\"",
+    "critical_warning": r"(?i:critical[ _]warning)",
+    "pending_sectors": r"_Pending_Sector",
+    "uncorrectable_sectors": r"Offline_Uncorrectable",
+}
+"""Where a disk states each reason why it fails."""
 
 
 def disk_name(path: str) -> str:
@@ -39,6 +47,12 @@ def counter(text: str | float | None) -> float | None:
     return value if value < _MOST else None
 
 
+def _telling(lines: Sequence[Line], values: Mapping[str, float | str]) -> Sequence[Line]:
+    """The lines that say that a disk fails; all of them where none does."""
+    wanted = [pattern for name, pattern in _WHERE.items() if values.get(name)]
+    return [line for line in lines if wanted and re.search("|".join(wanted), line.text)] or lines
+
+
 def health_block(
     kind: str,
     source: str,
@@ -55,5 +69,5 @@ def health_block(
     named = f"{disk} ({behind})" if behind else disk
     device = describe(disk, origin(kind, source, lines[0]), **known) if disk and not behind else None
     whose: Counters = {"device": disk or None, "behind": behind or None}
-    found = fact(kind, sentence(named, values), whose | values, source, lines)
+    found = fact(kind, sentence(named, values), whose | values, source, _telling(lines, values))
     return ContextBlock(len(lines), (device,) if device else (), (found,), layout=kind)
