@@ -42,7 +42,12 @@ _ATTRIBUTES = {
     r"(?:UDMA_|SATA_)?CRC_Error_Count": "crc_errors",
     r"Temperature_Celsius|Drive_Temperature|Airflow_Temperature_Cel": "temperature_c",
 }
-_ENDURANCE_LEFT = r"Media_Wearout_Indicator|Percent_Lifetime_Remain|SSD_Life_Left|Wear_Leveling_Count"
+_ENDURANCE_LEFT = (
+    "Media_Wearout_Indicator",
+    "Percent_Lifetime_Remain",
+    "SSD_Life_Left",
+    "Wear_Leveling_Count",
+)
 _COUNTERS = {
     "Current Drive Temperature": "temperature_c",
     "Temperature": "temperature_c",
@@ -153,7 +158,7 @@ def _attribute(name: str, value: Any, raw: Any) -> Iterator[tuple[str, float | N
     for pattern, counted in _ATTRIBUTES.items():
         if re.fullmatch(pattern, name):
             yield counted, counter(raw)
-    if re.fullmatch(_ENDURANCE_LEFT, name) and (left := counter(value)) is not None and left <= 100:
+    if name in _ENDURANCE_LEFT and (left := counter(value)) is not None and left <= 100:
         yield "percentage_used", 100 - left
 
 
