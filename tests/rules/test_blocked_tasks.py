@@ -74,7 +74,7 @@ def test_nothing_is_clear_without_the_column(report_of):
     [(6.0, "for", "wait for their own"), (90.0, "against", "background"), (0.0, "context", "NFS")],
 )
 def test_requests_in_flight_tell_who_they_are(report_of, depth, weighs, text):
-    disk = {"w/s": 90.0, "wkB/s": 9000.0, "w_await": 5.0, "aqu-sz": depth, "%util": 99.0}
+    disk = {"w/s": 90.0, "wkB/s": 9000.0, "w_await": depth / 0.09, "aqu-sz": depth, "%util": 99.0}
     finding = only(report_of(vmstat([{"b": 6}] * 20), iostat([{"sda": disk}] * 20), rules=[RULE]))
     assert finding.evidence[1].weighs == weighs
     assert text in finding.evidence[1].text
@@ -250,3 +250,20 @@ def test_rates_since_boot_say_nothing_of_the_tasks_that_wait_now(report_of):
     finding = only(report_of(text, rules=[RULE]))
     assert finding.severity == "warning"
     assert "kB/s" not in finding.summary
+
+
+def test_sar_shows_a_host_that_waits_without_vmstat(report_of):
+    sections = {
+        "CPU %user %nice %system %iowait %steal %idle": "all 2 0 3 91 0 4",
+        "pswpin/s pswpout/s": "0.00 25.00",
+        "pgpgin/s pgpgout/s fault/s majflt/s": "5000.00 400.00 2400.00 0.00",
+        "runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15": "1 90 9.0 9.0 9.0",
+    }
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for header, row in sections.items():
+        text += f"\n13:00:00 {header}\n" + "".join(f"13:00:{n:02} {row}\n" for n in range(1, 9))
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.summary.startswith(
+        "The disks hold the host back: 5,000 kB/s are read and 400 kB/s written"
+    )
+    assert any("100 kB/s of it is swap" in item.text for item in finding.evidence)

@@ -68,6 +68,7 @@ SMALL = {"swpd": 700_000, "free": 3_000, "buff": 1_000, "cache": 9_000}
         ([COPY | {"si": 0, "bi": 0, "b": 3, "wa": 40}] * 4, "clear"),
         ([COPY] * 3 + [COPY | {"si": 4_500}], "undetermined"),  # one sample of four
         ([COPY | {"si": 5_000}] * 4, "finding"),  # a quarter comes back
+        ([COPY | {"si": 4_000, "so": 600}] * 4, "finding"),  # faults wait, whatever else is read
         ([COPY | SMALL | {"bi": 0}] * 4, "undetermined"),  # nobody waits
         ([COPY | SMALL | {"bi": 0, "wa": 60}] * 4, "finding"),
         ([COPY | SMALL] * 4, "undetermined"),  # the copy may be what waits
@@ -82,6 +83,19 @@ def test_pages_that_make_room_for_a_copy_are_no_shortage(report_of, rows, found)
     assert (finding is not None) == (found == "finding")
     if finding is None:
         assert outcome(report).status == found
+
+
+@pytest.mark.parametrize(("paged_in", "is_found"), [(500_000, False), (20_000, True)])
+def test_a_flood_beside_a_copy_tells_nothing_where_memory_is_not_shown(report_of, paged_in, is_found):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for header, row in (
+        ("pswpin/s pswpout/s", "2.00 15000.00"),
+        ("pgpgin/s pgpgout/s fault/s majflt/s", f"{paged_in}.00 60000.00 2400.00 0.00"),
+    ):
+        text += f"\n13:00:00 {header}\n" + "".join(f"13:00:{n:02} {row}\n" for n in range(1, 9))
+    report = report_of(text, rules=[RULE])
+    assert (only(report) is not None) == is_found
+    assert is_found or outcome(report).status == "undetermined"
 
 
 def test_why_pages_went_out_is_said_in_numbers(report_of):
@@ -202,3 +216,17 @@ def test_swap_that_grows_between_averages_since_boot_is_not_cleared(report_of, s
     assert ("grows from 47.9 to 50.6 MB" in outcome(report).reason) == is_said
     assert "its rates are averages since boot" in report.headline
     assert any(f.rule == "first-report-since-boot" for f in report.findings)
+
+
+BACK = {"b": 7, "swpd": 118000, "free": 1200, "buff": 32000, "cache": 10000, "si": 700, "bi": 710}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [({}, True), ({"b": 0}, False), ({"cache": 400000}, False), ({"bi": 9000}, False)],
+    ids=["nothing else is read", "nobody waits", "there is room", "files are read"],
+)
+def test_pages_that_only_come_back_are_missed_where_tasks_wait_for_nothing_else(report_of, changes, is_found):
+    finding = only(report_of(vmstat([BACK | changes] * 9), rules=[RULE]))
+    assert (finding is not None) == is_found
+    assert not is_found or finding.severity == "warning"

@@ -57,7 +57,7 @@ def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
     tasks = weighted.values(rows, "blocked")[other]
     kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
     is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
-    if is_many.all():
+    if is_many.all() or not is_many.any():
         return None
     (many, few), (slow, fast) = ([float(np.mean(of[m])) for m in (is_many, ~is_many)] for of in (tasks, kb))
     if not (many >= LEAST_CROWD and many >= 2 * few and fast >= 2 * slow and fast >= 4 * STILL_KB):

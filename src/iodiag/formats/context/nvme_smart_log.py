@@ -15,7 +15,7 @@ from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
 _TITLE = r"^\s*Smart Log for NVME device:\s?(?P<device>[\w/]{1,64})\s+namespace-id:"
 _COMMAND = r"\bnvme\s+smart-log\s[^|;]{0,200}/dev/\S"
-_JSON = r'^\s*\{?\s*"critical_warning"\s*:'
+_JSON = r'^\s{0,80}\{?\s{0,80}"critical_warning"\s*:'
 _PAIR = r"^(?P<key>\S[\w ()-]{0,60}?)\s*:\s(?P<value>.{0,200})|^\s+(?P<bit>[\w ()\[\]:-]{0,80}:.{0,200})"
 _KELVIN = 273
 

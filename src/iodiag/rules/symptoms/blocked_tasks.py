@@ -35,6 +35,7 @@ from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.swap_thrash.swapping import swapped
 from iodiag.table.table import Table, numbered, stacked
 
 
@@ -217,9 +218,9 @@ def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
     """What the rates say of the load: whether it is swap, and whether a stream could be so slow."""
     total = np.nansum([weighted.mean(paging, f"pgpg{way}_kb_per_s") for way in ("in", "out")])
     values: Values = {"total": float(total)}
-    swap = rows_at(view, "swapping", paging)
-    if swap is not None and "swapping" not in view.fallback:
-        values["swap"] = sum(weighted.mean(swap, f"swap_{way}_kb_per_s") for way in ("in", "out"))
+    swap = None if "swapping" in view.fallback else swapped(view)
+    if swap is not None and len(swap := swap[paired(swap, paging)[0]]):
+        values["swap"] = weighted.mean(swap, "both_kb")
         text = "{swap} kB/s of it is swap" if values["swap"] else "none of it is swap"
         yield cite(swap, text, values, weighs="context")
     if STILL_KB <= total < limits.flood:

@@ -7,7 +7,8 @@ swapping the traffic of a device tells that lsblk or /proc/swaps names as swap. 
 from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s, where tasks wait for it:
 swapping both ways is nearly all that is paged and iowait is 15 % and more or a task is blocked, or it is a
 third and most of the CPUs' time is iowait. Both ways means that a fifth of what is swapped comes back; pages
-that only leave are no shortage where more memory is free or cache than lies in swap.
+that only leave are no shortage where more memory is free or cache than lies in swap, and pages that only come
+back are one where they are nearly all that is paged, tasks wait, and there is no such room.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -70,17 +71,18 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
         all_kb = np.full(len(frame), np.nan)
         all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
+        # beside a copy only memory that is seen to be small tells a flood from room for it
+        is_flood &= ~(went < limits.felt_share / 100 * all_kb) | np.isfinite(room_kb(view, frame))
         if _is_waited(view, frame, limits):
             # out as fast as the device takes them, and nothing else to wait for
             is_flood |= (went >= limits.one_way) & (went >= limits.all_share / 100 * all_kb)
-    # in each sample, or in turns within a stretch of them
+            # pages that were not changed need not go out again to be missed
+            is_flood |= enough & (came >= limits.all_share / 100 * all_kb)
+    # pages come back while others leave: in each sample, or in turns within a stretch of them
+    both = (came >= limits.turns / 100 * amount) & (went > 0)
     stretch = np.cumsum(np.diff(enough, prepend=False))
-    lesser = [
-        np.minimum(came, went),
-        np.minimum(*(np.bincount(stretch, way)[stretch] for way in (came, went))),
-    ]
-    both = lesser[0] >= limits.turns / 100 * amount
-    both |= lesser[1] >= limits.turns / 100 * np.bincount(stretch, amount)[stretch]
+    back, gone = (np.bincount(stretch, way)[stretch] for way in (came, went))
+    both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
     return np.asarray(enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame)))
 
 
@@ -108,9 +110,10 @@ def _grown(view: View, limits: Limits) -> str:
     """By how much what lies in swap grew while no rate of it was sampled; empty where it hardly did."""
     swap = view.samples("swap")
     used = np.empty(0) if swap is None or "swap" in view.fallback else swap.floats("used_kb")
-    if not np.isfinite(used).any() or np.nanmax(used) - used[0] < limits.swapped_kb:
+    used = used[np.isfinite(used)]
+    if not len(used) or used.max() - used[0] < limits.swapped_kb:
         return ""
-    values: Values = {"before": used[0] / 1024, "after": float(np.nanmax(used)) / 1024}
+    values: Values = {"before": used[0] / 1024, "after": float(used.max()) / 1024}
     text = "swap in use grows from {before:.1f} to {after:.1f} MB, while si and so are averages since boot: "
     return say(text + "memory ran short meanwhile; how fast shows in vmstat 1", values)
 
@@ -121,7 +124,7 @@ def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     if not len(rows):
         return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
-    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.nanmin(room_kb(view, rows))) / GB}
+    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.min(room_kb(view, rows))) / GB}
     often = in_samples(len(frame))
     text = f"{{out}} kB/s go out to swap and {{in}} kB/s come back, {often}"
     if has_room(view, rows).all():
@@ -200,7 +203,7 @@ def _is_large(rows: Table, limits: Limits) -> bool:
 
 def _is_felt(view: View, rows: Table, limits: Limits) -> bool:
     """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged, or some of
-    it while swapping both ways is nearly all."""
+    it while swapping both ways is nearly all; of a slow disk several blocked tasks say the same of less."""
     paging = rows_at(view, "paging", rows)
     if paging is None:
         return False
@@ -209,6 +212,9 @@ def _is_felt(view: View, rows: Table, limits: Limits) -> bool:
     if amount >= limits.all_share / 100 * moved and amount >= limits.swapped_kb:
         both = min(weighted.mean(rows, "in_kb"), weighted.mean(rows, "out_kb"))
         return bool(both >= limits.turns / 100 * amount and _is_waited(view, rows, limits))
+    tasks = blocked(view, rows)
+    if amount >= limits.all_share / 100 * moved and tasks is not None and tasks[1] >= limits.tasks:
+        return len(rows) >= FEW
     is_most = amount >= limits.felt_share / 100 * moved
     return bool(is_most and _iowait(view, rows) >= limits.felt_iowait)
 
@@ -284,6 +290,7 @@ RULE = Rule(
         "felt_share": Threshold(30, "%", "share of it that is what the host waits for", "judgement"),
         "all_share": Threshold(80, "%", "share of it that leaves nothing else to wait for", "judgement"),
         "some_iowait": Threshold(15, "%", "iowait that goes with that", "as the verdict has it"),
+        "tasks": Threshold(3, "tasks", "blocked on average that need no iowait", "as blocked-tasks has it"),
         "felt_iowait": Threshold(50, "%", "iowait that goes with it", "judgement: more waits than works"),
         "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),
