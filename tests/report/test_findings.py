@@ -181,6 +181,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "counter-anomaly": "cases/slow-member",
     "cpu-exhausted": no_idle_time,
     "device-errors": reset_disk,
+    "device-health": "smartctl/ata-pending.txt",
     "discard-stall": discards,
     "extreme-latency": sick_disk,
     "first-report-since-boot": "cases/commit-stall",

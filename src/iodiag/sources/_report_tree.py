@@ -35,8 +35,8 @@ _KERNEL_TREE = re.compile(
     r"|proc/(?:\d+|acpi|asound|bus|driver|fs|irq|net|scsi|sys|sysvipc|tty)/"
 )
 _COMMANDS = (
-    "(?:ata|block|cgroups|devicemapper|filesys|general|hardware|host|kernel|logs|lvm2|mariadb|md|memory|multipath"
-    "|mysql|nfs|nvme|pcp|postgresql|process|sar|scsi|storage|sysstat|system)"
+    "(?:ata|block|cgroups|devicemapper|filesys|general|hardware|host|hpssm|kernel|logs|lvm2|mariadb|md|megacli"
+    "|memory|multipath|mysql|nfs|nvme|pcp|postgresql|process|sar|scsi|storage|storcli|sysstat|system)"
 )
 _SUPPORTCONFIG_TEXTS = (
     "(?:basic-environment|basic-health-check|boot|env|fs-[a-z]+|hardware|iostat|lvm|md|memory|messages|mpio|nfs|nvme"

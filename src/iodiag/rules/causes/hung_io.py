@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
@@ -96,7 +97,12 @@ def _froze(series: DeviceSeries, stall: Stall) -> bool:
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = _waiters(view, series, worst)
-    evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
+    evidence = (
+        *_evidence(series, worst),
+        *waiters,
+        *_against(series, worst),
+        *reported(view, (series.name,)),
+    )
     sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_standing = (

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
@@ -145,7 +146,7 @@ def _finding(
             + ("." if is_sane else "; no healthy device takes more than {takes} for that."),
             values,
         ),
-        evidence=tuple(_evidence(series, rows, values)),
+        evidence=(*_evidence(series, rows, values), *reported(view, (series.name, *below))),
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )

@@ -33,6 +33,7 @@ from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
+from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import say
@@ -65,7 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             cases.setdefault(disk, []).append(verdict)
         else:
             yield verdict
-    found = [_finding(disk, some, limits) for disk, some in cases.items()]
+    found = [_finding(view, disk, some, limits) for disk, some in cases.items()]
     surely = {name for finding in found if finding.confidence != "low" for name in finding.devices}
     slow = [
         one
@@ -73,7 +74,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if one.slow.name not in surely and one.least_ratio >= limits.ratio
     ]
     told = {one.slow.name for one in slow}
-    yield from (_sick(group) for group in sick.by_common_sibling(slow))
+    yield from (_sick(view, group) for group in sick.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
     if not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
@@ -187,13 +188,14 @@ def _is_paid(case: Case, limits: Limits) -> bool:
     return is_felt(slow, added) or not float(values["util"]) < limits.busy
 
 
-def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
+def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Finding:
     """One finding per disk: the surest case, and the array that waits, if another one shows it."""
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
     said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
+    said += reported(view, (disk,))
     values = template_values(first.found)
     is_paid = any(_is_paid(case, limits) for case in cases)
     return RULE.finding(
@@ -210,7 +212,7 @@ def _finding(disk: str, cases: list[Case], limits: Limits) -> Finding:
     )
 
 
-def _sick(group: Sequence[SlowSibling]) -> Finding:
+def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = sick.template_values(group)
     return RULE.finding(
@@ -220,7 +222,7 @@ def _sick(group: Sequence[SlowSibling]) -> Finding:
         peers=tuple(series.name for series in group[0].fast),
         **grading.when(group[0].rows),
         summary=say(sick.SUMMARY, values),
-        evidence=tuple(sick.evidence(group, values)),
+        evidence=(*sick.evidence(group, values), *reported(view, [one.slow.name for one in group])),
         refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
         cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
         remedy=_SICK_REMEDY,
