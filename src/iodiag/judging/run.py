@@ -107,6 +107,7 @@ def _of_host(
     ignore: Sequence[Ignore],
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.moved_meanwhile import with_moves
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
     from iodiag.analysis.view.activity import activity
@@ -120,7 +121,7 @@ def _of_host(
     found, ignored = without_ignored(found, ignore, {d.name: d.aliases for d in devices})
     states = state_summaries(view)
     return _OfHost(
-        findings=with_traffic(view, found),
+        findings=with_moves(view, with_traffic(view, found)),
         ignored=ignored,
         outcomes=outcomes,
         devices=devices,
