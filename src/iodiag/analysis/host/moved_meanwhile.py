@@ -7,8 +7,9 @@ below them, the sums over all disks, and the share of time that tasks waited for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from iodiag.analysis.view.view import View, report_numbers
 from iodiag.model import columns as registry
 from iodiag.model.finding import HARMLESS, Finding, Move, by_harm
 from iodiag.model.network_columns import NETWORK_EVENTS
-from iodiag.table.table import Floats, Mask, Places, Table, by_text
+from iodiag.table.table import Mask, Places, Table, by_text
 
 MOST_MOVES = 6
 MOST_FINDINGS, MOST_SAMPLES = 5, 4000
@@ -49,43 +50,56 @@ _SLOW = ("_10s_pct", "_60s_pct", "_300s_pct", "load_5m", "load_15m")
 """Endings of averages over longer than a sample, which move late."""
 
 
-class _Column(NamedTuple):
+MOST_PARTS = 100
+"""Devices or interfaces of a table that are looked at: of hundreds, what a few do shows on the first, too."""
+
+
+class _Part(NamedTuple):
+    """The rows of one device or interface, or of a table that has one per report, beside those of a grid."""
+
     table: str
     name: str
-    quantity: str
-    values: Floats
+    rows: Table
+    quantities: Sequence[str]
+    places: Places
 
 
 def with_moves(view: View, findings: Iterable[Finding]) -> list[Finding]:
     """The findings; those of a trouble in a part of the capture with what else stepped then."""
     findings = list(findings)
     wanted = [f for f in sorted(findings, key=by_harm) if f.role not in HARMLESS and f.severity != "info"]
-    moves = {id(finding): _moves(view, finding) for finding in wanted[:MOST_FINDINGS]}
+    beside: dict[bytes, list[_Part]] = {}
+    moves = {id(finding): _moves(view, finding, beside) for finding in wanted[:MOST_FINDINGS]}
     return [replace(f, moved=moves[id(f)]) if moves.get(id(f)) else f for f in findings]
 
 
-def _moves(view: View, finding: Finding) -> tuple[Move, ...]:
-    """The largest steps of other columns in a finding's samples, none where the samples are most of them."""
+def _moves(view: View, finding: Finding, beside: dict[bytes, list[_Part]]) -> tuple[Move, ...]:
+    """The largest steps of other columns in a finding's samples; `beside` keeps what findings share."""
     series = view.series(finding.devices[0]) if finding.devices else None
     grid = once(series) if series is not None else view.cpu_all
-    if grid is None or "cpu" in view.fallback:
+    if grid is None:
         return ()
     hit = _hit(grid, finding)
-    if not hit.any():
+    if not hit.any() or 2 * hit.sum() > len(hit):
         return ()
+    (numbers,) = report_numbers(grid)
+    parts = beside.setdefault(numbers.tobytes(), [])
+    if not parts:
+        parts += _parts(view, grid)
+    own = {name for device in finding.devices for name in _stack(view, device)}
     first = max(0, int(np.median(np.flatnonzero(hit))) - MOST_SAMPLES // 2)
-    part = slice(first, first + MOST_SAMPLES)
-    grid, hit = grid[part], hit[part]
-    columns = list(_columns(view, finding, grid))
-    if not columns:
-        return ()
-    steps = coincident_steps(np.array([column.values for column in columns]), hit)
-    moves = (
-        Move(one.table, one.name, one.quantity, step.beside, step.inside, step.size)
-        for step in steps
-        if _is_worth_a_row(one := columns[step.column], step.beside, step.inside)
-    )
-    return tuple(list(moves)[:MOST_MOVES])
+    stretch = slice(first, first + MOST_SAMPLES)
+    named = []
+    values = []
+    for part in parts:
+        for quantity in part.quantities if part.table != "disk" or part.name not in own else ():
+            data = part.rows.floats(quantity)[part.places[stretch]]
+            if np.isfinite(data).all():
+                named.append((part.table, part.name, quantity))
+                values.append(data)
+    steps = coincident_steps(np.array(values), hit[stretch]) if values else []
+    moves = [Move(*named[step.column], step.beside, step.inside, step.size) for step in steps]
+    return tuple([move for move in moves if _is_worth_a_row(move)][:MOST_MOVES])
 
 
 def _hit(grid: Table, finding: Finding) -> Mask:
@@ -104,33 +118,33 @@ def _hit(grid: Table, finding: Finding) -> Mask:
     return hit
 
 
-def _is_worth_a_row(one: _Column, before: float, during: float) -> bool:
-    unit = unit_of(one.quantity, one.table)
-    return counts(before, during) and not is_negligible(max(before, during), unit)
+def _is_worth_a_row(move: Move) -> bool:
+    is_little = is_negligible(max(move.beside, move.during), unit_of(move.quantity, move.table))
+    return counts(move.beside, move.during) and not is_little
 
 
-def _columns(view: View, finding: Finding, grid: Table) -> Iterator[_Column]:
-    """Each column of the other tables and devices, in the samples of the grid."""
+def _parts(view: View, grid: Table) -> Iterator[_Part]:
+    """The other tables and devices that have a sample for each one of the grid."""
     for table in _TABLES:
         rows = view.cpu_all if table == "cpu" else view.samples(table)
         if rows is None or table in view.fallback:
             continue
         key = registry.KEY_COLUMNS.get(table)
         parts = by_text(rows, key) if key and table != "cpu" else [("", rows)]
-        names = [
+        quantities = [
             column.name
             for column in registry.FAMILIES[table]
             if column.kind != "count"
-            and column.name in rows
+            and rows.has(column.name)
             and not column.name.startswith(_SAME_AGAIN)
             and not column.name.endswith(_SLOW)
         ]
-        for name, part in parts:
-            yield from _aligned(table, name, part, names, grid)
-    own = {name for device in finding.devices for name in _stack(view, device)}
-    for series in view.devices:
-        if series.name not in own:
-            yield from _aligned("disk", series.name, once(series), _OF_DEVICES, grid)
+        for name, part in islice(parts, MOST_PARTS):
+            if (places := _places(part, grid)) is not None:
+                yield _Part(table, name, part, quantities, places)
+    for series in view.devices[:MOST_PARTS]:
+        if (places := _places(once(series), grid)) is not None:
+            yield _Part("disk", series.name, once(series), _OF_DEVICES, places)
 
 
 def _stack(view: View, name: str) -> set[str]:
@@ -140,15 +154,6 @@ def _stack(view: View, name: str) -> set[str]:
     return leaves | {
         device.name for device in topology if leaves & {leaf.name for leaf in topology.leaves(device.name)}
     }
-
-
-def _aligned(table: str, name: str, rows: Table, quantities: Iterable[str], grid: Table) -> Iterator[_Column]:
-    places = _places(rows, grid)
-    if places is not None:
-        for quantity in quantities:
-            values = rows.floats(quantity)[places]
-            if np.isfinite(values).all():
-                yield _Column(table, name, quantity, values)
 
 
 def _places(rows: Table, grid: Table) -> Places | None:
