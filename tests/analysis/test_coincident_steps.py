@@ -147,6 +147,21 @@ def test_another_disk_that_stepped_then_is_shown_with_its_levels():
     assert (rate.beside, rate.during) == (pytest.approx(100, rel=0.1), pytest.approx(1000, rel=0.1))
 
 
+def test_columns_of_another_input_are_found_by_their_times():
+    names = "r b swpd free buff cache si so bi bo in cs us sy id wa st"
+    random = np.random.default_rng(3)
+    groups = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----"
+    lines = [f"{groups} -----timestamp-----", f" {names}                 UTC"]
+    for at in range(2, 200):
+        switches = random.normal(2000, 40) * (8 if FIRST <= at <= LAST else 1)
+        when = f"2026-11-20 13:{(at + 1) // 60:02}:{(at + 1) % 60:02}"
+        lines.append(f"1 0 0 9000 0 0 0 0 0 0 900 {switches:.0f} 5 1 94 0 0 {when}")
+    vmstat = "\n".join(lines) + "\n"
+    about = Finding("r", "warning", "high", "t", "s", role="cause", devices=("sda",), samples=(FIRST, LAST))
+    (found,) = with_moves(view_of(capture(steps=()), vmstat), [about])
+    assert [(m.table, m.quantity) for m in found.moved] == [("system", "context_switches_per_s")]
+
+
 def test_the_findings_own_device_and_what_did_not_step_are_not_shown():
     assert moved(capture(steps=())) == ()
     assert moved(capture(), devices=("sda", "sdb")) == ()

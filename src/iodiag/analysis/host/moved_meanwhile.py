@@ -54,6 +54,10 @@ MOST_PARTS = 100
 """Devices or interfaces of a table that are looked at: of hundreds, what a few do shows on the first, too."""
 
 
+COVERED = 0.95
+"""Share of the samples that the other input must cover: two tools do not start in the same second."""
+
+
 class _Part(NamedTuple):
     """The rows of one device or interface, or of a table that has one per report, beside those of a grid."""
 
@@ -157,7 +161,7 @@ def _stack(view: View, name: str) -> set[str]:
 
 
 def _places(rows: Table, grid: Table) -> Places | None:
-    """For each sample of the grid the row of the same report or, of another input, of the same time."""
+    """For each sample of the grid the row of the same report or, of another input, of the nearest time."""
     if len(rows) < 2:
         return None
     own, wanted = report_numbers(rows, grid)
@@ -172,4 +176,5 @@ def _places(rows: Table, grid: Table) -> Places | None:
     middle = (own[order][1:] + own[order][:-1]) // 2
     at = np.searchsorted(middle, wanted)
     apart = np.abs(own[order][at] - wanted)
-    return order[at] if (apart <= np.median(np.abs(np.diff(wanted)))).all() else None
+    is_near = apart <= np.median(np.abs(np.diff(wanted)))
+    return order[at] if is_near.mean() >= COVERED else None

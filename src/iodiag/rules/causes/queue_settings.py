@@ -121,7 +121,7 @@ def _of_cut(series: DeviceSeries, state: State, fact: Fact) -> Finding:
     }
     text = (
         "{device} gets {kind} cut to {largest:.0f} kB (max_sectors_kb): {rate:.0f} requests/s in {samples} "
-        "of {all} samples; in {larger:.0f} kB the same were {fewer:.0f} requests/s."
+        "of {all} samples; in requests of {larger:.0f} kB they would be {fewer:.0f}/s."
     )
     return RULE.finding(
         severity="notice",

@@ -35,7 +35,7 @@ from iodiag.table.table import Table, by_text
 _KINDS = {"used_pct": "space", "inodes_used_pct": "inodes"}
 _WRITTEN_ONCE = ("squashfs", "iso9660", "udf", "cramfs", "erofs")
 _IMAGES, _FOLDERS = ("loop", "sr"), ("/snap/", "/run/media", "/media/", "/cdrom", "/mnt/cdrom")
-_MORE_INODES = "Where inodes are short, delete small files: du --inodes -x MOUNTPOINT shows where they are."
+_MORE_INODES = "Where inodes are short, delete small files: du --inodes -x -d 2 on it shows where they are."
 SECONDS_PER_HOUR = 3600.0
 
 
@@ -159,7 +159,7 @@ def _finding(
         summary=said[0].upper() + said[1:],
         evidence=tuple(cited),
         remedy=(_MORE_INODES if kind == "inodes" else RULE.remedy[0],),
-        confirm=(f"df -{'i' if kind == 'inodes' else 'h'} MOUNTPOINT",),
+        confirm=("df -i" if kind == "inodes" else "df -h",),
         refutes=("a newer df: the one given may be older than the capture",),
         **fields,
     )
