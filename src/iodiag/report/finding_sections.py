@@ -256,8 +256,8 @@ def _moved(finding: Finding) -> Iterator[Section]:
 
 
 _NO_CAUSE = (
-    "Medians; no step of these columns is a third as large anywhere else in the capture. What moves together "
-    "need not be cause and effect."
+    "Medians; elsewhere in the capture no step of these columns is more than a third as large. What moves "
+    "together need not be cause and effect."
 )
 
 

@@ -50,7 +50,7 @@ _SLOW = ("_10s_pct", "_60s_pct", "_300s_pct", "load_5m", "load_15m")
 """Endings of averages over longer than a sample, which move late."""
 
 
-MOST_PARTS = 100
+MOST_PARTS = 50
 """Devices or interfaces of a table that are looked at: of hundreds, what a few do shows on the first, too."""
 
 

@@ -30,8 +30,11 @@ FALSE = 0.02
 LEAST_SAMPLES, LEAST_PLACES = 12, 4
 """Samples of a series, and places without overlap, below which a scatter is not known (judgement)."""
 
-MOST_PLACES, MOST_EPISODES = 200, 12
+MOST_PLACES, MOST_EPISODES = 200, 6
 """Places that are tried, and stretches of samples that are looked at, for the time that they take."""
+
+AT_ONCE = 200
+"""Columns whose steps are held in memory together."""
 
 FEWEST_BESIDE, MOST_BESIDE, BESIDE_OF = 3, 8, 20
 """Samples on either side that a stretch is held against: one in BESIDE_OF of all, within these (judgement).
@@ -84,7 +87,8 @@ def coincident_steps(columns: Floats, hit: Mask) -> list[Step]:
     data = columns[rows]
     inside, beside = _levels(data, stretches, np.zeros(1, dtype=np.intp), np.ones((len(stretches), 1), bool))
     here = _common(inside - beside)[:, 0]
-    there = _common(np.subtract(*_levels(data, stretches, shifts, is_free)))
+    portions = np.array_split(data, math.ceil(len(data) / AT_ONCE))
+    there = np.concatenate([_common(np.subtract(*_levels(p, stretches, shifts, is_free))) for p in portions])
     least = _least_size(CHANCE / len(rows), places - 1)
     sizes = _size(here, there)
     highest = np.abs(there).max(axis=1)
