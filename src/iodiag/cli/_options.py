@@ -86,6 +86,12 @@ _JUDGING = (
 )
 """What decides how anything is judged, whichever command reads it."""
 
+rule_pages_option = click.option(
+    "--rule-pages",
+    metavar="URL",
+    help="Address below which each rule has its page; else a page of HTML holds the rules' text.",
+)
+
 _OPTIONS = (
     click.option(
         "-o",
@@ -137,11 +143,7 @@ _OPTIONS = (
     click.option(
         "--no-charts", is_flag=True, help="No charts, neither in HTML nor as files beside -o FILE.md."
     ),
-    click.option(
-        "--rule-pages",
-        metavar="URL",
-        help="Address below which each rule has its page; else a page of HTML holds the rules' text.",
-    ),
+    rule_pages_option,
     click.option("--quiet", is_flag=True, help="No notes on standard error."),
     click.option("--no-color", is_flag=True, help="No colour on a terminal."),
 )
@@ -254,13 +256,13 @@ def _render(report: Report, chosen: str, options: dict[str, Any]) -> str:
     if chosen == "html":
         from iodiag.report.as_html import render
 
-        return render(report, not options["no_charts"], options["full"], _rule_pages(options))
+        return render(report, not options["no_charts"], options["full"], rule_pages(options))
     if chosen == "md":
         return report.to_markdown(options["full"])
     return {"json": report.to_json, "sarif": report.to_sarif, "ticket": report.to_ticket}[chosen]()
 
 
-def _rule_pages(options: dict[str, Any]) -> str:
+def rule_pages(options: dict[str, Any]) -> str:
     """The address below which rules have their pages: the option's, else the configuration's, else ""."""
     from iodiag.report.wording import is_link
 

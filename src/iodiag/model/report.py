@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from iodiag.model.capture import Section
@@ -229,6 +230,21 @@ class Report:
         present = {finding.severity for finding in self.findings}
         return next((s for s in reversed(SEVERITIES) if s in present), None)
 
+    def is_undated(self, finding: Finding) -> bool:
+        """Whether a finding states no time and its first evidence is a listing's, beside dated samples.
+
+        A listing such as /proc/mdstat may be older or newer than the samples beside it; in one input with
+        captures of at most a day it is of that day.
+        """
+        sections = [summary.section for summary in self.sources]
+        captures = [section for section in sections if not section.is_context]
+        if finding.start is not None or finding.samples or not any(section.start for section in captures):
+            return False
+        listings = {section.source for section in sections if section.is_context and not section.reports}
+        listings -= {section.source for section in captures if not _is_long(section)}
+        first = next((e.source for e in finding.evidence if e.weighs == "for"), "")
+        return first in listings if first else bool(listings)
+
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""
         from iodiag.report.as_json import to_dict
@@ -267,6 +283,15 @@ class Report:
         from iodiag.report.as_html import render
 
         return render(self, rule_pages=rule_pages)
+
+
+def _is_long(section: Section) -> bool:
+    """Whether a capture covers more than a day, which has 25 hours where summer time ends."""
+    try:
+        length = datetime.fromisoformat(section.end or "") - datetime.fromisoformat(section.start or "")
+    except (ValueError, TypeError):
+        return False
+    return length > timedelta(hours=25)
 
 
 def is_report(data: bytes) -> bool:

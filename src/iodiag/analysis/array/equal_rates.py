@@ -16,6 +16,9 @@ EQUAL = 0.1
 
 _IMMATERIAL = 0.02
 
+ALIKE, ALIKE_RATE = 1.5, 2.0
+"""Times by which latencies, and rates, of devices that suffer alike differ at the most."""
+
 MOST_DEVICES = 64
 """Beyond this many devices only the busiest are looked at."""
 
@@ -117,3 +120,15 @@ def whole_of(name: str, names: Collection[str]) -> str | None:
     """The disk among `names` that a name is a partition's of."""
     matches = (re.fullmatch(pattern, name) for pattern in (r"(.*[a-z])\d+", r"(.*\d)p\d+"))
     return next((match[1] for match in matches if match is not None and match[1] in names), None)
+
+
+def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
+    """Whether both serve requests at like rates and take a like time for them, or none serves any."""
+    rows = [series.loaded if len(series.loaded) else series.samples for series in (one, other)]
+    if [weighted.mean(part, "ios_per_s") for part in rows] == [0, 0]:
+        return True
+    for column, most in (("latency_ms", ALIKE), ("ios_per_s", ALIKE_RATE)):
+        some, others = (weighted.mean(part, column) for part in rows)
+        if not (some > 0 and others > 0 and max(some, others) <= most * min(some, others)):
+            return False
+    return True
