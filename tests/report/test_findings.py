@@ -47,6 +47,11 @@ def lost_merges() -> list[str]:
     return [of([writes(0.98)] * 20 + [writes(0.1)] * 20), SPINS]
 
 
+def cut_stream() -> list[str]:
+    queue = "/sys/block/sda/queue/max_sectors_kb:128\n/sys/block/sda/queue/max_hw_sectors_kb:4096\n"
+    return [of([load(900, 4.4, size=127.2, util=99)] * 10), SPINS, queue]
+
+
 def discards() -> list[str]:
     def reads(wait: float) -> dict[str, float]:
         return {"r/s": 200, "rkB/s": 1600, "r_await": wait, "aqu-sz": 0.3, "%util": 30}
@@ -184,6 +189,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "device-health": "smartctl/ata-pending.txt",
     "discard-stall": discards,
     "extreme-latency": sick_disk,
+    "filesystem-full": "mounts/df.txt",
     "first-report-since-boot": "cases/commit-stall",
     "first-touch-penalty": "cases/first-touch",
     "flush-latency": "cases/commit-stall",
@@ -205,6 +211,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "path-imbalance": "cases/slow-path",
     "psi-io-pressure": pressure,
     "queue-limit": pinned_queue,
+    "queue-settings": cut_stream,
     "raid-degraded": "mdadm/raid5-degraded.txt",
     "raid-partial-stripe-write": "cases/raid5-small-writes",
     "raid-resync-load": "seeds/raid5-layers-iostat.txt",
@@ -218,6 +225,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "svctm-misread": "iostat/11.5.4-x.txt",
     "swap-thrash": "vmstat/4.0.2-swap-thrash.txt",
     "thermal-throttle": hot_drive,
+    "thin-pool-exhaustion": "lvs/thin-pool.txt",
     "throttled-above-device": "cases/cgroup-limit",
     "true-saturation": "seeds/util-ladder.txt",
     "util-false-alarm": "cases/ssd-two-in-flight",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from iodiag.model.columns import KEY_COLUMNS
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.topology import device_names
 from iodiag.table.texts import Texts
@@ -214,6 +215,10 @@ def names_of_report(report: Report) -> Iterator[Name]:
 def _of_finding(finding: Finding) -> Iterator[Name]:
     yield from _hosts(finding.host)
     yield from (of_device(name, ()) for name in finding.devices)
+    for move in finding.moved:
+        column = KEY_COLUMNS.get(move.table, "")
+        if move.name and column not in KEPT_COLUMNS:
+            yield from of_kind(KIND_OF_COLUMN.get(column, column), move.name)
     yield from _of_evidence(finding.evidence)
 
 

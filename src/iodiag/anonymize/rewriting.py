@@ -49,6 +49,7 @@ _OWN_WORDS = frozenset(
         "supersedes",
         "explained_by",
         "missing",
+        "table",
         "quantity",
         "verdict",
         "state",
@@ -214,6 +215,8 @@ def _text(place: tuple[str, str], value: str, names: Pseudonyms) -> str:
         return names.name(value, _NAMES[place])
     if name in ("host", "host_before", "host_after"):
         return names.name(value, "host")
+    if place == ("Move", "name"):
+        return names.name(value) if value else value
     if place in _DEVICES:
         return names.device(value)
     if place in _LINES:

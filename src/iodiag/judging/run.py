@@ -117,6 +117,7 @@ def _of_host(
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.kernel_events import event_summaries
+    from iodiag.analysis.host.moved_meanwhile import with_moves
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
     from iodiag.analysis.view.activity import activity
@@ -133,7 +134,7 @@ def _of_host(
     )
     states = state_summaries(view)
     return _OfHost(
-        findings=with_traffic(view, found),
+        findings=with_moves(view, with_traffic(view, found)),
         ignored=ignored,
         outcomes=outcomes,
         devices=devices,
