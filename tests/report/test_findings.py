@@ -71,6 +71,21 @@ def small_windows() -> list[str]:
     return [of([load(500, 2, size=128)] * 20), sysfs]
 
 
+def reset_disk() -> list[str]:
+    """A disk that stands still until the kernel resets it, and the kernel's log of that minute."""
+    calm = {"r/s": 100.0, "rkB/s": 800.0, "r_await": 5.0, "aqu-sz": 0.5, "%util": 40.0}
+    late = {"r/s": 40.0, "rkB/s": 320.0, "r_await": 700.0, "aqu-sz": 28.0, "%util": 95.0}
+    still = {"aqu-sz": 1.0, "%util": 100.0}
+    rows = [calm] * 10 + [still] * 6 + [late] + [calm] * 10
+    log = (
+        "Nov 20 13:00:16 box kernel: sd 2:0:0:0: [sdb] tag#1 timing out command, waited 30s\n"
+        "Nov 20 13:00:16 box kernel: sd 2:0:0:0: [sdb] tag#1 Sense Key : Medium Error [current]\n"
+        "Nov 20 13:00:16 box kernel: blk_update_request: critical medium error, dev sdb, sector 1264871\n"
+        "Nov 20 13:00:17 box kernel: sd 2:0:0:0: device reset: SUCCESS\n"
+    )
+    return [captures.iostat([{"sda": calm, "sdb": row} for row in rows]), log]
+
+
 def hot_drive() -> list[str]:
     fast, slow = held(7200, 8, 128), held(3200, 8, 128)
     return [of([*[fast] * 4, *[slow] * 3] * 6), FLASH]
@@ -165,6 +180,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "copy-on-write-penalty": "cases/snapshot-writes",
     "counter-anomaly": "cases/slow-member",
     "cpu-exhausted": no_idle_time,
+    "device-errors": reset_disk,
     "discard-stall": discards,
     "extreme-latency": sick_disk,
     "first-report-since-boot": "cases/commit-stall",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from iodiag.analysis.load.directions import DIRECTIONS
+from iodiag.analysis.load.directions import APART, DIRECTIONS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.states import State, states
@@ -96,9 +96,6 @@ def is_little(state: State) -> bool:
 
 LITTLE = 1 / 3
 """Share of the requests in flight that flushes, rounding and the edges of samples explain."""
-
-APART = 2.0
-"""Times by which latencies or sizes of reads and writes differ from which a sentence gives both."""
 
 
 def _ways(state: State) -> list[tuple[str, Values]]:

@@ -273,7 +273,8 @@ def _facts(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
     for group, own in groups.items():
         disks = list(dict.fromkeys(bare_name(row.values["PV"]) for row in own if "PV" in row.values))
         count = float(len(disks)) if disks else number(own[0].values.get("#PV"))
-        text = f"volume group {group} lay on {', '.join(disks) or f'{count or 0:g} physical volumes'}"
+        lower = "{disks,}" if disks else f"{count or 0:g} physical volumes"
+        text = f"volume group {{volume_group}} lay on {lower}"
         values = {"volume_group": group, "physical_volumes": count, "disks": " ".join(disks) or None}
         yield fact("lvs", text, values, source, [row.line for row in own])
 

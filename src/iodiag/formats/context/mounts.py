@@ -78,9 +78,9 @@ def _device(match: re.Match[str], stated: str) -> Device:
 def _fact(match: re.Match[str], source: str, line: Line) -> Fact:
     found = match.groupdict()
     device = bare_name(found["source"])
-    text = f"{device} was mounted on {found['target']}"
-    text += f" as {found['type']}" if found["type"] else ""
-    text += f" ({found['options']})" if found.get("options") else ""
+    text = "{device} was mounted on {mountpoint}"
+    text += " as {filesystem}" if found["type"] else ""
+    text += " ({options})" if found.get("options") else ""
     values = {
         "device": device,
         "mountpoint": found["target"],

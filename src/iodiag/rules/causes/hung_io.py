@@ -48,6 +48,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 "here, look the same; f/s and f_await of iostat -x would settle it"
             )
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif found and _is_doubtful(view, series):
+            reason = "it completed nothing with some in flight, beside counts in flight that cannot be true"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
         elif latest := late_answer_ms(series, limits.late):
@@ -58,6 +61,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
+
+
+def _is_doubtful(view: View, series: DeviceSeries) -> bool:
+    """Whether it never answered, and this kernel's counts of what is in flight went wrong elsewhere."""
+    return not answers(series) and view.left_out is not None and len(view.left_out) > 0
 
 
 def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> bool:
