@@ -46,7 +46,8 @@ def filter_script() -> str:
 def script() -> str:
     """The one script of a page with charts over time: uPlot with its licence, and what uses it."""
     licence = _text_of("uplot/LICENSE").strip()
-    return f"/*!\n{licence}\n*/\n{_text_of('uplot/uPlot.iife.min.js')}\n{_text_of('explore.js')}"
+    own = "\n".join(line.strip() for line in _text_of("explore.js").splitlines())
+    return f"/*!\n{licence}\n*/\n{_text_of('uplot/uPlot.iife.min.js')}\n{own}\n"
 
 
 def policy(css: str, script: str = "") -> str:
