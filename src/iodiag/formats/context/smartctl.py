@@ -27,8 +27,8 @@ _PARAGRAPH = (
     r"Rd |AAM|APM|Security|Wt |DSN|Offline|Address|\[|\(|Accumulated|relative|Namespace"
 )
 _OTHER = (
-    r"\s{0,80}(?:Linux \S+ \(|Device:?\s+\S+/s|Device:?\s.*\btps\b|avg-cpu|procs\b|smartctl \d|.*\bsmartctl\s+-"
-    r"|(?:\[?\w[\w.-]{0,80}@.{0,80})?[#$]\s+[a-z/])"
+    r"\s{0,80}(?:Linux \S+ \(|Device:?\s+\S+/s|Device:?\s.*\btps\b|avg-cpu|procs\b|smartctl \d"
+    r"|.*\bsmartctl\s+-|(?:\[?\w[\w.-]{0,80}@.{0,80})?[#$]\s+[a-z/])"
 )
 _PAIR = r"(?P<key>[A-Z#][\w .,/()-]{1,60}?)(?::\s{0,80}|\s+=\s+)(?P<value>\S.{0,400})"
 _TOTALS = r"(?:read|write|verify):\s(?:\s*[\d.]{1,20}){6}\s+(?P<count>\d{1,15})\s*"
