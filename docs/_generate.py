@@ -73,6 +73,10 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+ROW_OF = {"events": "line of the kernel's log"}
+"""What the rows of a table are of, beside its key, where that is no report."""
+
+
 def columns_page() -> str:
     parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
     parts += [
@@ -86,7 +90,9 @@ def columns_page() -> str:
         key = columns.KEY_COLUMNS.get(family)
         parts.append(f"\n## {family}\n")
         if key:
-            parts.append(f"One row per report and `{key}`.\n")
+            parts.append(f"One row per {ROW_OF.get(family, 'report')} and `{key}`.\n")
+        if labels := columns.LABEL_COLUMNS.get(family):
+            parts.append(f"Words beside it: {', '.join(f'`{label}`' for label in labels)}.\n")
         parts.append("| column | unit | aggregates as | meaning |\n|---|---|---|---|")
         for entry in entries:
             how = f"mean weighted by `{entry.weight}`" if entry.weight else entry.kind

@@ -171,7 +171,7 @@ def formats_of(outputs: tuple[str, ...], stated: str | None) -> dict[str, str]:
 def analysis_options(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of `iodiag.analyze` and `iodiag.compare` that some options make."""
     passed = ("devices", "since", "until", "cpus", "interval")
-    return judging(options) | {name: options[name] for name in passed}
+    return judging(options) | {name: options[name] for name in passed} | {"names": call_names()}
 
 
 def judging(options: dict[str, Any]) -> dict[str, Any]:
@@ -202,17 +202,30 @@ def rerendered(given: ReportGiven, options: dict[str, Any]) -> Report:
         if options[name]:
             raise ConfigError(f"{option}: {given.name} is a report and judged already; give its captures")
     try:
-        return from_json(given.data)
+        report = from_json(given.data)
     except FormatError as error:
         raise FormatError(f"{given.name}: {error}") from None
+    return _without_names(report) if call_names() else report
+
+
+def _without_names(report: Report) -> Report:
+    """A report that was judged under real names, searched for them; says what that may spoil."""
+    from iodiag.anonymize.rewriting import anonymous_report
+
+    names = call_names()
+    assert names is not None
+    hidden = anonymous_report(report, names)
+    if count := names.count_of_doubtful():
+        click.echo(
+            f"iodiag: {count} of the report's names {'is a word' if count == 1 else 'are words'} of its "
+            "sentences too: they are replaced in all; give the captures for a report without that",
+            err=True,
+        )
+    return hidden
 
 
 def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) -> None:
     """Write the report where it was asked for, else to standard output; exit 1 on --fail-on."""
-    if names := call_names():
-        from iodiag.anonymize.rewriting import anonymous_report
-
-        report = anonymous_report(report, names)
     for path, chosen in formats.items():
         beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:

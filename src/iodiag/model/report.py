@@ -139,6 +139,23 @@ class PhaseSummary:
     means: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class KernelEvent:
+    """A line of the kernel's log that says that something happened to a device ("" where it names none).
+
+    `time` is None where only a boot clock, or no year, is known; `stamp` is what the line states.
+    """
+
+    device: str
+    host: str | None
+    time: str | None
+    stamp: str
+    kind: str
+    text: str
+    source: str
+    line: int
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -193,6 +210,7 @@ class Report:
 
     `ignored` are findings that the configuration takes out: they are listed, and count for nothing.
     `thresholds` are those in force, `changed_thresholds` those of them that are not their rules' defaults.
+    `names` are what captures call their things in one word each, so that a sentence can be told to hold one.
     `rule_texts` say of each rule with a finding what it detects, why that matters and when it is wrong.
 
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
@@ -206,6 +224,7 @@ class Report:
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
+    events: tuple[KernelEvent, ...] = field(default=(), kw_only=True)
     activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
@@ -218,6 +237,7 @@ class Report:
     series: tuple[Series, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     comparison: Comparison | None = field(default=None, metadata={"json_omit_none": True})
+    names: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def hosts(self) -> list[str]:

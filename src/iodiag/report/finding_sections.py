@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from iodiag.model import columns as registry
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
 from iodiag.model.report import Report
 from iodiag.report import excerpts, wording
@@ -204,12 +205,13 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
     rest: tuple[Block, ...]
     if is_lead:
         more = Section((Span("More charts"),), (charts,), place="folded")
-        rest = (facts, *_advice(finding), *_limits(finding, "folded"), more)
+        rest = (facts, *_moved(finding), *_advice(finding), *_limits(finding, "folded"), more)
     else:
         inside = (
             facts,
             charts,
             *evidence_blocks(report, finding, seen),
+            *_moved(finding),
             *_advice(finding),
             *_limits(finding, "page"),
         )
@@ -234,6 +236,32 @@ def gone_section(report: Report, number: int, finding: Finding) -> Section:
     return Section(
         wording.prose(finding.title), blocks, f"gone-{number}", tone=finding.severity, label="gone"
     )
+
+
+def _moved(finding: Finding) -> Iterator[Section]:
+    """What else stepped in the samples of a finding, a row each."""
+    if not finding.moved:
+        return
+    rows = []
+    for move in finding.moved:
+        column = registry.find(move.table, move.quantity)
+        what = f"{column.meaning} ({column.unit})" if column else wording.column_label(move.quantity)
+        where = (
+            Span(move.table.replace("_", " ")),
+            *((Span(" "), wording.name(move.name)) if move.name else ()),
+        )
+        levels = ((Span(wording.number(level)),) for level in (move.beside, move.during))
+        rows.append((where, (Span(what),), *levels))
+    head = ("Where", "What", "Right before and after", "In these samples")
+    yield Section(
+        (Span("What else moved then"),), (TextTable(head, tuple(rows), frozenset({2, 3}), _NO_CAUSE),)
+    )
+
+
+_NO_CAUSE = (
+    "Medians; elsewhere in the capture no step of these columns is more than a third as large. What moves "
+    "together need not be cause and effect."
+)
 
 
 def _advice(finding: Finding) -> Iterator[Section]:

@@ -17,9 +17,13 @@ ADDED = 1.5
 def topmost(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The devices among `names` with no other of them above, each with those of them below it."""
     named = list(dict.fromkeys(names))
-    above = {name: _ancestors(view, name) & set(named) for name in named}
-    tops = [name for name in named if not above[name]]
-    return {top: tuple(name for name in named if top in above[name]) for top in tops}
+    known = set(named)
+    above = {name: _ancestors(view, name) & known for name in named}
+    below: dict[str, list[str]] = {name: [] for name in named if not above[name]}
+    for name in named:
+        for top in above[name] & below.keys():
+            below[top].append(name)
+    return {top: tuple(names) for top, names in below.items()}
 
 
 def leads(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:

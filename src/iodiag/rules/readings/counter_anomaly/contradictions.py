@@ -90,7 +90,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
 
 def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
     """Partitions that move more than the disk they are of: one of its counters has wrapped."""
-    beyond = beyond_whole(view.devices, series)
+    beyond = beyond_whole(view, series)
     if beyond is not None:
         parts, own = beyond
         values: Values = {"device": series.name, "parts": parts, "own": own}
