@@ -32,8 +32,21 @@ def told(report):
         ([MOVES | {"b": 1}] * 5 + [STILL] * 8, ["undetermined"]),  # one that never wakes up
         ([STILL] * 8, ["clear"]),
         ([STILL] * 5 + [MOVES] * 5, ["clear"]),
+        ([MOVES] * 5 + [STILL | {"sy": 95, "us": 4}] * 8, ["undetermined"]),
+        ([MOVES, STILL] * 6, ["clear"]),
     ],
-    ids=["seen", "now", "over", "a pause", "ended", "always blocked", "never moved", "before a load"],
+    ids=[
+        "seen",
+        "now",
+        "over",
+        "a pause",
+        "ended",
+        "always blocked",
+        "never moved",
+        "before a load",
+        "no CPU",
+        "in turns",
+    ],
 )
 def test_a_host_that_moves_nothing_while_somebody_waits(run, rows, expected):
     assert told(run(vmstat(rows))) == expected

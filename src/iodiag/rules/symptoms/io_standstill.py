@@ -1,8 +1,9 @@
 """Tasks wait for I/O while nothing is read or written.
 
 What it detects: a host that read and wrote a megabyte per second and more, and then next to nothing, while a
-task is blocked in each sample, which was not so all the time before. Where the disks are shown: CPUs that
-spend half of the time and more waiting for I/O and none of it idle, while no device completes anything.
+task is blocked in each sample, which was not so all the time before, and the CPUs have time to spare. Where
+the disks are shown: CPUs that spend half of the time and more waiting for I/O and none of it idle, while no
+device completes anything.
 
 Why it matters: what is waited for does not come. A load that ends leaves nobody waiting.
 
@@ -25,6 +26,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -52,8 +54,12 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     tasks = weighted.values(queue, "blocked")
     moves, is_still = kb >= limits.moves, (kb < STILL_KB) & (tasks >= 1)
     is_still &= np.logical_or.accumulate(moves)
-    if min(int(moves.sum()), int(is_still.sum())) < limits.samples:
+    longest = max(map(len, windows(paging, is_still)), default=0)
+    if min(int(moves.sum()), longest) < limits.samples:
         return Outcome(RULE.id, "clear", (), "no stretch in which tasks wait and nothing is moved any more")
+    cpu = view.cpu_at(paging[is_still])
+    if cpu is not None and not _free(cpu) >= limits.free:
+        return Outcome(RULE.id, "undetermined", (), "the CPUs are busy meanwhile: tasks may wait for those")
     if not (tasks[moves] < 1).any():
         reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
         return Outcome(RULE.id, "undetermined", (), reason)
@@ -73,6 +79,13 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
         lasts=bool(is_still[-1]) and int(is_still.sum()) >= limits.lasting,
         evidence=(cite(rows, text, values), cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)),
         is_sure=True,
+    )
+
+
+def _free(cpu: Table) -> float:
+    """The share of CPU time in % that is idle, waiting for I/O or not."""
+    return float(
+        sum(weighted.or_zero(weighted.mean(cpu, name, "cpu")) for name in ("idle_pct", "iowait_pct"))
     )
 
 
@@ -135,6 +148,7 @@ RULE = Rule(
         "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
         "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),
         "iowait": Threshold(50, "%", "iowait of CPUs that mostly wait", "as blocked-tasks has it"),
+        "free": Threshold(30, "%", "idle CPU time, waiting or not", "as serialized-commit has it"),
         "idle": Threshold(10, "%", "idle time that is none", "as blocked-tasks has it"),
     },
     confirm=(
