@@ -237,7 +237,8 @@ def _why(views: Sequence[View]) -> str:
         values: Values = {"names": ", ".join(series.name for series, _ in with_traffic[:3])}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
-        untimed = "; the kernel does not time it: capture its members" if first.is_untimed else ""
+        untimed = "; the kernel does not time it" if first.is_untimed else ""
+        untimed += ": capture its members" if untimed and first.is_stacked else ""
         return say(
             f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed})", values
         )

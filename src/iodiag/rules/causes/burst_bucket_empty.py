@@ -144,8 +144,8 @@ def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterato
     elif number is not None:
         yield cite(
             rows,
-            "the low rate is {round:g} or nearly so, a round number as settings are",
-            values | {"round": number / unit},
+            "{rate} is {round:g} {unit} or nearly so, a round number as settings are",
+            values | dict(zip(("round", "unit"), rate_limits.in_its_unit(number, quantity), strict=True)),
         )
 
 

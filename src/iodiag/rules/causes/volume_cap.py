@@ -239,7 +239,9 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "size": level.told.size_kb,
         "latency": level.told.latency_ms,
     }
-    by = "the ceiling of its link" if top.cap is not None and top.cap.is_link else "a rate limit"
+    # what a hypervisor serves has a limit of its own before a link that nobody sees
+    is_link = top.cap is not None and top.cap.is_link and not is_virtual(series)
+    by = "the ceiling of its link" if is_link else "a rate limit"
     values["plural"] = "" if len(top.rows) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
     text = "{rate} {unit} in {count}{of} sample{plural}"
