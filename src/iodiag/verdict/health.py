@@ -43,6 +43,9 @@ USED = 0.5
 LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 """Busy share and latency up to which a few requests per second are what an idle device shows."""
 
+LONE, LEAST_READS = 1.5, 25.0
+"""Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
@@ -84,6 +87,11 @@ def waited(state: State) -> float:
 
 
 def _judged(series: DeviceSeries, state: State) -> ShownHealth:
+    found = _by_mean(series, state)
+    return "not shown" if found == "healthy" and reads_are_late(series, state) else found
+
+
+def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
@@ -123,6 +131,20 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     # without a class to hold it against, a busy device is not known to have headroom; a stream has its rate
     is_open = state.util >= BUSY and not is_parallel and not is_stream(series, state)
     return "not shown" if is_open else "healthy"
+
+
+def reads_are_late(series: DeviceSeries, state: State) -> bool:
+    """Whether reads take longer than a spinning disk does, which the mean with quick writes would hide.
+
+    Nothing but a queue excuses them: cache flushes, which writes wait for, do not.
+    """
+    reads = state.mean("reads_per_s")
+    counted = state.requests * reads / state.rate if state.rate > 0 else 0.0
+    if not counted >= LEAST_READS or is_hardly_used(state):
+        return False
+    size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
+    least = LONE if state.at_once < QUEUE and class_of(series) in ("spinning", "unknown") else CALM
+    return bool(state.mean("read_await_ms") > least * usual_ms(series, size, reads))
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:

@@ -20,10 +20,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.load.device_traits import is_spinning, is_virtual
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
@@ -69,8 +70,6 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     def outcome(reason: str, status: Status = "clear") -> Outcome:
         return Outcome(RULE.id, status, (series.name,), reason)
 
-    if series.rotational is False:
-        return outcome("it stands on flash, where small reads cost no seeks")
     pattern = read_pattern(
         series, read_share=limits.read_share / 100, most_kb=limits.most_kb, busy=limits.busy / 100
     )
@@ -80,13 +79,18 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
         if _are_mixed(series, limits):
             return outcome("small reads and writes together keep it busy", "undetermined")
         return outcome("no busy stretch of small reads")
+    if series.rotational is False:
+        return outcome(f"it does not spin by {series.rotational_origin}: small reads cost no seeks")
     if not is_sustained(pattern.rows) and 2 * len(pattern.rows) < len(series.loaded):
         return outcome("small reads kept it busy in a few of its samples only", "undetermined")
     if pattern.merged > limits.most_merged / 100:
         return outcome("the reads merge, as those of a scan do")
     reference = sequential_reference(view, series)
-    if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
+    most = limits.most_of_sequential / 100 * reference.kb_per_s
+    if pattern.kb_per_s > most:
         return outcome("small reads, but a good share of what the medium streams")
+    if below := next((disk for disk in _disks_below(view, series) if _moved(disk, pattern) > most), None):
+        return outcome(f"small reads, but {below.name} below it moves a good share of what a medium streams")
     spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
@@ -96,6 +100,17 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)
+
+
+def _disks_below(view: View, series: DeviceSeries) -> Iterator[DeviceSeries]:
+    """The devices below it that the capture has samples of."""
+    yield from filter(None, (view.series(device.name) for device in view.topology.below(series.name)))
+
+
+def _moved(disk: DeviceSeries, pattern: ReadPattern) -> float:
+    """kB/s that a disk read while a device above it read in small pieces, for whomever."""
+    rows = disk.samples[same_reports(disk.samples, pattern.rows)]
+    return weighted.mean(rows, "read_kb_per_s") if len(rows) else float("nan")
 
 
 def _are_mixed(series: DeviceSeries, limits: Limits) -> bool:
