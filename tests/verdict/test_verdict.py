@@ -327,6 +327,21 @@ def test_a_busy_device_far_slower_than_any_disk_is_waited_for(row, state):
     assert ("md0 has more to do" in report.headline) == (state == "open")
 
 
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [(("sda",), "sdb, which had some since boot"), (("sda", "sdb"), "no device had any I/O")],
+)
+def test_a_device_that_is_not_listed_any_more_was_not_seen_idle(later, said):
+    lines = iostat([{"sda": {}, "sdb": {}}] * 3).splitlines()
+    first = lines.index("11/20/26 13:00:01")
+    kept = [
+        line for n, line in enumerate(lines) if n < first or not line.startswith("sd") or line[:3] in later
+    ]
+    report = report_of("\n".join(kept) + "\n")
+    assert report.verdict.state == "unknown"
+    assert said in report.headline
+
+
 def both(reads, wait, writes=150, size=8, util=20):
     row = {
         "r/s": reads,

@@ -144,7 +144,7 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
         return False
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
     least = LONE if state.at_once < QUEUE and class_of(series) in ("spinning", "unknown") else CALM
-    return bool(state.mean("read_await_ms") > least * usual_ms(series, size, reads))
+    return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
