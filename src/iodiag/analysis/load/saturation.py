@@ -42,7 +42,15 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.windows import longest
-from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import (
+    CALM,
+    FASTER_THAN_SEEKS,
+    RANDOM_KB,
+    SERVICE,
+    class_of,
+    slowest_ms,
+    usual_ms,
+)
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -70,9 +78,6 @@ HOT = 0.8
 
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
-
-FASTER_THAN_SEEKS = 500.0
-"""Requests per second, each under a millisecond, that no spinning disk serves."""
 
 QUEUE_SLACK = 1.5
 """A queue of N makes a request at most N times as long; what is longer still was of another kind."""
@@ -400,17 +405,28 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
     is_queue = level.busy_depth > limits.inflation and level.latency_ms > slowest_ms(series, level.size_kb)
     is_over = (is_deep and inflation > limits.inflation) or (is_full and is_queue)
     is_over |= is_full and _is_beyond(series, level, limits)
-    if is_over and _reaches_disks(view, series, level, limits):
-        basis: Basis = "class" if inflation > limits.inflation or is_queue else "queue"
+    # how many disks share the queue is unknown, but one request alone takes less on any
+    is_shared = is_full and is_deep and inflation > 1 and _serves_more_than_a_disk(series, level)
+    if (is_over or is_shared) and _reaches_disks(view, series, level, limits):
+        basis: Basis = "class" if inflation > limits.inflation or is_queue or is_shared else "queue"
         return load._replace(basis=basis, inflation=inflation, verdict="saturated")
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
 
 
+def _serves_more_than_a_disk(series: DeviceSeries, level: Level) -> bool:
+    """Whether a device of unknown class does more small requests per second than one disk that seeks."""
+    is_fast = level.busy_rate >= FASTER_THAN_SEEKS and level.size_kb < RANDOM_KB
+    return class_of(series) == "unknown" and is_fast
+
+
 def _usual_ms(series: DeviceSeries, level: Level) -> float:
-    """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network."""
-    usual = usual_ms(series, level.size_kb, level.busy_rate)
+    """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
+
+    An unknown class means the slowest, however many requests it serves: an array of disks seeks, too.
+    """
+    usual = usual_ms(series, level.size_kb)
     if class_of(series) == "nvme":
         return usual
     return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
