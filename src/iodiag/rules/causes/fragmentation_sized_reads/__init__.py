@@ -70,6 +70,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     def outcome(reason: str, status: Status = "clear") -> Outcome:
         return Outcome(RULE.id, status, (series.name,), reason)
 
+    if series.rotational is False and (series.loaded.floats("read_kb_per_s") > 0).any():
+        return outcome(f"it does not spin by {series.rotational_origin}: small reads cost no seeks")
     pattern = read_pattern(
         series, read_share=limits.read_share / 100, most_kb=limits.most_kb, busy=limits.busy / 100
     )
@@ -79,8 +81,6 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
         if _are_mixed(series, limits):
             return outcome("small reads and writes together keep it busy", "undetermined")
         return outcome("no busy stretch of small reads")
-    if series.rotational is False:
-        return outcome(f"it does not spin by {series.rotational_origin}: small reads cost no seeks")
     if not is_sustained(pattern.rows) and 2 * len(pattern.rows) < len(series.loaded):
         return outcome("small reads kept it busy in a few of its samples only", "undetermined")
     if pattern.merged > limits.most_merged / 100:
@@ -93,6 +93,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
         return outcome(f"small reads, but {below.name} below it moves a good share of what a medium streams")
     spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
+    if not spins and pattern.page_kb and np.isnan(pattern.depth):
+        return outcome("single pages, and the capture lacks its queue: one reader, or many", "undetermined")
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
     if not spins and pattern.page_kb and pattern.per_read_ms < limits.seek_ms:
