@@ -76,6 +76,9 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
     count = int(np.count_nonzero(demand))
+    if not count and _is_queued_otherwise(series, limits):
+        reason = "a queue in samples alone that show no rate: too long, stalled, or at their ends"
+        return Outcome(RULE.id, "undetermined", (series.name,), reason)
     if not count:
         return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")
     found = [top for top in _tops(samples, demand, limits) if _holds(series, top, demand, limits)]
@@ -87,6 +90,13 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     few = {"count": count, "samples": limits.least_samples, "plural": "" if count == 1 else "s"}
     reason = _OPEN if is_long else say(_FEW, few)
     return Outcome(RULE.id, "undetermined", (series.name,), reason)
+
+
+def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether it has a queue in samples that are no steady load."""
+    util, depth = (weighted.values(series.loaded, name) for name in ("util", "depth"))
+    is_used = util >= limits.least_util / 100
+    return bool((is_used & (depth >= limits.least_depth * np.fmin(util, 1.0))).any())
 
 
 def _tops(samples: Table, demand: Mask, limits: Limits) -> Iterator[Plateau]:
