@@ -149,3 +149,33 @@ def test_what_no_device_does_is_seen_beside_what_is_known_and_unknown(kb, reason
             {"ios_per_s": np.ones(3), "await_ms": np.ones(3), "read_kb_per_s": np.array([1.0, kb, other])}, 3
         )
         assert anomalies(rows).tolist() == [0, reason, 0]
+
+
+@pytest.mark.parametrize(
+    ("shares", "is_measured", "is_told"),
+    [
+        ("20.00 0.00 10.00 30.00 0.00 40.00", True, False),
+        ("20.00 0.00 10.00 30.00 0.00 60.00", True, True),  # clocks: 120 %
+        ("0.00 0.00 0.00 0.00 0.00 0.00", False, False),
+        ("20.00 0.00 10.00 3.00 0.00 10.00", False, True),
+        ("20.00 0.00 10.00 95.00 0.00 95.00", False, True),
+        ("0.00 0.00 90.00 0.00 0.00 97.00", False, True),
+    ],
+)
+def test_cpu_rows_whose_shares_are_far_from_the_whole_are_no_measurement(shares, is_measured, is_told):
+    text = BANNER + "10:00:01  CPU %user %nice %system %iowait %steal %idle\n"
+    text += f"10:10:01  all {shares}\n10:20:01  all 5.00 0.00 5.00 0.00 0.00 90.00\n"
+    view = view_of(read(text, "sar"))
+    assert view.cpu_all is not None
+    assert len(view.cpu_all) == 1 + is_measured
+    findings = iodiag.analyze([read(text, "sar")], rules=["counter-anomaly"]).findings
+    assert [f.rule for f in findings] == ["counter-anomaly"] * is_told
+
+
+def test_cpu_rows_without_a_column_of_iowait_need_not_add_up():
+    text = "r b swpd free buff cache si so bi bo in cs us sy id\n"
+    for number, user, idle in ((1, 20, 70), (2, 5, 45), (3, 20, 70)):
+        text += f"1 0 0 900{number} 10 9000 0 0 5 9 100 200 {user} 10 {idle}\n"
+    cpu = view_of(read(text, "vmstat")).cpu_all
+    assert cpu is not None
+    assert len(cpu) == 3

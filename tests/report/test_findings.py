@@ -149,6 +149,11 @@ def pages_read_again() -> list[str]:
     return sar(header, "6000.00 0.00 3200.00 1400.00 2000.00 1500.00 30.00 1500.00 98.04")
 
 
+def stopped() -> list[str]:
+    moves, still = {"bo": 300000, "us": 5}, {"b": 2, "us": 3}
+    return [captures.vmstat([moves] * 6 + [still] * 6)]
+
+
 CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "approaching-saturation": "seeds/ssd-two-loads.txt",
     "backend-latency-shift": "cases/emptied-burst-bucket",
@@ -168,6 +173,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "fragmentation-sized-reads": "seeds/fragmented-table-scan.txt",
     "hung-io": "cases/hung-disk",
     "interval-too-long": "seeds/raid5-small-writes-sar.txt",
+    "io-standstill": stopped,
     "iowait-misread": "seeds/fragmented-table-scan.txt",
     "latency-above-baseline": slow_night,
     "layer-added-latency": encrypted,

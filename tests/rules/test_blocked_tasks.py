@@ -130,13 +130,13 @@ def test_a_moment_of_one_sample_without_iowait_is_no_pile(report_of, b, wa, is_t
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ([18000, 18300, 17900, 18200, 18100, 18000], "a flat rate"),
+        ([18000, 18300, 17900, 18200, 18100, 18000], "at a flat rate"),
         ([18000, 100, 0, 18200, 18100, 9000], "in 2 of these 6 samples next to nothing moves"),
     ],
 )
 def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, said):
     finding = only(report_of(vmstat([{"b": 9, "wa": 60, "bo": bo, "bi": 5} for bo in written]), rules=[RULE]))
-    assert "kB/s are written meanwhile" in finding.summary
+    assert "kB/s are written" in finding.summary
     assert said in finding.summary
 
 
@@ -146,3 +146,124 @@ def test_writes_that_fall_as_reads_begin_are_told(report_of):
     assert "writes fall from 32000 to 128 kB/s while 39000 kB/s are read" in " ".join(
         e.text for e in finding.evidence
     )
+
+
+HELD = {"b": 3, "bi": 600, "bo": 26_000, "us": 0, "sy": 4, "wa": 94}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([HELD] * 8, ("warning", "high")),
+        ([HELD], ("warning", "medium")),
+        ([HELD | {"b": 1, "bi": 900, "bo": 0, "us": 20, "sy": 28, "wa": 52}] * 8, ("warning", "high")),
+        ([HELD] * 7 + [HELD | {"wa": 40}], ("warning", "high")),
+        # flusher and journal are two: whether anybody else waits does not show
+        ([HELD | {"b": 2, "bi": 0}] * 8, ("warning", "medium")),
+        ([HELD | {"bi": 0, "bo": 20}] * 8, ("warning", "high")),  # nothing moves
+        ([HELD | {"b": 1, "wa": 48}] * 8, None),  # one of two CPUs
+        ([HELD | {"b": 1}] * 3 + [HELD | {"b": 0, "wa": 0}] * 5, None),  # a moment
+        ([HELD | {"b": 1, "wa": 20, "us": 76}] * 8, None),  # the CPUs work
+    ],
+)
+def test_a_host_without_idle_time_waits_for_its_disks(report_of, rows, told):
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert (finding and (finding.severity, finding.confidence)) == told
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "The disks hold the host back: 26,000 kB/s are written and 600 kB/s read"),
+        ({"bi": 18_000, "bo": 0}, "The disks hold the host back: 18,000 kB/s are read"),
+        ({"bi": 0, "bo": 0}, "Tasks wait for I/O that does not move: next to nothing is read or written"),
+    ],
+)
+def test_what_vmstat_proves_of_the_disks_heads_the_report(report_of, changes, told):
+    report = report_of(vmstat([HELD | changes] * 8))
+    assert report.headline.startswith(told)
+    assert "iowait is 94 %, 2 % idle, in 8 of 8 samples; 3 tasks are blocked." in report.headline
+    assert "No disk is shown." in report.headline
+    moves = "iostat" if "hold" in told else "ps"
+    assert f"Settle it with: `{moves}" in report.headline
+    assert report.verdict.state == "open"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "is_said"),
+    [
+        ({}, "far below what a disk streams", False),
+        ({"bi": 900, "bo": 0}, "far below what a disk streams", True),
+        ({}, "none of it is swap", True),
+        ({"si": 400}, "none of it is swap", False),
+        ({"si": 400}, "400 kB/s of it is swap", True),
+    ],
+)
+def test_rates_tell_what_the_disks_are_busy_with(report_of, changes, said, is_said):
+    finding = only(report_of(vmstat([HELD | changes] * 8), rules=[RULE]))
+    assert any(said in item.text for item in finding.evidence) == is_said
+
+
+def test_disks_that_are_shown_are_judged_by_their_own_numbers(report_of):
+    quick = iostat([{"sda": load(3500, 0.26, size=4)}] * 3, {"%iowait": 95.0, "%idle": 3.0, "%user": 2.0})
+    assert only(report_of(quick, rules=[RULE])) is None
+
+
+OLD = "   procs                      memory    swap          io     system         cpu\n"
+OLD += " r  b  w   swpd   free   buff  cache  si  so    bi    bo   in    cs  us  sy  id\n"
+
+
+def old_vmstat(rows):
+    """vmstat of kernel 2.4, which counts no iowait: blocked tasks, kB/s read, idle time."""
+    return OLD + "".join(
+        f" 0 {b} 4   1940  103{n:02}  10548 828296  0  0 {bi} 180 8{n:02}  10{n:02}  1 {99 - idle} {idle}\n"
+        for n, (b, bi, idle) in enumerate(rows)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([(5, 20_000, 90)] * 9, ("warning", "medium")),
+        ([(5, 0, 90)] * 9, ("notice", "medium")),  # locks and NFS sleep so, too
+        ([(5, 20_000, 5)] * 9, ("notice", "medium")),  # the CPUs work
+        ([(5, 20_000, 90)] * 3 + [(0, 0, 99)] * 9, ("notice", "medium")),
+        ([(200, 1000, 98)] * 2 + [(0, 0, 99)] * 8, ("warning", "medium")),  # a crowd
+        ([(9, 1000, 98)] * 2 + [(0, 0, 99)] * 8, ("notice", "medium")),
+    ],
+)
+def test_many_blocked_tasks_are_a_cost_without_a_column_of_iowait(report_of, rows, told):
+    finding = only(report_of(old_vmstat(rows), rules=[RULE]))
+    assert (finding.severity, finding.confidence) == told
+
+
+def test_that_more_tasks_move_less_is_said(report_of):
+    rows = [(200, 1054, 96), (200, 1042, 98), (101, 17594, 88), (56, 32598, 90), (30, 33102, 92), (0, 0, 100)]
+    finding = only(report_of(old_vmstat(rows), rules=[RULE]))
+    assert any("the more tasks wait, the less is moved" in item.text for item in finding.evidence)
+    even = only(report_of(old_vmstat([(b, 20_000, 90) for b, _, _ in rows]), rules=[RULE]))
+    assert not any("the more tasks wait" in item.text for item in even.evidence)
+
+
+def test_rates_since_boot_say_nothing_of_the_tasks_that_wait_now(report_of):
+    text = "$ vmstat\n" + vmstat([]).replace(" 0      0 ", " 0    110 ", 1)
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.severity == "warning"
+    assert "kB/s" not in finding.summary
+
+
+def test_sar_shows_a_host_that_waits_without_vmstat(report_of):
+    sections = {
+        "CPU %user %nice %system %iowait %steal %idle": "all 2 0 3 91 0 4",
+        "pswpin/s pswpout/s": "0.00 25.00",
+        "pgpgin/s pgpgout/s fault/s majflt/s": "5000.00 400.00 2400.00 0.00",
+        "runq-sz plist-sz ldavg-1 ldavg-5 ldavg-15": "1 90 9.0 9.0 9.0",
+    }
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for header, row in sections.items():
+        text += f"\n13:00:00 {header}\n" + "".join(f"13:00:{n:02} {row}\n" for n in range(1, 9))
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.summary.startswith(
+        "The disks hold the host back: 5,000 kB/s are read and 400 kB/s written"
+    )
+    assert any("100 kB/s of it is swap" in item.text for item in finding.evidence)

@@ -34,7 +34,7 @@ def test_no_time_left_is_told_from_one_sample(report_of, rows, told):
         ({"id": 10, "us": 24}, "undetermined"),
         ({"wa": 20, "us": 14}, "undetermined"),
         ({"us": 5, "sy": 5, "st": 90}, "clear"),
-        ({"us": 4, "sy": 4}, "clear"),
+        ({"us": 4, "sy": 4}, "undetermined"),
     ],
     ids=["idle", "waiting", "stolen", "nothing adds up"],
 )

@@ -24,6 +24,20 @@ def test_one_reader(run):
     assert numbers["ceiling"] == pytest.approx(125)
 
 
+@pytest.mark.parametrize(
+    ("iowait", "idle", "util", "severity"),
+    [
+        (95.0, 2.0, 93, "warning"),
+        (48.0, 50.0, 93, "notice"),
+        (55.0, 40.0, 93, "notice"),
+    ],
+)
+def test_one_request_that_the_whole_host_waits_for_is_a_cost(run, iowait, idle, util, severity):
+    cpu = {"%iowait": iowait, "%idle": idle, "%user": 100 - iowait - idle}
+    (finding,) = found(run(iostat([{"sda": load(3577, 0.26, size=4, reads=0, util=util)}] * 3, cpu)))
+    assert finding.severity == severity
+
+
 def test_somebody_who_waits_makes_it_surer(run):
     text = iostat([{"sda": load(120, 8, util=95)}] * 20)
     (finding,) = found(run(text, vmstat([{"b": 1, "wa": 45}] * 20)))

@@ -38,17 +38,58 @@ def test_the_swap_device_is_named_where_known(report_of):
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "status", "reason"),
     [
-        ({"si": 0}, "harmless"),
-        ({"so": 0}, "no longer"),
-        ({"si": 10, "so": 10}, "next to nothing"),
+        ({"si": 0}, "undetermined", "4,200 kB/s go out to swap and 0 kB/s come back"),
+        ({"si": 0, "so": 400, "bi": 0}, "clear", "harmless"),
+        ({"so": 0}, "clear", "no longer"),
+        ({"si": 10, "so": 10}, "clear", "next to nothing"),
     ],
 )
-def test_one_way_or_little_is_clear(report_of, changes, reason):
+def test_one_way_or_little_is_no_thrash(report_of, changes, status, reason):
     report = report_of(vmstat([THRASH | changes] * 20), rules=[RULE])
     assert only(report) is None
+    assert outcome(report).status == status
     assert reason in outcome(report).reason
+
+
+CALM = {"swpd": 90_000, "free": 190_000, "buff": 2_000_000, "cache": 10_800_000}
+COPY = CALM | {"b": 1, "si": 100, "so": 15_000, "bi": 350_000, "bo": 15_000, "us": 4, "sy": 16, "wa": 8}
+SMALL = {"swpd": 700_000, "free": 3_000, "buff": 1_000, "cache": 9_000}
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([COPY] * 4, "clear"),
+        ([COPY | {"so": 60_000}] * 4, "clear"),  # a flood, of which the copy is ten times as much
+        ([COPY | {"bi": 0, "bo": 350_000, "b": 3, "wa": 40}] * 4, "clear"),
+        # dirty pages of a file, none of which is written yet
+        ([COPY | {"si": 0, "bi": 0, "b": 3, "wa": 40}] * 4, "clear"),
+        ([COPY] * 3 + [COPY | {"si": 4_500}], "undetermined"),  # one sample of four
+        ([COPY | {"si": 5_000}] * 4, "finding"),  # a quarter comes back
+        ([COPY | {"si": 4_000, "so": 600}] * 4, "finding"),  # faults wait, whatever else is read
+        ([COPY | SMALL | {"bi": 0}] * 4, "undetermined"),  # nobody waits
+        ([COPY | SMALL | {"bi": 0, "wa": 60}] * 4, "finding"),
+        ([COPY | SMALL] * 4, "undetermined"),  # the copy may be what waits
+        ([COPY | SMALL | {"so": 60_000}] * 4, "finding"),
+        # memory that a program takes: the cache is given up first
+        ([COPY | {"buff": 0, "cache": 10_800_000 // 40**n, "bi": 0, "wa": 60} for n in range(4)], "finding"),
+    ],
+)
+def test_pages_that_make_room_for_a_copy_are_no_shortage(report_of, rows, found):
+    report = report_of(vmstat([CALM] * 6 + rows), rules=[RULE])
+    finding = only(report)
+    assert (finding is not None) == (found == "finding")
+    if finding is None:
+        assert outcome(report).status == found
+
+
+def test_why_pages_went_out_is_said_in_numbers(report_of):
+    reason = outcome(report_of(vmstat([CALM] * 6 + [COPY] * 4), rules=[RULE])).reason
+    assert "4 of 10 samples" in reason
+    assert "15,000 kB/s" in reason
+    assert "12.4 GB" in reason
 
 
 def test_a_little_both_ways_is_neither_thrash_nor_clear(report_of):
@@ -151,3 +192,28 @@ def test_little_swapping_is_believed_where_tasks_wait_for_nothing_else(report_of
     assert bool(finding) == is_found
     if finding:
         assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+@pytest.mark.parametrize(("step", "is_said"), [(400, True), (2, False)])
+def test_swap_that_grows_between_averages_since_boot_is_not_cleared(report_of, step, is_said):
+    rows = [{"swpd": 49_000 + step * n, "si": 2, "so": 2, "bi": 81, "wa": 1} for n in range(8)]
+    head, last = vmstat([]).splitlines(keepends=True)[:2], [vmstat([row]).splitlines()[-1] for row in rows]
+    report = report_of("".join("".join(head) + line + "\n" for line in last))
+    assert outcome(report).status == "undetermined"
+    assert ("grows from 47.9 to 50.6 MB" in outcome(report).reason) == is_said
+    assert "its rates are averages since boot" in report.headline
+    assert any(f.rule == "first-report-since-boot" for f in report.findings)
+
+
+BACK = {"b": 7, "swpd": 118000, "free": 1200, "buff": 32000, "cache": 10000, "si": 700, "bi": 710}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_found"),
+    [({}, True), ({"b": 0}, False), ({"cache": 400000}, False), ({"bi": 9000}, False)],
+    ids=["nothing else is read", "nobody waits", "there is room", "files are read"],
+)
+def test_pages_that_only_come_back_are_missed_where_tasks_wait_for_nothing_else(report_of, changes, is_found):
+    finding = only(report_of(vmstat([BACK | changes] * 9), rules=[RULE]))
+    assert (finding is not None) == is_found
+    assert not is_found or finding.severity == "warning"

@@ -74,6 +74,14 @@ def test_a_plateau_that_was_reached_is_no_headroom(run):
     assert finding.samples == (0, 9)
 
 
+@pytest.mark.parametrize(("rate", "is_more"), [(118, False), (236, True)])
+def test_more_per_busy_second_is_headroom_only_where_more_was_done(run, rate, is_more):
+    alone, level = load(116, 6.3, util=73, depth=0.73), load(113, 10.4, util=96, depth=1.18)
+    more = load(rate, 11, util=60, depth=0.011 * rate)
+    text = iostat([{"sda": row} for row in (alone, level, more) for _ in range(5)])
+    assert any("yet did" in finding.summary for finding in found(run(text, lsblk(("sda", False))))) == is_more
+
+
 def test_the_array_speaks_for_its_members(run):
     below = dict.fromkeys(DISKS, load(240, 0.9, util=21))
     text = iostat([{"md0": load(960, 1.03), **below}] * 20)

@@ -498,3 +498,37 @@ def test_a_device_that_is_hardly_busy_is_healthy_though_one_direction_is_not_sho
     assert state_of(head + row.format(wait="0.42", util="4.00")) == "healthy"
     assert state_of(head + row.format(wait="0.42", util="64.00")) != "healthy"
     assert state_of(head + row.format(wait="99.0", util="4.00")) != "healthy"
+
+
+@pytest.mark.parametrize(("wait", "state"), [(0.1, "healthy"), (8.0, "unknown")])
+def test_of_a_queue_and_a_latency_that_differ_the_latency_is_the_worse_number(wait, state):
+    odd = load(6000, wait, size=4, depth=0.27, util=23.0)
+    assert state_of(iostat([{"nvme0n1": odd}] * 3)) == state
+
+
+def test_devices_that_answer_quickly_explain_iowait_by_the_requests_in_flight():
+    busy = {"%iowait": 47.0, "%idle": 52.0, "%user": 1.0}
+    quick = load(6000, 0.18, size=4, depth=0.27, util=23.0)
+    assert state_of(iostat([{"nvme0n1": quick}] * 3, cpu=busy)) == "healthy"
+    few = load(600, 0.18, size=4, depth=0.03, util=3.0)
+    assert state_of(iostat([{"nvme0n1": few}] * 3, cpu=busy)) != "healthy"
+
+
+FLUSH = load(200, 70, size=60, reads=0, depth=14.0, util=12.0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_calm"),
+    [
+        ((iostat([{"sda": FLUSH}] * 3, cpu=IDLE_CPU), DISK), True),
+        ((iostat([{"sda": {**FLUSH, "%util": 60.0}}] * 3, cpu=IDLE_CPU), DISK), False),
+        ((iostat([{"sda": FLUSH}] * 3, cpu={"%iowait": 40.0, "%idle": 55.0}), DISK), False),
+        ((vmstat([{"us": 3, "b": 0, "bi": 80000}] * 5),), True),
+        ((vmstat([{"us": 3, "b": b, "bi": 80000} for b in (0, 0, 1, 0, 0)]),), False),
+    ],
+    ids=["a flush", "a busy disk", "somebody waits", "nobody waits", "a task waits once"],
+)
+def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, is_calm):
+    report = report_of(*texts)
+    assert report.verdict.state != "healthy"
+    assert report.headline.startswith("No trouble is seen") == is_calm

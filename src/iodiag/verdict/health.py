@@ -100,8 +100,11 @@ def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
         waits = [state.mean(f"{way}_await_ms") for way in ("read", "write")]
         is_prompt = all(not wait > CALM * usual_ms(series, math.nan) for wait in waits)
         return "healthy" if is_prompt and not all(map(math.isnan, waits)) else "not shown"
-    if not latency > 0 or math.isnan(state.depth) or contradicts(state):
+    if not latency > 0 or math.isnan(state.depth):
         return "not shown"
+    if contradicts(state):
+        # of two numbers that differ the latency is the worse one
+        return "healthy" if is_quick(state) else "not shown"
     is_beyond = state.util >= FULL and state.at_once > MOST_AT_ONCE and class_of(series) != "nvme"
     if is_quick(state) and not is_beyond:
         return "healthy"
@@ -145,6 +148,20 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
     least = LONE if state.at_once < QUEUE and class_of(series) in ("spinning", "unknown") else CALM
     return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
+
+
+def is_brief(series: DeviceSeries) -> bool:
+    """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
+    lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
+    left = [one for one in lasting if _judged(series, one) != "healthy"]
+    return bool(left) and all(_is_brief(series, one) for one in left)
+
+
+def _is_brief(series: DeviceSeries, state: State) -> bool:
+    reads = state.mean("read_await_ms") if state.mean("reads_per_s") > 0 else 0.0
+    is_read_promptly = reads <= CALM * usual_ms(series, state.size_kb)
+    is_read_promptly &= not reads_are_late(series, state)
+    return state.util < BRIEF and state.latency_ms < SLOWEST_LITTLE_MS and is_read_promptly
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
@@ -209,7 +226,8 @@ def somebody_waits(view: View) -> str:
     Nor where the devices shown were busy for as long, with requests that they answered quickly.
     """
     said, share, tasks = "", math.nan, math.nan
-    cpu, queue = view.cpu_all, view.samples("queue")
+    # averages since boot say nothing of who waits
+    cpu, queue = None if "cpu" in view.fallback else view.cpu_all, view.samples("queue")
     shares = np.empty(0) if cpu is None else cpu.floats("iowait_pct")
     if cpu is not None and (share := weighted.mean(cpu, "iowait_pct", "cpu")) >= IOWAIT_PCT:
         said = say("iowait is {share:.0f} %", {"share": share})
@@ -218,7 +236,7 @@ def somebody_waits(view: View) -> str:
         values["count"] = int((shares >= EPISODE_PCT).sum())
         said = say("iowait is up to {most:.0f} % in {count} of {samples} samples", values)
     if queue is not None:
-        tasks = weighted.mean(queue, "blocked", "queue")
+        tasks = blocked(view)
         least = MOMENTARY if cpu is not None and counts_no_wait(cpu) else BLOCKED
         if tasks >= least and not said:
             said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
@@ -231,19 +249,33 @@ def _explains(view: View, share: float, tasks: float) -> bool:
     if not all(is_prompt(series) for series in used):
         return False
     whole = [series for series in used if not is_stacked(series)]
-    busy = sum(np.fmin(weighted.mean(series.samples, "util_pct"), 100) for series in whole)
-    depth = sum(weighted.mean(series.samples, "depth") for series in whole)
-    return not busy < share and not depth < tasks - BLOCKED and bool(busy > 0)
+    held = [(one.share, *_held(one)) for series in whole for one in states(series) if one.kind != "idle"]
+    busy, depth = sum(share * busy for share, busy, _ in held), sum(share * depth for share, _, depth in held)
+    return not 100 * busy < share and not depth < tasks - BLOCKED and busy > 0
+
+
+def _held(state: State) -> tuple[float, float]:
+    """The share of its time that a state was busy, and the requests in flight; by latency if that is more."""
+    busy, depth = min(state.util, 1.0), state.depth
+    if contradicts(state):
+        depth = state.rate * state.latency_ms / 1000
+        busy = max(busy, min(depth, 1.0))
+    return (0.0 if math.isnan(busy) else busy), (0.0 if math.isnan(depth) else depth)
+
+
+def blocked(view: View) -> float:
+    """The mean number of tasks that wait for I/O; NaN where the capture does not count them."""
+    queue = view.samples("queue")
+    return math.nan if queue is None else weighted.mean(queue, "blocked", "queue")
 
 
 def nobody_waits(view: View) -> str:
     """What shows that no task waited for I/O in several samples; empty where that is not shown."""
-    queue, cpu = view.samples("queue"), view.cpu_all
-    if queue is None or cpu is None or min(len(queue), len(cpu)) < LEAST_MOMENTS:
+    queue, cpu, tasks = view.samples("queue"), view.cpu_all, blocked(view)
+    if queue is None or cpu is None or "cpu" in view.fallback or min(len(queue), len(cpu)) < LEAST_MOMENTS:
         return ""
-    blocked = weighted.mean(queue, "blocked", "queue")
     least = MOMENTARY if counts_no_wait(cpu) else FEW_BLOCKED
-    if not (blocked < least and (cpu.floats("iowait_pct") <= CALM_PCT).all()):
+    if not (tasks < least and (cpu.floats("iowait_pct") <= CALM_PCT).all()):
         return ""
-    few = "nobody waits for I/O" if blocked == 0 else "hardly anybody waits for I/O"
+    few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
     return say(few + " in {count} samples", {"count": len(queue)})

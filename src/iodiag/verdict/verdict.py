@@ -23,7 +23,9 @@ from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
+    blocked,
     healths,
+    is_brief,
     is_prompt,
     nobody_waits,
     queued,
@@ -114,7 +116,8 @@ def _of_harm(
         return _about(first, "trouble"), said + where + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    may_be = f" It may be: {'; '.join(named)}." if named else " No rule names the cause."
+    unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."
+    may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if waiting and not first.devices:
         may_be = f" {_of_waiting(waiting[0], views)}.{may_be}"
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
@@ -144,7 +147,12 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else "No visible impact"
             return _about(first, "open"), f"{impact}. Note: {first.summary}"
-        return _about(first, "open"), f"Not determined; possibly: {first.summary}{_settled_by(first)}"
+        # a symptom is measured; what is not determined is its cause
+        is_seen = first.role == "symptom" and first.confidence != "low"
+        begins, ends = (
+            ("", " The cause is not determined.") if is_seen else ("Not determined; possibly: ", "")
+        )
+        return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
     view, series = _found(waiting[0], views)
     why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
     text = f"Not determined: {_of_waiting(waiting[0], views)}{why}. "
@@ -211,6 +219,8 @@ def _unknown(views: Sequence[View]) -> str:
             "Capture the present: `iostat -xt 5 12`"
         )
     more = "Capture more: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
+    if calm := _calm(views):
+        return f"No trouble is seen, but health is not shown: {calm}. {more}"
     return f"The capture cannot tell: {_why(views)}. {more}"
 
 
@@ -222,6 +232,23 @@ def _unseen(view: View) -> list[str]:
     has_io = np.any([old.floats(name) > 0 for name in ("ios_per_s", "reads_per_s", "writes_per_s")], axis=0)
     worked = old[has_io]["device"].distinct()
     return [name for name in worked if view.series(view.topology.canonical(name)) is None]
+
+
+def _calm(views: Sequence[View]) -> str:
+    """What shows that nothing is wrong as far as the capture goes; empty where something may be."""
+    left = [
+        (series, one) for view in views for series, one in healths(view) if one not in ("healthy", "idle")
+    ]
+    if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
+        return ""
+    if left:
+        series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
+        values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
+        return say("{name} had brief queues and was idle most of the time ({what})", values)
+    is_nobody = all(nobody_waits(view) and blocked(view) == 0 for view in views)
+    if is_nobody and not any(view.devices for view in views):
+        return f"{nobody_waits(views[0])}; it holds no numbers of any disk"
+    return ""
 
 
 def _slowness(state: State) -> tuple[float, float]:
@@ -264,4 +291,6 @@ def _why(views: Sequence[View]) -> str:
         return f"{calm}; it holds no numbers of any disk"
     if any(view.left_out is not None and len(view.left_out) for view in views):
         return "its numbers of the disks cannot be true"
+    if any("paging" in view.fallback for view in views):
+        return "its rates are averages since boot, as vmstat prints without an interval"
     return "it holds no numbers of any disk"

@@ -160,6 +160,26 @@ def backup(scene: Scene) -> Truth:
     return HEALTHY
 
 
+def idle_pages_put_away(scene: Scene) -> Truth:
+    """One stream fills the page cache, and pages that nobody asks for again are swapped out to make room."""
+    device = scene.disk(scene.rng.choice(("SATA SSD", "NVMe")))
+    swap = scene.layer("lvm", "dm-1", [device], device.submit)
+    scene.memory = Memory(190_000, 2_000_000, 10_800_000, scene.rng.randint(0, 900_000), swap="dm-1")
+    scene.printing.has_vmstat = True
+    mb_per_s = scene.rng.uniform(60, 240)
+    scene.expect(4 * mb_per_s + 500)
+    pause = 0.256 / mb_per_s
+    closed(
+        scene.clock, device.submit, 1, in_sequence("read", 256.0),
+        think=lambda: pause * scene.rng.uniform(0.6, 1.4), waiters=scene.waiters,
+    )  # fmt: skip
+    opened(scene.clock, scene.rng, swap.submit, scene.rng.uniform(100, 500), written_back(scene.rng, 32.0))
+    if scene.rng.random() < 0.5:
+        # a few of them were needed after all
+        opened(scene.clock, scene.rng, swap.submit, 5.0, at_random(scene.rng, sizes=(4.0, 16.0), span=0.1))
+    return HEALTHY
+
+
 def deep_reads(scene: Scene) -> Truth:
     """Many at once, on a device that serves many at once: util is full, the device is not."""
     device = scene.disk("NVMe")

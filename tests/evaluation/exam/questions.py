@@ -51,6 +51,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "light desktop": hosts.light_desktop,
     "busy database": hosts.busy_database,
     "backup": hosts.backup,
+    "idle pages put away": hosts.idle_pages_put_away,
     "deep reads on NVMe": hosts.deep_reads,
     "below the cap": hosts.below_the_cap,
     "paced below the cap": hosts.paced_below_the_cap,

@@ -121,3 +121,51 @@ def test_one_run_of_equal_reports_is_samples():
     report = host.iostat(1.0, 2)[1]
     disk = reading(f"{host.banner}\n{report * 20}").disk
     assert not disk["since_boot"].any()
+
+
+VMSTAT = """procs -----------memory---------- ---swap-- -----io---- --system-- ----cpu----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in    cs us sy id wa
+"""
+
+
+def vmstat_row(n: int, rates: str) -> str:
+    return f" 1  {n % 3}  {49220 + 90 * n}  {3000 + 7 * n}  1856  {45936 - 300 * n}  {rates}\n"
+
+
+OLD, NOW = "2 2 81 70 {547} 17 59 2 38 1", "0 {90} 8{n} {700} {1200} 4{n} 2{n} 7 3{n} 1"
+
+
+def a_loop(count: int, each: tuple[str, ...], mark: str = "") -> str:
+    """vmstat started again and again, a header each; numbers in braces differ by a few from row to row."""
+    text = ""
+    for n in range(count):
+        text += mark.format(n=n) + VMSTAT
+        for place, rates in enumerate(each):
+            found = rates.replace("{547}", str(547 + n // 3)).replace("{n}", str((3 * n + place) % 10))
+            for number in (90, 700, 1200):
+                found = found.replace(f"{{{number}}}", str(number + 31 * n % 100))
+            text += vmstat_row(n, found)
+    return text
+
+
+@pytest.mark.parametrize("mark", ["", "-----\n", "Thu Apr  3 17:11:{n:02} CEST 2003\n"])
+@pytest.mark.parametrize(
+    ("count", "each", "since_boot"),
+    [
+        (20, (OLD,), [True]),
+        (3, (OLD,), [True]),
+        (6, (OLD, NOW), [True, False]),
+        (6, (OLD, NOW, NOW), [True, False, False]),
+        (6, (NOW,), [False]),  # rows that somebody chose, each with its header
+    ],
+)
+def test_a_header_above_every_row_begins_anew(mark: str, count: int, each: tuple[str, ...], since_boot):
+    read = reading(a_loop(count, each, mark))
+    assert read.tables["cpu"]["since_boot"].tolist() == since_boot * count
+    assert not read.tables["queue"]["since_boot"].any(), "tasks and memory are of the moment"
+
+
+def test_a_header_above_every_screen_begins_nothing():
+    idle = "0 0 0 0 101 7 0 0 100 0"
+    text = "".join(VMSTAT + "".join(vmstat_row(n, idle) for n in range(20)) for _ in range(4))
+    assert not reading(text).tables["cpu"]["since_boot"].any()

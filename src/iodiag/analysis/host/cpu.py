@@ -32,6 +32,11 @@ class CpuShares:
         return self.idle + self.iowait
 
     @property
+    def is_held(self) -> bool:
+        """Whether the host has no time but for work and for waiting, and mostly waits."""
+        return self.iowait >= HELD_PCT and self.idle <= NO_IDLE_PCT
+
+    @property
     def ceiling(self) -> float:
         """By how much CPU-bound work could grow at most if nothing made it wait."""
         return 100 / self.busy if self.busy > 0 else float("inf")
@@ -53,6 +58,9 @@ class CpuShares:
             "without_iowait": self.without_iowait,
         }
 
+
+HELD_PCT, NO_IDLE_PCT = 50.0, 10.0
+"""Iowait of a host that waits more than it works, and idle time that is as good as none."""
 
 MOST_STEAL, LEAST_WORK = 90.0, 0.5
 """Steal beyond which CPUs that are wanted so much do some work, and work that is too little for that."""

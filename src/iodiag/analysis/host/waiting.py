@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
-from iodiag.table.table import Table, by_text
+from iodiag.table.table import Mask, Table, by_text
 
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
@@ -50,24 +51,49 @@ def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] 
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
+def slowed(paging: Table, rows: Table) -> tuple[Table, str, Values] | None:
+    """Where many tasks are blocked, and half as much is moved as while half as many are: rows and text."""
+    own, other = paired(paging, rows)
+    tasks = weighted.values(rows, "blocked")[other]
+    kb = (paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s"))[own]
+    is_many: Mask = tasks >= np.median(tasks) if len(tasks) else np.zeros(0, dtype=np.bool_)
+    if is_many.all() or not is_many.any():
+        return None
+    (many, few), (slow, fast) = ([float(np.mean(of[m])) for m in (is_many, ~is_many)] for of in (tasks, kb))
+    if not (many >= LEAST_CROWD and many >= 2 * few and fast >= 2 * slow and fast >= 4 * STILL_KB):
+        return None
+    values: Values = {"many": many, "few": few, "slow": slow, "fast": fast}
+    text = "{slow} kB/s are moved while {many:.0f} tasks wait and {fast} kB/s while {few:.0f} do: the more "
+    text += (
+        "tasks wait, the less is moved, as where streams take turns on a disk that seeks, or where it stalls"
+    )
+    return paging[own[is_many]], text, values
+
+
+LEAST_CROWD = 8.0
+"""Tasks that are a crowd, of which a few more or less is no chance."""
+
+
 def moved(paging: Table) -> tuple[str, Values]:
-    """What a host without numbers of its disks read and wrote, as a sentence with its values."""
-    read, written = paging.floats("pgpgin_kb_per_s"), paging.floats("pgpgout_kb_per_s")
-    main, verb = (written, "written") if np.nansum(written) >= np.nansum(read) else (read, "read")
-    values: Values = {
-        "verb": verb,
-        "mean": float(np.nanmean(main)),
-        "low": float(np.nanmin(main)),
-        "high": float(np.nanmax(main)),
-        "still": int((read + written < STILL_KB).sum()),
-        "shown": len(paging),
-    }
-    text = "{mean:.0f} kB/s are {verb} meanwhile"
-    if len(paging) > 1:
-        text += " ({low:.0f} to {high:.0f})"
+    """What a host without numbers of its disks read and wrote, as a sentence with its values.
+
+    `read`, `written` and their `total` are means in kB/s.
+    """
+    ways = {"read": paging.floats("pgpgin_kb_per_s"), "written": paging.floats("pgpgout_kb_per_s")}
+    verb, other = sorted(ways, key=lambda way: -float(np.nansum(ways[way])))
+    main, is_still = ways[verb], ways["read"] + ways["written"] < STILL_KB
+    values: Values = {way: float(np.nanmean(rates)) for way, rates in ways.items()}
+    values |= {"total": float(values["read"]) + float(values["written"])}
+    values |= {"low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
+    values |= {"still": int(is_still.sum()), "shown": len(paging)}
+    if is_still.all():
+        return "next to nothing is read or written", values
+    text = f"{{{verb}}} kB/s are {verb}" + (" ({low} to {high})" if np.ptp(main) > 0 else "")
+    if float(values[other]) >= STILL_KB:
+        text += f" and {{{other}}} kB/s {other}"
     if len(paging) >= 5 and np.nanstd(main) <= FLAT * np.nanmean(main):
-        text += ", a flat rate: what is below takes no more"
-    if 0 < int(values["still"]) < len(paging):
+        text += ", at a flat rate: what is below takes no more"
+    if is_still.any():
         text += "; in {still} of these {shown} samples next to nothing moves: a stall"
     return text, values
 

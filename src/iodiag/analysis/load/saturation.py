@@ -539,7 +539,9 @@ def _if_calm(series: DeviceSeries, load: Load, limits: Limits) -> Load:
 def _legs(series: DeviceSeries, load: Load, limits: Limits) -> Iterator[Leg]:
     level = load.level
     is_solid = is_spinning(series) is False or (level.latency_ms < 1 and level.busy_rate > FASTER_THAN_SEEKS)
-    if load.higher is not None and load.higher.busy_rate >= limits.scaling * level.busy_rate:
+    higher = load.higher
+    # more while busy, and more in all: what the sentence says
+    if higher and min(higher.busy_rate / level.busy_rate, higher.rate / level.rate) >= limits.scaling:
         yield "scaled"
     if load.basis == "measured" and load.inflation <= limits.calm_inflation and level.busy_depth > ALONE:
         yield "flat latency"

@@ -101,11 +101,15 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
     tables: dict[str, Table] = {}
     fallback: set[str] = set()
     since_boot: dict[str, Table] = {}
+    odd_cpu = None
     for family in dict.fromkeys([*inputs.tables, *inputs.averages]):
         samples, averages = _select(inputs.tables.get(family), selection), inputs.averages.get(family)
         old = None
-        if family == "cpu" and samples is not None:
-            samples = samples[_has_shares(samples)]
+        if family == "cpu":
+            averages = averages if averages is None else averages[_are_shares(averages)]
+            if samples is not None:
+                are_shares = _are_shares(samples)
+                odd_cpu, samples = samples[~are_shares], samples[are_shares]
         if samples is not None and "since_boot" in samples:
             is_old = np.asarray(samples["since_boot"], dtype=bool)
             old, samples = samples[is_old], samples[~is_old]
@@ -131,16 +135,26 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
         kernel=next((s.kernel for s in banner if s.kernel), None),
         fallback=frozenset(fallback & set(tables)),
         left_out=left_out,
+        odd_cpu=odd_cpu,
         since_boot=since_boot,
         parts=parts,
     )
 
 
-def _has_shares(samples: Table) -> Mask:
-    """Whether a row of the CPUs has any share: where all are 0 no tick was counted, and nothing was idle."""
-    names = ("user_pct", "system_pct", "iowait_pct", "idle_pct")
+MOST_OFF = 25.0
+"""How far from 100 % shares of CPU time may add up: clocks and rounding take a few, not a quarter."""
+
+
+def _are_shares(samples: Table) -> Mask:
+    """Whether a row of the CPUs is a measurement: its shares add up to all of the time, or nearly so.
+
+    Where all are 0 no tick was counted, and nothing was idle. A row that lacks a column may add up to less.
+    """
+    names = ("user_pct", "system_pct", "iowait_pct", "idle_pct", "nice_pct", "steal_pct")
     shares = np.array([samples.floats(name) for name in names])
-    return np.asarray((shares != 0).any(axis=0))
+    total = np.nansum(shares, axis=0)
+    is_partial = np.isnan(shares[:4]).any(axis=0) & (total > 0)
+    return np.asarray((np.abs(total - 100) <= MOST_OFF) | is_partial | np.isnan(shares[3]))
 
 
 def _select(samples: Table | None, selection: Selection) -> Table | None:

@@ -105,7 +105,8 @@ class View:
 
     `fallback` names the tables that had nothing but since-boot rows or averages, and show those:
     findings from them are capped. `cpus` and `kernel` are None where no banner or option tells.
-    `left_out` are the disk samples that cannot be true (4.2), with the reason in `anomaly`;
+    `left_out` are the disk samples that cannot be true (4.2), with the reason in `anomaly`; `odd_cpu` the
+    CPU rows whose shares are far from adding up;
     `since_boot` the disk, cpu and queue rows that were excluded as averages since boot. `parts` are
     the devices' samples.
     """
@@ -118,6 +119,7 @@ class View:
     kernel: str | None = None
     fallback: frozenset[str] = frozenset()
     left_out: Table | None = field(default=None, repr=False)
+    odd_cpu: Table | None = field(default=None, repr=False)
     since_boot: Mapping[str, Table] = field(default_factory=dict, repr=False)
     parts: Mapping[str, Table] = field(default_factory=dict, repr=False)
 

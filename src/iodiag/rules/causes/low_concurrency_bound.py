@@ -26,6 +26,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
 from iodiag.analysis.load.plateaus import max_over_min
@@ -258,8 +259,9 @@ def _finding(
         "samples": len(series.samples),
     }
     often = in_samples(len(series.samples))
+    is_cost = _is_slow_writer(series, level, limits) or _holds_host(view, level, limits)
     return RULE.finding(
-        severity="warning" if sure != "low" and _is_slow_writer(series, level, limits) else "notice",
+        severity="warning" if sure != "low" and is_cost else "notice",
         confidence=sure,
         devices=(series.name, *below),
         **when(level.rows),
@@ -301,6 +303,12 @@ def _is_slow_writer(series: DeviceSeries, level: Level, limits: Limits) -> bool:
         and level.latency_ms >= limits.slow_write + level.size_kb / TRANSFER_KB_PER_MS
         and 2 * len(level.rows) >= len(series.loaded)
     )
+
+
+def _holds_host(view: View, level: Level, limits: Limits) -> bool:
+    """Whether the host has no time but for work and for this device, which it mostly waits for."""
+    shares = None if "cpu" in view.fallback else cpu_shares(view.cpu_at(level.rows))
+    return shares is not None and shares.is_held and level.util >= limits.full_util / 100
 
 
 def _confirm(device: str, direction: str) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """Tasks pile up in uninterruptible sleep.
 
 What it detects: three and more tasks blocked on I/O in any sample (vmstat's b, sar -q's blocked). Where they
-are in most samples, and CPUs wait for I/O meanwhile, it is a cost. Without that column: a load average that
-exceeds the runnable tasks by as many as there are CPUs, which is weaker, since it looks back a minute. Where
-nothing but the CPUs is shown: iowait of 15 % and more, for which some task has to wait.
+are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crowd, twice as many as CPUs on
+average. Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
+which is weaker, since it looks back a minute. Where no disk is shown: half of the time and more spent in
+iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing but
+the CPUs is shown: iowait of 15 % and more, for which some task has to wait.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -24,8 +26,8 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
-from iodiag.analysis.host.cpu import counts_no_wait
-from iodiag.analysis.host.waiting import by_device, moved, rows_at, starved
+from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
+from iodiag.analysis.host.waiting import STILL_KB, blocked, by_device, moved, rows_at, slowed, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -33,12 +35,16 @@ from iodiag.analysis.states.service_times import SERVICE, usual_ms
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
+from iodiag.rules.causes.swap_thrash.swapping import swapped
 from iodiag.table.table import Table, numbered, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding per host; the cause is for the other rules to say."""
-    queue = view.samples("queue")
+    queue, held = view.samples("queue"), _held(view, limits)
+    if held is not None:
+        yield _of_disks(view, held, limits)
+        return
     if queue is None:
         yield _of_cpus_alone(view, limits)
         return
@@ -69,35 +75,39 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
-    others = [*_starving(view, limits), *_devices(view, rows, mean, limits, is_waited=bool(waits))]
+    others = [*_starving(view, rows, limits), *_devices(view, rows, mean, limits, is_waited=bool(waits))]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples
     at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
-    severity: Severity = "warning" if is_direct and is_lasting and waits else "notice"
+    crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
+    is_crowd = weighted.mean(all_rows, "waiting") >= crowd
+    is_crowd &= all(item.weighs != "against" for item in others)
+    is_cost = is_direct and (is_crowd or (is_lasting and waits))
+    severity: Severity = "warning" if is_cost else "notice"
     if served := list(_served(view, all_rows, limits)):
         severity = "info"
         others += served
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
     said, often = _often(view, all_rows, rows, values)
-    source = "tasks were blocked on I/O" if is_direct else "more in the load average than runnable"
     then, meanwhile = _moved(view, rows)
-    text = "{waiting:.1f} tasks at a time stand blocked on I/O" if is_direct else "{waiting:.0f} " + source
+    peak = ", up to {most:g}" if mean < float(values["most"]) else ""
+    text = f"{'On average {waiting:.1f}' if peak else '{waiting:g}'} tasks are blocked on I/O"
+    text = (text if is_direct else "{waiting:.0f} more in the load average than runnable") + said + peak
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
         **when(rows, of_host=True),
-        summary=say(f"{text}{said}, up to {{most:g}}, {often}{then}.", values | meanwhile),
+        summary=say(f"{text}, {often}{then}.", values | meanwhile),
         evidence=(
-            cite(
-                rows, f"{{waiting:.1f}} {source}{said}, up to {{most:g}} ({often})", values, worst="waiting"
-            ),
+            cite(rows, f"{text} ({often})", values, worst="waiting"),
             *waits,
             *others,
             *_storm(rows),
             *((cite(rows_at(view, "paging", rows), then[2:], meanwhile, weighs="context"),) if then else ()),
         ),
+        confirm=_CONFIRM if _total(meanwhile) >= STILL_KB else RULE.confirm,
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
     )
@@ -149,31 +159,119 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
     )
 
 
-def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
-    """The CPUs' own account of the wait."""
+def _held(view: View, limits: Limits) -> Table | None:
+    """The CPU samples without idle time that wait for I/O, where nearly all do and no disk is shown."""
     cpu = view.cpu_all
-    if cpu is None:
+    if cpu is None or "cpu" in view.fallback or _are_shown(view):
+        return None
+    held = cpu[(cpu.floats("iowait_pct") >= limits.held) & (cpu.floats("idle_pct") <= limits.idle)]
+    return held if len(held) >= max(1, limits.nearly / 100 * len(cpu)) else None
+
+
+def _are_shown(view: View) -> bool:
+    """Whether there are samples of disks; averages since boot do not show what tasks wait for."""
+    return bool(view.devices) and "disk" not in view.fallback
+
+
+def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
+    """What a host proves that has no time but for work and for waiting: who waits, and what is moved."""
+    paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
+    often, text = in_samples(samples), "iowait is {iowait:.0f} %, {idle:.0f} % idle, "
+    values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
+    most = float(np.max(weighted.values(tasks[0], "blocked"))) if tasks else float("nan")
+    values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
+    who = "{tasks} tasks are blocked"
+    who += " on average, up to {most:g}" if float(values["tasks"]) < most else ""
+    then, meanwhile = moved(paging) if paging is not None else ("", {})
+    moves = _total(meanwhile) >= STILL_KB
+    lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O that does not move"
+    lead = "The disks hold the host back" if moves else lead
+    # two that write may be flusher and journal, for which nobody waits
+    is_known = paging is not None or tasks is not None
+    is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
+    evidence = [cite(held, text + often, values, worst="iowait_pct")]
+    evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
+    evidence += (
+        [cite(paging, then, meanwhile), *_of_rates(view, paging, limits)] if paging is not None else []
+    )
+    return RULE.finding(
+        severity="warning",
+        confidence="high" if is_known and len(held) >= limits.samples else "medium",
+        **when(held, of_host=True),
+        summary=say(": ".join(filter(None, (lead, then))) + f"; {text}{often}; {who}.", values | meanwhile),
+        evidence=(*evidence, *(_starving(view, tasks[0], limits) if tasks else ())),
+        refutes=("tasks that wait on NFS or FUSE, which bi and bo do not count, or for free memory",),
+        cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
+        remedy=_REMEDY if moves else RULE.remedy,
+        confirm=_CONFIRM if moves else RULE.confirm,
+    )
+
+
+_CONFIRM = ("iostat -xt 1 30", "pidstat -d 1", "ps -eo state,pid,wchan:32,cmd | grep ^D")
+_REMEDY = (
+    "Find the device and who loads it: iostat -xt 1 30 and pidstat -d 1 side by side.",
+    "Give a bulk reader or writer less of the disk (ionice -c3, io.max of its control group).",
+)
+
+
+def _of_rates(view: View, paging: Table, limits: Limits) -> Iterator[Evidence]:
+    """What the rates say of the load: whether it is swap, and whether a stream could be so slow."""
+    total = np.nansum([weighted.mean(paging, f"pgpg{way}_kb_per_s") for way in ("in", "out")])
+    values: Values = {"total": float(total)}
+    swap = None if "swapping" in view.fallback else swapped(view)
+    if swap is not None and len(swap := swap[paired(swap, paging)[0]]):
+        values["swap"] = weighted.mean(swap, "both_kb")
+        text = "{swap} kB/s of it is swap" if values["swap"] else "none of it is swap"
+        yield cite(swap, text, values, weighs="context")
+    if STILL_KB <= total < limits.flood:
+        text = "{total} kB/s are far below what a disk streams: small requests at random, or a slow device"
+        yield cite(paging, text, values, weighs="context")
+
+
+def _iowait(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """The CPUs' own account of the wait; of kernels that count none, their idle time while data moves."""
+    cpu = view.cpu_all
+    if cpu is None or "cpu" in view.fallback:
         return
     own, _ = paired(cpu, rows)
-    share = weighted.mean(cpu[own], "iowait_pct", "cpu") if len(own) else float("nan")
+    share, idle = (weighted.mean(cpu[own], f"{name}_pct", "cpu") for name in ("iowait", "idle"))
     if share >= limits.iowait:
         yield cite(cpu[own], "iowait is {share:.0f} % meanwhile", {"share": share}, worst="iowait_pct")
+    elif not cpu.has("iowait_pct") and idle > limits.idle and _total(_moved(view, rows)[1]) >= STILL_KB:
+        text = "{idle:.0f} % of CPU time is idle meanwhile, of which this kernel counts none as iowait"
+        yield cite(cpu[own], text, {"idle": idle})
 
 
-def _starving(view: View, limits: Limits) -> Iterator[Evidence]:
-    """Reads that fall while writes flood, or the reverse: the tasks wait behind the flood."""
+def _starving(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
+    """Reads that fall while writes flood, or the reverse; many tasks for which less is moved than for few."""
     paging = view.samples("paging")
-    if paging is not None and (found := starved(paging, limits.flood)) is not None:
+    if paging is None or "paging" in view.fallback:
+        return
+    if (found := starved(paging, limits.flood)) is not None:
         yield cite(found[0], found[1], found[2], worst="pgpgout_kb_per_s")
+    if (found := slowed(paging, rows)) is not None:
+        yield cite(found[0], found[1], found[2])
+
+
+def _paging(view: View, rows: Table) -> Table | None:
+    """What the host read and wrote meanwhile where no disk is shown; averages since boot are not that."""
+    paging = rows_at(view, "paging", rows)
+    if _are_shown(view) or "paging" in view.fallback or paging is None or not paging.has("pgpgout_kb_per_s"):
+        return None
+    return paging
+
+
+def _total(meanwhile: Values) -> float:
+    return float(meanwhile.get("total", 0.0))
 
 
 def _moved(view: View, rows: Table) -> tuple[str, Values]:
     """What was read and written meanwhile where no disk is shown; else nothing."""
-    paging = rows_at(view, "paging", rows)
-    if view.devices or paging is None or not len(paging) or not paging.has("pgpgout_kb_per_s"):
+    paging = _paging(view, rows)
+    if paging is None:
         return "", {}
     text, values = moved(paging)
-    return "; " + text, values
+    return f"; meanwhile {text}", values
 
 
 def _storm(rows: Table) -> Iterator[Evidence]:
@@ -260,6 +358,13 @@ RULE = Rule(
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
+        "held": Threshold(
+            HELD_PCT, "%", "iowait of a host that mostly waits", "judgement: more waits than works"
+        ),
+        "idle": Threshold(
+            NO_IDLE_PCT, "%", "idle time that is none", "judgement: a CPU that waits is rounded up"
+        ),
+        "nearly": Threshold(80, "%", "share of samples that are nearly all", "judgement"),
         "flood": Threshold(10240, "kB/s", "writes that others wait behind", "judgement: a tenth of a disk"),
         "quiet": Threshold(0.3, "requests", "requests in flight that explain no crowd", "judgement"),
         "served": Threshold(0.5, "", "requests in flight per task that are its own", "Little's law; moments"),

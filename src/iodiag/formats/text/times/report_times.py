@@ -19,6 +19,7 @@ from iodiag.model.units import KB_PER_SECTOR
 
 _FEWEST_LATER = 3
 _MOST_LATER = 100
+_MOST_ROWS = 10_000
 _FEWEST_CELLS = 6
 _ALIKE = 0.25
 _SHARE_ALIKE = 0.8
@@ -408,6 +409,12 @@ def _medians(cells: Floats) -> Floats:
 
 
 def _rates(groups: Sequence[RowGroup], is_first: bool) -> Floats:
-    """The event rates of the first report, or of all others: whole numbers divided by the interval."""
-    parts = [rows.numbers[(rows.report == 0) == is_first][:, list(rows.rates_at)].ravel() for rows in groups]
-    return np.concatenate([np.empty(0), *parts])
+    """The event rates of the first report, or of those that follow: whole numbers divided by the interval.
+
+    Of a long capture the first rows are enough: what they do not show about the interval, more do not either.
+    """
+    parts = [np.empty(0)]
+    for rows in groups:
+        some = np.flatnonzero((rows.report == 0) == is_first)[:_MOST_ROWS]
+        parts.append(rows.numbers[np.ix_(some, np.array(rows.rates_at, dtype=np.int64))].ravel())
+    return np.concatenate(parts)

@@ -34,6 +34,8 @@ _FALLEN = 0.4
 _ALL_STILL = 0.01
 _SHARE_ALL_STILL = 0.95
 _MOSTLY_IDLE = 90.0  # above it a share of idle time changes little, whoever measures it
+_FEWEST_STARTS = 3
+_SCREEN = 15  # rows that fit below a header on the smallest screen
 _TELLING_STEPS = 50  # the least printed number of which two per cent is a printed step
 
 
@@ -123,6 +125,21 @@ def are_all_averages(groups: Sequence[RowGroup]) -> bool:
             still += int((moves <= _ALL_STILL * item.first[1:, is_telling]).sum())
             of_cpu += moves.size if not rows.rates_at else 0
     return steps >= 4 * _FEWEST_STEPS and of_cpu >= _FEWEST_STEPS and still >= _SHARE_ALL_STILL * steps
+
+
+def begin_anew(rows: RowGroup, block: Ints) -> Bools:
+    """The first rows below headers that a tool printed for each of its starts: averages since boot all.
+
+    vmstat repeats its header when a screen is full. Where it stands above every few rows, and the first of
+    each say the same in all columns but those of the moment, a loop started the tool for each.
+    """
+    is_first: Bools = np.append(True, block[1:] != block[:-1])
+    averages = np.setdiff1d(np.arange(rows.numbers.shape[1]), rows.now_at)
+    first = rows.numbers[is_first][:, averages]
+    is_still = np.abs(np.diff(first, axis=0)) <= np.fmax(rows.step, _STILL * first[1:])
+    if len(first) < _FEWEST_STARTS or len(block) > _SCREEN * len(first) or is_still.mean() < _SHARE_ALL_STILL:
+        return np.zeros_like(is_first)
+    return is_first
 
 
 class _Item(NamedTuple):

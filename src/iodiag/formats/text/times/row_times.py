@@ -114,6 +114,8 @@ def timings(found: Walk, all_rows: Sequence[Rows], order: str) -> list[Timing]:
                 _finish_runs(found, {number: kinds[number][0] for number in alike}, parts, order)
             else:
                 _finish(found, kinds[alike[0]][0], parts, order)
+            for part in (part for part in parts if part.rows.layout.first_report == "since boot"):
+                part.set_since_boot(restarts.begin_anew(part.row_group(), part.rows.block[part.where]))
     return result
 
 
@@ -399,6 +401,11 @@ class _Part(NamedTuple):
         local, segment = self.timing.local[self.where], self.timing.segment[self.where]
         return bool(((local[1:] != local[:-1]) & (segment[1:] == segment[:-1]) & ~np.isnan(local[1:])).any())
 
+    def set_since_boot(self, is_average: Bools) -> None:
+        """Flag some of its rows as averages since boot, which have no length."""
+        self.timing.since_boot[self.where] |= is_average
+        self.timing.interval[self.where][is_average] = np.nan
+
     def row_group(self) -> _report_times.RowGroup:
         """What tells the length of a sample and an average since boot."""
         columns = self.rows.layout.columns
@@ -441,9 +448,7 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     if _begins_at_boot(found, origin, parts, groups):
         old = np.append(old, 0)
     for part in parts if is_all or len(old) else ():
-        first = np.isin(part.timing.report[part.where], old) | is_all
-        part.timing.since_boot[part.where] |= first
-        part.timing.interval[part.where][first] = np.nan
+        part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
 
 
 def _starts(parts: Sequence[_Part]) -> Ints:
@@ -482,9 +487,7 @@ def _finish_runs(found: Walk, origins: Mapping[int, Origin], parts: Sequence[_Pa
             part.timing.interval[part.where] = length
         _set_times_of_runs(origins, parts, order, length, delay=0 if is_boot else 1)
     for part in parts:
-        first = is_boot & (part.timing.report[part.where] == 0)
-        part.timing.since_boot[part.where] |= first
-        part.timing.interval[part.where][first] = np.nan
+        part.set_since_boot(is_boot & (part.timing.report[part.where] == 0))
 
 
 def _runs_begin_at_boot(

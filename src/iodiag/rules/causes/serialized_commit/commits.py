@@ -78,7 +78,7 @@ THRESHOLDS = {
     "write_kb": Threshold(
         64, "kB", "largest log write without flush columns", "a group of commits; measured: 33 kB"
     ),
-    "full_util": Threshold(90, "%", "util of a device that is never left idle", "judgement"),
+    "full_util": Threshold(80, "%", "util of a device hardly left idle", "one at a time: as in flight"),
     "serial": Threshold(0.8, "requests", "least in flight of one at a time", "U ≤ N for exact counters"),
     "slow_write": Threshold(
         4,

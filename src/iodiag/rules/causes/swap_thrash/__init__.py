@@ -6,7 +6,9 @@ and more into swap, or of 10 MB/s where it is nearly all that is paged and tasks
 swapping the traffic of a device tells that lsblk or /proc/swaps names as swap. Large amounts are believed
 from one sample, small ones from three on; fewer samples, and amounts below 1 MB/s, where tasks wait for it:
 swapping both ways is nearly all that is paged and iowait is 15 % and more or a task is blocked, or it is a
-third and most of the CPUs' time is iowait.
+third and most of the CPUs' time is iowait. Both ways means that a fifth of what is swapped comes back; pages
+that only leave are no shortage where more memory is free or cache than lies in swap, and pages that only come
+back are one where they are nearly all that is paged, tasks wait, and there is no such room.
 
 Why it matters: the disk is busy only because memory is short; a faster disk treats the symptom.
 
@@ -31,10 +33,11 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.swap_thrash.swapping import swap_devices, swapped
+from iodiag.rules.causes.swap_thrash.swapping import has_room, room_kb, swap_devices, swapped
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
+GB = 1024.0**2
 LEAVE = 0.8
 FEW = 3
 """Samples up to which a small amount may be chance."""
@@ -49,13 +52,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     rows = frame[_presses(view, frame, limits)]
     if len(rows):
-        amount = weighted.mean(rows, "both_kb")
         # a moment among many samples is felt for a moment
-        is_felt = 4 * len(rows) >= len(frame) and _is_felt(view, rows, amount, limits)
-        if len(rows) >= FEW or amount >= limits.one_way or is_felt or "swapping" in view.fallback:
+        is_felt = 4 * len(rows) >= len(frame) and _is_felt(view, rows, limits)
+        if len(rows) >= FEW or _is_large(rows, limits) or is_felt or "swapping" in view.fallback:
             yield _finding(view, rows, len(frame), limits)
             return
-    yield _quiet(frame, len(rows), limits)
+    yield _quiet(view, frame, len(rows), limits)
 
 
 def _presses(view: View, frame: Table, limits: Limits) -> Mask:
@@ -72,22 +74,28 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
         if _is_waited(view, frame, limits):
             # out as fast as the device takes them, and nothing else to wait for
             is_flood |= (went >= limits.one_way) & (went >= limits.all_share / 100 * all_kb)
-    both = (came > 0) & (went > 0)
-    takes_turns = min(came.sum(), went.sum()) >= limits.turns / 100 * amount.sum()
-    is_large = (came >= limits.one_way) | is_flood
-    return np.asarray(enough & (both | takes_turns) | is_large)
+            # pages that were not changed need not go out again to be missed
+            is_flood |= enough & (came >= limits.all_share / 100 * all_kb)
+    # pages come back while others leave: in each sample, or in turns within a stretch of them
+    both = (came >= limits.turns / 100 * amount) & (went > 0)
+    stretch = np.cumsum(np.diff(enough, prepend=False))
+    back, gone = (np.bincount(stretch, way)[stretch] for way in (came, went))
+    both |= np.minimum(back, gone) >= limits.turns / 100 * (back + gone)
+    return np.asarray(enough & both | (came >= limits.one_way) | (is_flood & ~has_room(view, frame)))
 
 
-def _quiet(frame: Table, pressed: int, limits: Limits) -> Outcome:
+def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
+    if "swapping" in view.fallback and (grown := _grown(view, limits)):
+        return Outcome(RULE.id, "undetermined", (), grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
         return Outcome(RULE.id, "undetermined", (), f"{text}; vmstat 1 over a longer time would show it")
     if swapped_in + swapped_out < limits.swapped_kb / 10:
         return Outcome(RULE.id, "clear", (), "next to nothing is swapped")
     if swapped_out > 10 * swapped_in:
-        return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
+        return _put_away(view, frame, limits)
     if swapped_in > 10 * swapped_out:
         text = "pages come back from swap and none go out: memory was short, and is no longer"
         return Outcome(RULE.id, "clear", (), text)
@@ -96,15 +104,41 @@ def _quiet(frame: Table, pressed: int, limits: Limits) -> Outcome:
     return Outcome(RULE.id, "undetermined", (), say(text, values))
 
 
+def _grown(view: View, limits: Limits) -> str:
+    """By how much what lies in swap grew while no rate of it was sampled; empty where it hardly did."""
+    swap = view.samples("swap")
+    used = np.empty(0) if swap is None or "swap" in view.fallback else swap.floats("used_kb")
+    if not np.isfinite(used).any() or np.nanmax(used) - used[0] < limits.swapped_kb:
+        return ""
+    values: Values = {"before": used[0] / 1024, "after": float(np.nanmax(used)) / 1024}
+    text = "swap in use grows from {before:.1f} to {after:.1f} MB, while si and so are averages since boot: "
+    return say(text + "memory ran short meanwhile; how fast shows in vmstat 1", values)
+
+
+def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
+    """What pages that leave and hardly come back mean: room for the cache, or memory that runs short."""
+    rows = frame[weighted.values(frame, "out_kb") >= LEAVE * limits.swapped_kb]
+    if not len(rows):
+        return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
+    values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
+    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.nanmin(room_kb(view, rows))) / GB}
+    often = in_samples(len(frame))
+    text = f"{{out}} kB/s go out to swap and {{in}} kB/s come back, {often}"
+    if has_room(view, rows).all():
+        text += ": idle pages make room for files, {gb:.1f} GB of memory are free or cache"
+        return Outcome(RULE.id, "clear", (), say(text, values))
+    text += "; whether they are missed shows in si of a longer vmstat 1"
+    return Outcome(RULE.id, "undetermined", (), say(text, values))
+
+
 def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     witnesses = list(_witnesses(view, rows, limits))
-    amount = weighted.mean(rows, "both_kb")
-    is_large = amount >= limits.one_way
+    amount, is_large = weighted.mean(rows, "both_kb"), _is_large(rows, limits)
     points = 1 + (amount >= limits.swapped_kb) + is_large + sum(weight for weight, _ in witnesses)
     # that the device holds swap is known apart from the counters
     points += view.samples("swapping") is None
     # a slow disk swaps few kB because it thrashes: then who waits tells, not how much
-    is_felt = _is_felt(view, rows, amount, limits)
+    is_felt = _is_felt(view, rows, limits)
     points += 2 * (is_felt and (amount < limits.swapped_kb or len(rows) < FEW))
     is_enough = is_felt or (amount >= limits.swapped_kb and (is_large or len(rows) >= FEW))
     at_most: Confidence = "low" if not is_enough else "high" if len(rows) >= FEW else "medium"
@@ -157,16 +191,27 @@ def _is_waited(view: View, rows: Table, limits: Limits) -> bool:
     return _iowait(view, rows) >= limits.some_iowait or (waiting is not None and waiting[1] >= 1)
 
 
-def _is_felt(view: View, rows: Table, amount: float, limits: Limits) -> bool:
+def _is_large(rows: Table, limits: Limits) -> bool:
+    """Whether pages come back at a rate that is a load, or leave in a flood: few samples prove it."""
+    came, went = weighted.mean(rows, "in_kb"), weighted.mean(rows, "out_kb")
+    is_flood = went >= limits.one_way and came < limits.turns / 100 * (came + went)
+    return bool(2 * came >= limits.one_way or is_flood)
+
+
+def _is_felt(view: View, rows: Table, limits: Limits) -> bool:
     """Whether most of the CPUs' time is iowait while swapping is a good part of all that is paged, or some of
-    it while swapping both ways is nearly all."""
+    it while swapping both ways is nearly all; of a slow disk several blocked tasks say the same of less."""
     paging = rows_at(view, "paging", rows)
     if paging is None:
         return False
+    amount = weighted.mean(rows, "both_kb")
     moved = weighted.mean(paging, "pgpgin_kb_per_s") + weighted.mean(paging, "pgpgout_kb_per_s")
     if amount >= limits.all_share / 100 * moved and amount >= limits.swapped_kb:
         both = min(weighted.mean(rows, "in_kb"), weighted.mean(rows, "out_kb"))
         return bool(both >= limits.turns / 100 * amount and _is_waited(view, rows, limits))
+    tasks = blocked(view, rows)
+    if amount >= limits.all_share / 100 * moved and tasks is not None and tasks[1] >= limits.tasks:
+        return len(rows) >= FEW
     is_most = amount >= limits.felt_share / 100 * moved
     return bool(is_most and _iowait(view, rows) >= limits.felt_iowait)
 
@@ -242,6 +287,7 @@ RULE = Rule(
         "felt_share": Threshold(30, "%", "share of it that is what the host waits for", "judgement"),
         "all_share": Threshold(80, "%", "share of it that leaves nothing else to wait for", "judgement"),
         "some_iowait": Threshold(15, "%", "iowait that goes with that", "as the verdict has it"),
+        "tasks": Threshold(3, "tasks", "blocked on average that need no iowait", "as blocked-tasks has it"),
         "felt_iowait": Threshold(50, "%", "iowait that goes with it", "judgement: more waits than works"),
         "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.facts import word
 from iodiag.analysis.view.view import View
 from iodiag.model.units import KB_PER_PAGE
-from iodiag.table.table import Floats, Table
+from iodiag.table.table import Floats, Mask, Table
 
 
 def swapped(view: View) -> Table | None:
@@ -32,6 +33,34 @@ def _kb(table: Table, direction: str) -> Floats:
     kb = weighted.values(table, f"swap_{direction}_kb_per_s")
     pages = weighted.values(table, f"pages_{direction}_per_s")
     return np.where(np.isnan(kb), pages * KB_PER_PAGE, kb)
+
+
+MINUTE_S = 60.0
+"""How long memory that is free or cache lasts, at the rate of the pages that leave, where there is room."""
+
+
+def room_kb(view: View, rows: Table) -> Floats:
+    """Memory that is free, in buffers or cache in each of some rows; NaN where that is not shown."""
+    names = ("free_kb", "buffers_kb", "cached_kb")
+    return np.asarray(np.sum([_beside(view, "memory", name, rows) for name in names], axis=0))
+
+
+def has_room(view: View, rows: Table) -> Mask:
+    """Where more memory could be given up than lies in swap or goes there within a minute.
+
+    Then the kernel puts idle pages away to keep files in memory; a shortage takes the cache first.
+    """
+    used = np.nan_to_num(_beside(view, "swap", "used_kb", rows))
+    return np.asarray(room_kb(view, rows) > used + MINUTE_S * weighted.values(rows, "out_kb"))
+
+
+def _beside(view: View, table: str, column: str, rows: Table) -> Floats:
+    """A column of a table of the host at the reports of some rows; NaN where it has none."""
+    result, samples = np.full(len(rows), np.nan), view.samples(table)
+    if samples is not None:
+        own, other = paired(rows, samples)
+        result[own] = weighted.values(samples, column)[other]
+    return result
 
 
 def swap_devices(view: View) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
 from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
-from iodiag.table.table import Table
+from iodiag.table.table import Table, stacked
 
 _TOTALS_OF_TIME = ("reads", "writes", "all")
 _SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
@@ -170,8 +170,8 @@ _COARSEST_MS = 0.1
 
 def of_cpu(view: View, limits: Limits) -> Iterator[Evidence]:
     """CPU samples whose shares of time do not add up, or whose steal cannot be."""
-    cpu = view.samples("cpu")
-    if cpu is None or not set(_SHARES) <= cpu.names.keys():
+    parts = [rows for rows in (view.samples("cpu"), view.odd_cpu) if rows is not None and len(rows)]
+    if not parts or not set(_SHARES) <= (cpu := stacked(parts)).names.keys():
         return
     if (is_wrong := is_impossible(cpu)).any():
         values: Values = {name: float(cpu[is_wrong].floats(name)[0]) for name in _SHARES}

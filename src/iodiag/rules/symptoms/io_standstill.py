@@ -1,0 +1,148 @@
+"""Tasks wait for I/O while nothing is read or written.
+
+What it detects: a host that read and wrote a megabyte per second and more, and then next to nothing, while a
+task is blocked in each sample, which was not so all the time before. Where the disks are shown: CPUs that
+spend half of the time and more waiting for I/O and none of it idle, while no device completes anything.
+
+Why it matters: what is waited for does not come. A load that ends leaves nobody waiting.
+
+When it is wrong: a task that waits for NFS, FUSE or a lock of the kernel, just when a load ends. A device
+that the capture leaves out may do the I/O. Waiting for completions of an io_uring counts as iowait on kernels
+from 5.19 to 6.4, for a program that has nothing to do; but not on every CPU at once.
+
+References: vmstat(8); kernel/sched/core.c (io_schedule counts who waits, whatever the device does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
+from iodiag.analysis.host.waiting import STILL_KB
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.view.view import View
+from iodiag.model.finding import Evidence, Finding, Outcome
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Table
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """At most one finding per host."""
+    if view.devices and "disk" not in view.fallback:
+        yield _beside_disks(view, limits)
+    else:
+        yield _without_disks(view, limits)
+
+
+def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
+    """Whether bi and bo of the host stopped while somebody waited for them."""
+    paging, queue = view.samples("paging"), view.samples("queue")
+    if paging is None or queue is None or {"paging", "queue"} & view.fallback:
+        return Outcome(
+            RULE.id, "not_applicable", (), "no table shows what is moved and who waits", ("queue",)
+        )
+    own, other = paired(paging, queue)
+    paging, queue = paging[own], queue[other]
+    kb = paging.floats("pgpgin_kb_per_s") + paging.floats("pgpgout_kb_per_s")
+    tasks = weighted.values(queue, "blocked")
+    moves, is_still = kb >= limits.moves, (kb < STILL_KB) & (tasks >= 1)
+    is_still &= np.logical_or.accumulate(moves)
+    if min(int(moves.sum()), int(is_still.sum())) < limits.samples:
+        return Outcome(RULE.id, "clear", (), "no stretch in which tasks wait and nothing is moved any more")
+    if not (tasks[moves] < 1).any():
+        reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
+        return Outcome(RULE.id, "undetermined", (), reason)
+    rows = paging[is_still]
+    values: Values = {
+        "before": median(kb[moves]),
+        "now": float(kb[is_still].mean()),
+        "tasks": float(tasks[is_still].mean()),
+        "count": int(is_still.sum()),
+        "samples": len(kb),
+    }
+    text = "{before:.0f} kB/s were moved, and then {now:.0f} kB/s, with {tasks:.1f} tasks blocked"
+    return _finding(
+        rows,
+        text,
+        values,
+        lasts=bool(is_still[-1]) and int(is_still.sum()) >= limits.lasting,
+        evidence=(cite(rows, text, values), cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)),
+        is_sure=True,
+    )
+
+
+def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
+    """Whether the CPUs wait all the time while no device that is shown completes anything."""
+    cpu = view.cpu_all
+    if cpu is None or "cpu" in view.fallback:
+        return Outcome(RULE.id, "not_applicable", (), "no table shows who waits", ("cpu",))
+    reports = report_keys(cpu)
+    parts = [once(series) for series in view.devices]
+    done = total_of(parts, "ios_per_s", reports)
+    is_held = (cpu.floats("iowait_pct") >= limits.iowait) & (cpu.floats("idle_pct") <= limits.idle)
+    is_still = is_held & (done < 1)
+    if not is_still.any():
+        reason = "no sample in which the CPUs wait and no device completes anything"
+        return Outcome(RULE.id, "clear", (), reason)
+    rows = cpu[is_still]
+    values: Values = {
+        "iowait": weighted.mean(rows, "iowait_pct", "cpu"),
+        "idle": weighted.mean(rows, "idle_pct", "cpu"),
+        "devices": len(parts),
+        "count": int(is_still.sum()),
+        "samples": len(cpu),
+    }
+    text = "iowait is {iowait:.0f} %, {idle:.0f} % idle, and none of {devices} devices completes a request"
+    lasts = bool(is_still[-1]) and int(is_still.sum()) >= limits.lasting
+    evidence = (cite(rows, text, values, worst="iowait_pct"),)
+    return _finding(rows, text, values, lasts=lasts, evidence=evidence, is_sure=len(rows) >= limits.samples)
+
+
+def _finding(
+    rows: Table, text: str, values: Values, evidence: tuple[Evidence, ...], *, is_sure: bool, lasts: bool
+) -> Finding:
+    """A finding of host-wide rows; it is critical where the capture ends so after several samples."""
+    often = in_samples(int(values["samples"]))
+    return RULE.finding(
+        severity="critical" if lasts else "warning",
+        confidence="high" if is_sure else "medium",
+        **when(rows, of_host=True),
+        summary=say(f"Tasks wait for I/O that does not move: {text}, {often}.", values),
+        evidence=evidence,
+        refutes=("tasks that wait for NFS, FUSE or a lock of the kernel",),
+        cannot_know=("which device holds the requests: /sys/block/*/inflight tells",),
+    )
+
+
+RULE = Rule(
+    id="io-standstill",
+    role="symptom",
+    explains=("blocked-tasks",),
+    title="Tasks wait for I/O, and nothing is moved",
+    why="What is waited for does not come: a device, a path to it or a limit above it stands still.",
+    remedy=(
+        "Look for a device that answers nothing: grep . /sys/block/*/inflight, twice, and the kernel's log.",
+        "See what the tasks wait in before anything is restarted: cat /proc/PID/stack of those in state D.",
+    ),
+    needs=Needs(one_of=({"queue": ("blocked",), "paging": ("pgpgin_kb_per_s",)}, {"cpu": ("iowait_pct",)})),
+    thresholds={
+        "moves": Threshold(1024, "kB/s", "least that is moved before", "judgement: a load, no trickle"),
+        "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
+        "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),
+        "iowait": Threshold(50, "%", "iowait of CPUs that mostly wait", "as blocked-tasks has it"),
+        "idle": Threshold(10, "%", "idle time that is none", "as blocked-tasks has it"),
+    },
+    confirm=(
+        "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link|blocked for more'",
+        "grep . /sys/block/*/inflight",
+        "ps -eo state,pid,wchan:32,cmd | grep ^D",
+    ),
+    references=("https://man7.org/linux/man-pages/man8/vmstat.8.html",),
+    to_clear=ToClear(samples=3, requests=0),
+    detect=detect,
+)

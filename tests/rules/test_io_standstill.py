@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from writers.captures import iostat, vmstat
+from writers.loads import load
+
+RULE = "io-standstill"
+MOVES = {"bo": 300000, "us": 5}
+STILL = {"bo": 0, "b": 1, "us": 3}
+WAITING = {"%iowait": 74.0, "%idle": 0.0, "%system": 25.0, "%user": 1.0}
+
+
+@pytest.fixture
+def run(report_of):
+    return lambda *texts: report_of(*texts, rules=[RULE])
+
+
+def told(report):
+    found = [(f.severity, f.confidence) for f in report.findings if f.rule == RULE]
+    return found or [o.status for o in report.outcomes if o.rule == RULE]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([MOVES] * 5 + [STILL] * 3, [("warning", "high")]),
+        ([MOVES] * 5 + [STILL] * 8, [("critical", "high")]),
+        ([MOVES] * 4 + [STILL] * 8 + [MOVES] * 4, [("warning", "high")]),
+        ([MOVES] * 5 + [STILL] * 2, ["clear"]),
+        ([MOVES] * 5 + [{"us": 3}] * 8, ["clear"]),  # the load ended, and nobody waits
+        ([MOVES | {"b": 1}] * 5 + [STILL] * 8, ["undetermined"]),  # one that never wakes up
+        ([STILL] * 8, ["clear"]),
+        ([STILL] * 5 + [MOVES] * 5, ["clear"]),
+    ],
+    ids=["seen", "now", "over", "a pause", "ended", "always blocked", "never moved", "before a load"],
+)
+def test_a_host_that_moves_nothing_while_somebody_waits(run, rows, expected):
+    assert told(run(vmstat(rows))) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "cpu", "expected"),
+    [
+        ({}, WAITING, [("warning", "high")]),
+        ({}, WAITING | {"%idle": 60.0, "%system": 5.0, "%iowait": 34.0}, ["clear"]),
+        (load(100, 8), WAITING, ["clear"]),
+    ],
+    ids=["nothing completes", "some CPU is idle", "a device works"],
+)
+def test_cpus_that_wait_while_no_device_completes_anything(run, row, cpu, expected):
+    assert told(run(iostat([{"sda": row, "sdb": {}}] * 3, cpu=cpu))) == expected
+
+
+def test_one_sample_of_disks_is_enough_to_say_it(run):
+    report = run(iostat([{"sda": {}}], cpu=WAITING))
+    assert told(report) == [("warning", "medium")]
+    assert "in the only sample" in report.findings[0].summary
+
+
+def test_it_stands_above_the_tasks_that_it_explains(report_of):
+    report = report_of(vmstat([MOVES] * 5 + [STILL | {"b": 6}] * 8))
+    assert report.findings[0].rule == RULE
+    assert report.verdict.state == "open"
