@@ -73,6 +73,10 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+ROW_OF = {"events": "line of the kernel's log"}
+"""What the rows of a table are of, beside its key, where that is no report."""
+
+
 def columns_page() -> str:
     parts = ["# Tables and columns\n", "Every table has these columns:\n", "| column | meaning |\n|---|---|"]
     parts += [
@@ -86,7 +90,9 @@ def columns_page() -> str:
         key = columns.KEY_COLUMNS.get(family)
         parts.append(f"\n## {family}\n")
         if key:
-            parts.append(f"One row per report and `{key}`.\n")
+            parts.append(f"One row per {ROW_OF.get(family, 'report')} and `{key}`.\n")
+        if labels := columns.LABEL_COLUMNS.get(family):
+            parts.append(f"Words beside it: {', '.join(f'`{label}`' for label in labels)}.\n")
         parts.append("| column | unit | aggregates as | meaning |\n|---|---|---|---|")
         for entry in entries:
             how = f"mean weighted by `{entry.weight}`" if entry.weight else entry.kind
@@ -135,24 +141,53 @@ COLLECTIONS = (
     ),
     (
         "sosreport",
-        "sos_commands of block devices, file systems, LVM, md, NFS, sar; var/log/sa; proc and sys",
-        "host: hostname, uname, the folder's name",
+        "sos_commands of block devices, file systems, LVM, md, NFS, sar, disks (smartctl, nvme) and RAID "
+        "controllers (storcli, MegaCli, ssacli); var/log/sa; proc and sys",
+        "host: hostname, uname, the folder's name; a disk: the command in the file's name",
         "logs, configurations, all else",
-        "generated trees",
+        "generated trees; names of files are those of sos 4",
     ),
     (
         "supportconfig",
-        "every Command section with a known output, copies of proc and sys",
+        "every Command section with a known output, copies of proc and sys; smartctl in fs-smartmon.txt",
         "host: uname -a; interval: the command in the section's title",
         "logs and configurations copied into it",
         "generated texts",
     ),
     (
-        "GitLabSOS, cbcollect_info, Elastic and DataStax collectors, any folder or archive",
+        "MongoDB mdiag, JSON or text",
+        "iostat, lsblk, lvs, mdadm, smartctl, copies of proc and sys; lines of the JSON keep their numbers",
+        "host: iostat's banner; clock: iostat -t; the first report is since boot",
+        "dmesg, top, ps, the files of processes",
+        "generated JSON of the layout of mdiag.sh 2",
+    ),
+    (
+        "DataStax diagnostic collection",
+        "os-metrics of each node: iostat, free",
+        "host: iostat's banner; clock: iostat -t; iostat -y has no report since boot",
+        "nodetool, logs, configurations",
+        "generated archives of two nodes; paths and commands are those of its published script",
+    ),
+    (
+        "Elastic support diagnostics",
+        "syscalls: iostat, sar",
+        "host: iostat's banner; clock: iostat -t; the first report is since boot",
+        "the JSON of its API calls, top, netstat",
+        "generated archives; paths and commands are those of its published settings",
+    ),
+    (
+        "cbcollect_info",
+        "couchbase.log: iostat, vmstat, lvdisplay, queue settings of /sys/block",
+        "host: iostat's banner; interval: the command below a title; the first report is since boot",
+        "logs of the server, top, netstat",
+        "a generated text of the layout of its script",
+    ),
+    (
+        "GitLabSOS, any folder or archive",
         "every file with output that iodiag knows, several in one file as well",
         "host: banners, `hostname` and `uname` beside them; interval: commands in headings, clocks, the grid",
-        "what no format knows; text inside JSON (MongoDB's mdiag): save the output of its iostat as text",
-        "generated trees of GitLabSOS and cbcollect_info; of the others their plain files alone",
+        "what no format knows",
+        "generated folders; the layout of GitLabSOS is not known to the tests",
     ),
     (
         "a loop in a shell: `while true; do date; iostat -x 1 2; sleep 28; done`",

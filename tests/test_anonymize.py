@@ -25,6 +25,7 @@ from iodiag.anonymize.pseudonyms import Pseudonyms
 from iodiag.anonymize.rewriting import anonymous_captures
 from iodiag.cli import cli
 from iodiag.model.capture import Capture
+from iodiag.model.finding import Ignore
 from iodiag.model.report import Report
 from iodiag.model.topology import device_names
 from iodiag.report import as_html, as_json
@@ -425,8 +426,8 @@ def folder_of(place: Path, names: dict[str, str]) -> Path:
         )
         grouped = f" {called['tier']} 102.00 0.00 1616.00 0.00 0.00 0.00 9.60 0.00 0.96 96.00"
         (folder / f"{names['file']}.txt").write_text(text.format(**called) + grouped + "\n")
-        (folder / "sar.txt").write_text(SAR.format(**called))
-        (folder / "lsblk.txt").write_text(LSBLK.format(**called))
+        (folder / "z-sar.txt").write_text(SAR.format(**called))
+        (folder / "z-lsblk.txt").write_text(LSBLK.format(**called))
     return place / names["folder"]
 
 
@@ -516,3 +517,87 @@ def test_what_many_devices_did_over_time_is_without_names():
     hidden = iodiag.anonymized(report, [capture])
     for rendered in (hidden.to_json(), hidden.to_html(), hidden.to_markdown(full=True)):
         assert not [word for word in words if word in rendered]
+
+
+OWN_WORDS = [
+    *("average", "await", "busy", "count", "critical", "device", "disk", "evidence", "finding", "full"),
+    *("high", "host", "latency", "load", "measured", "members", "queue", "reads", "requests", "sample"),
+    *("samples", "saturated", "seconds", "share", "time", "trouble", "waits", "warning", "writes"),
+]
+FOREIGN = [f"q{letter}zxw" for letter in "abcdefghi"]
+
+
+def said_of(words: list[str], place: Path) -> list[str]:
+    """All that is said of the things that are called so, with every pseudonym's number left out."""
+    (place / "out").mkdir(parents=True)
+    given = folder_of(place, dict(zip(THINGS, words, strict=True)))
+    sides, told = sorted(given.iterdir()), []
+    for command in (("analyze", given), ("compare", *sides), ("inspect", given)):
+        endings = {"analyze": ("md", "html", "json"), "compare": ("json",)}.get(command[0], ())
+        files = [word for e in endings for word in ("-o", place / "out" / f"r.{e}")]
+        done = run(*command, *files, *(["--full", "--no-charts"] if files else []), "--anonymize")
+        assert done.exit_code == 0, done.output
+        told += [done.output.replace(str(place), "")]
+        told += [path.read_text() for path in map(Path, map(str, files[1::2]))]
+    told = [
+        re.sub(r'"generated": "[^"]*"|\d{4}-\d\d-\d\dT[\d:]+Z|iodiag: wrote .*', "", text) for text in told
+    ]
+    return [re.sub(r"(?:[ \u2500-]|&nbsp;)+", " ", re.sub(r"-\d+(p\d+)?\b", "-N", text)) for text in told]
+
+
+@examples(8)
+@given(st.permutations(OWN_WORDS), st.permutations(range(len(THINGS))))
+def test_things_called_by_words_of_iodiag_are_spoken_of_as_any_others(words, order):
+    # what is sorted by name is so by any names in the same order
+    own, foreign = sorted(words[: len(THINGS)]), FOREIGN
+    with TemporaryDirectory() as place:
+        said = [said_of([some[at] for at in order], Path(place, some[0])) for some in (own, foreign)]
+    for one, other in zip(*said, strict=True):
+        assert one == other
+
+
+@examples(12)
+@given(st.permutations(OWN_WORDS))
+def test_a_stored_report_holds_no_word_of_iodiag_that_names_a_device(words):
+    names = dict(zip(THINGS, FOREIGN, strict=True)) | {"disk": words[0], "tier": words[1], "place": words[2]}
+    with TemporaryDirectory() as place:
+        captures, _ = iodiag.read_many([folder_of(Path(place), names)])
+    stored = as_json.from_json(iodiag.analyze(captures).to_json().encode())
+    assert {words[0], words[1]} <= set(stored.names)
+    hidden = json.loads(iodiag.anonymized(stored).to_json())
+    composed = [hidden[key] for key in ("headline", "states", "devices", "series", "names")]
+    composed += [[f[key] for key in ("title", "summary", "remedy", "confirm")] for f in hidden["findings"]]
+    composed += [
+        [e["text"], [q["text"] for q in e["quotes"]]] for f in hidden["findings"] for e in f["evidence"]
+    ]
+    shown = [MADE_BY_US.sub("", text.lower()) for text in texts_of(composed)]
+    said = {word for text in shown for word in re.findall(r"[^\W_]+", text)}
+    assert said & {words[0], words[1]} == set()
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_what_is_judged_under_pseudonyms_is_judged_alike(path):
+    captures, _ = iodiag.read_many([path])
+    plain, hidden = iodiag.analyze(captures), iodiag.analyze(captures, names=Pseudonyms())
+    judged = [
+        (
+            report.verdict and (report.verdict.state, report.verdict.rule, report.verdict.severity),
+            [(f.rule, f.severity, f.confidence, f.samples, len(f.devices)) for f in report.findings],
+            sorted((one.rule, one.status) for one in report.outcomes),
+        )
+        for report in (plain, hidden)
+    ]
+    assert judged[0] == judged[1]
+    assert shown_in(hidden.to_json(), names_in(captures)) == []
+
+
+def test_what_is_asked_for_and_ignored_is_called_by_real_names(tmp_path):
+    text = IOSTAT.format(host="db1", device="vg0-payroll", other="sdq").replace(" 9.60 ", " 960.0 ")
+    capture = iodiag.read(io.BytesIO(text.encode()))
+    asked = iodiag.analyze(capture, devices=["vg0/payroll"], names=Pseudonyms())
+    assert [one.name for one in asked.devices] == ["volume-1"]
+    found = {finding.rule for finding in iodiag.analyze(capture).findings}
+    ignore = [Ignore(rule, "known", device="vg0-*", host="db*") for rule in found]
+    plain, hidden = (iodiag.analyze(capture, ignore=ignore, names=n) for n in (None, Pseudonyms()))
+    assert plain.ignored
+    assert [one.finding.rule for one in hidden.ignored] == [one.finding.rule for one in plain.ignored]

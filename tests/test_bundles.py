@@ -14,7 +14,9 @@ import pytest
 
 from iodiag.api import analyze, join, read_many
 from iodiag.model.capture import Capture
-from writers.collectors import Host, exawatcher, oswatcher, pt_stalk
+from sample_files import SAMPLES
+from writers.collectors import Host, cbcollect, datastax, elastic, exawatcher, mdiag, oswatcher, pt_stalk
+from writers.reports import sosreport, supportconfig
 
 Files = Mapping[str, str]
 
@@ -103,3 +105,112 @@ def test_a_folder_of_pt_stalk(tmp_path: Path, pack: Pack):
     assert own["time"].iloc[0] == pd.Timestamp("2026-11-23 12:00:00")
     report = analyze([place])
     assert {device.name: device.samples for device in report.devices} == {"sda": 29, "dm-0": 29}
+
+
+@PACKS
+def test_an_archive_of_the_datastax_collector(tmp_path: Path, pack: Pack):
+    nodes = [Host(name=name, seed=seed) for seed, name in enumerate(("cass1", "cass2"))]
+    files = {
+        f"nodes/10.0.0.{n}/{path}": text
+        for n, node in enumerate(nodes, 1)
+        for path, text in datastax(node).items()
+    }
+    capture = captured(files, tmp_path, pack)
+    assert sorted(capture.hosts) == ["cass1", "cass2"]
+    disk = capture.tables["disk"]
+    assert not disk["since_boot"].any(), "iostat -y prints no average since boot"
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    assert disk["time"].min() > pd.Timestamp("2026-11-23 12:00:00")
+
+
+@PACKS
+def test_an_archive_of_elastic_s_support_diagnostics(tmp_path: Path, pack: Pack):
+    capture = captured(elastic(Host(name="es1")), tmp_path, pack)
+    assert list(capture.hosts) == ["es1"]
+    disk = capture.tables["disk"]
+    assert disk["since_boot"].tolist() == [True, True] + [False] * 8
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    assert disk["time"].iloc[0] == pd.Timestamp("2026-11-23 12:00:00")
+
+
+@PACKS
+def test_mdiag_s_json_is_read_as_what_its_commands_printed(tmp_path: Path, pack: Pack):
+    text = mdiag(Host(name="mongo1"))
+    capture = captured({"mdiag-mongo1.json": text}, tmp_path, pack)
+    assert list(capture.hosts) == ["mongo1"]
+    disk = capture.tables["disk"]
+    assert disk["since_boot"].tolist() == [True, True] + [False] * 8
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    line = text.split("\n")[int(disk["line"].iloc[-1]) - 1]
+    assert str(disk["device"].iloc[-1]) in line, "a line of the file as it was"
+    sda = capture.topology.find("sda")
+    assert sda is not None
+    assert (sda.scheduler, sda.rotational, sda.model) == ("deadline", True, "ST4000NM0035-1V4107")
+    (listing,) = [fact for fact in capture.evidence if fact.kind == "smartctl"]
+    assert (dict(listing.values)["device"], dict(listing.values)["pending_sectors"]) == ("sda", 24)
+
+
+@PACKS
+def test_the_sections_of_cbcollect_info_say_how_long_samples_are(tmp_path: Path, pack: Pack):
+    name = "cbcollect_info_ns_1@10.0.0.1_20261123-120000/couchbase.log"
+    capture = captured({name: cbcollect(Host(name="cb1"))}, tmp_path, pack)
+    assert list(capture.hosts) == ["cb1"]
+    disk = capture.tables["disk"]
+    assert disk["since_boot"].tolist() == [True, True] + [False] * 8
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    sda = capture.topology.find("sda")
+    assert sda is not None
+    assert sda.rotational is True
+
+
+def facts_of_disks(capture: Capture) -> dict[tuple[str, str], str | None]:
+    found = {}
+    for fact in capture.evidence:
+        values = dict(fact.values)
+        found[fact.kind, str(values.get("device", values.get("part", "")))] = fact.host
+    return found
+
+
+def without_command(name: str) -> bytes:
+    data = (SAMPLES / name).read_bytes()
+    return data[data.index(b"smartctl 7") :]
+
+
+@PACKS
+def test_what_disks_report_of_themselves_is_taken_from_a_sosreport(tmp_path: Path, pack: Pack):
+    tree = {
+        "ata/smartctl_-a_.dev.sdb": without_command("smartctl/ata-pending.txt"),
+        "ata/smartctl_-a_.dev.sdc_-j": (SAMPLES / "smartctl/ata.json").read_bytes(),
+        "nvme/nvme_list": (SAMPLES / "nvme-list/two.txt").read_bytes(),
+        "nvme/nvme_smart-log_.dev.nvme0n1": (SAMPLES / "nvme-smart-log/hot.txt").read_bytes(),
+        "nvme/smartctl_--all_.dev.nvme1n1": without_command("smartctl/nvme.txt"),
+        "megacli/MegaCli64_LDPDInfo_-aALL": (SAMPLES / "raid-controller/megacli.txt").read_bytes(),
+        "hpssm/ssacli_ctrl_all_show_status": (SAMPLES / "raid-controller/ssacli.txt").read_bytes(),
+    }
+    report = sosreport("web1")
+    top = next(iter(report)).partition("/")[0]
+    files = {path: data for path, data in report.items() if path.endswith(("/hostname", "lsblk"))}
+    files |= {f"{top}/sos_commands/{path}": data for path, data in tree.items()}
+    found = facts_of_disks(captured({path: data.decode() for path, data in files.items()}, tmp_path, pack))
+    wanted = [
+        ("smartctl", "sdb"),
+        ("smartctl", "sdc"),
+        ("smartctl", "nvme1n1"),
+        ("nvme-smart-log", "nvme0n1"),
+    ]
+    wanted += [("raid-controller", "volume 0"), ("raid-controller", "sda"), ("nvme-list", "nvme1n1")]
+    assert set(wanted) <= set(found)
+    assert {found[one] for one in wanted} == {"web1"}
+
+
+def test_what_disks_report_of_themselves_is_taken_from_a_supportconfig(tmp_path: Path):
+    report = supportconfig("suse1")
+    top = next(iter(report)).partition("/")[0]
+    separator = (
+        "#==[ Command ]======================================#\n# /usr/sbin/smartctl --all /dev/sd{}\n{}\n"
+    )
+    texts = [without_command(f"smartctl/{name}").decode() for name in ("sas_.dev.sda.txt", "ata-pending.txt")]
+    files = {path: data.decode() for path, data in report.items() if "environment" in path}
+    files[f"{top}/fs-smartmon.txt"] = "".join(map(separator.format, "ab", texts))
+    found = facts_of_disks(captured(files, tmp_path))
+    assert found == {("smartctl", "sda"): "suse1", ("smartctl", "sdb"): "suse1"}

@@ -62,8 +62,10 @@ NUMBER = re.compile(
     r"|(?<![\w.,/:+-])-?\d+(?:\.\d+)?(?:e-?\d+)?(?=[x%]?(?![\w-]))"
 )
 ADDRESS = re.compile(r"\S+:\d+(?:-\d+)?")
-TERMS = re.compile(r"(?:RAID|raid)\d+|(?:beyond|near|above|of) 100 %")
-"""Words with digits that are no measured numbers: levels of RAID, and 100 % as the whole."""
+TERMS = re.compile(
+    r"(?:RAID|raid)\d+|(?:beyond|near|above|of) 100 %|\b\d{4}-\d\d-\d\d\b|\b[A-Z][a-z]{2} [ \d]\d\b"
+)
+"""Words with digits that are no measured numbers: levels of RAID, 100 % as the whole, and dates."""
 
 
 def printed_numbers(text: str, names: list[str]) -> list[str]:

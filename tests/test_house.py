@@ -26,9 +26,9 @@ LAW = {
     "verdict": {"model", "analysis"},
     "report": {"model"},
     "reading": {"model", "table", "sources", "formats", "hosts"},
-    "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict"},
+    "judging": {"model", "formats", "hosts", "analysis", "rules", "verdict", "anonymize"},
     "comparison": {"model", "table", "analysis", "rules", "judging"},
-    "api": {"model", "sources", "hosts", "reading", "judging", "comparison"},
+    "api": {"model", "sources", "hosts", "reading", "judging", "comparison", "anonymize"},
     "fleet": {
         *(
             "model",

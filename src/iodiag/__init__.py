@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from iodiag.anonymize.pseudonyms import Pseudonyms
     from iodiag.anonymize.rewriting import anonymized
     from iodiag.api import analyze, compare, read, read_many
     from iodiag.errors import ConfigError, FormatError, IodiagError, RuleError, SourceError, UnknownFormat
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "analyze": "iodiag.api",
     "anonymized": "iodiag.anonymize.rewriting",
+    "Pseudonyms": "iodiag.anonymize.pseudonyms",
     "compare": "iodiag.api",
     "read": "iodiag.api",
     "read_many": "iodiag.api",
@@ -43,6 +45,7 @@ __all__ = [
     "ConfigError",
     "FormatError",
     "IodiagError",
+    "Pseudonyms",
     "Report",
     "RuleError",
     "SourceError",

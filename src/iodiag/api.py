@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from iodiag.errors import IodiagError
 from iodiag.hosts.captures_to_hosts import settle
 from iodiag.hosts.joining import join
-from iodiag.judging.options import Options
+from iodiag.judging.options import Names, Options
 from iodiag.judging.run import judged, prepared
 from iodiag.model.capture import Capture, Source
 from iodiag.reading.captures import read_source
@@ -19,6 +19,7 @@ from iodiag.sources.copies import Seen
 if TYPE_CHECKING:
     import pandas as pd
 
+    from iodiag.anonymize.pseudonyms import Pseudonyms
     from iodiag.model.finding import Ignore
     from iodiag.model.report import Report
 
@@ -89,11 +90,13 @@ def analyze(
     tz: str | None = None,
     cpus: int | None = None,
     interval: float | None = None,
+    names: Pseudonyms | None = None,
 ) -> Report:
     """Run the rules on captures, or on what lies at some paths, joined by host, and return the report.
 
     `limits` maps `rule.threshold` to a value. `since` and `until` take a date and time, or a time
-    of day. Findings that `ignore` means are listed apart and count for nothing. Raises ConfigError for
+    of day. Findings that `ignore` means are listed apart and count for nothing. With `names` the report has
+    pseudonyms: every sentence is composed of them. Raises ConfigError for
     an unknown rule, threshold, time or zone.
     """
     options = Options(
@@ -107,8 +110,9 @@ def analyze(
         tz=tz,
         cpus=cpus,
         interval=interval,
+        names=_judged_under(names),
     )
-    return judged(*prepared(_read_all(captures), options), options)
+    return _said(judged(*prepared(_read_all(captures), options), options), names)
 
 
 def compare(
@@ -125,6 +129,7 @@ def compare(
     tz: str | None = None,
     cpus: int | None = None,
     interval: float | None = None,
+    names: Pseudonyms | None = None,
 ) -> Report:
     """Analyze the captures, or paths, of two times alike and say what moved between them.
 
@@ -144,8 +149,25 @@ def compare(
         tz=tz,
         cpus=cpus,
         interval=interval,
+        names=_judged_under(names),
     )
-    return run(_read_all(before), _read_all(after), options)
+    return _said(run(_read_all(before), _read_all(after), options), names)
+
+
+def _judged_under(names: Pseudonyms | None) -> Names | None:
+    if names is None:
+        return None
+    from iodiag.anonymize.before_judging import JudgedUnder
+
+    return JudgedUnder(names)
+
+
+def _said(report: Report, names: Pseudonyms | None) -> Report:
+    if names is None:
+        return report
+    from iodiag.anonymize.rewriting import anonymous_report
+
+    return anonymous_report(report, names)
 
 
 def _read_all(given: Given | Iterable[Given]) -> list[Capture]:

@@ -52,7 +52,7 @@ def table(*rows: dict[str, object]) -> pd.DataFrame:
 class TestHourly:
     def test_figures_are_weighted_as_their_kind_asks(self):
         second = sample(reads_per_s=300.0, read_kb_per_s=4800.0, read_await_ms=4.0, interval_s=1200.0)
-        rows = hourly(table(sample(), second | {"queue_depth": 0.7, "util_pct": 35.0}))
+        rows = hourly(table(sample(), second | {"queue_depth": 1.5, "util_pct": 75.0}))
         read = rows[rows["direction"] == "read"].iloc[0]
         assert (read["samples"], read["seconds"]) == (2, 1800.0)
         assert read["ios_per_s"] == pytest.approx((100 * 600 + 300 * 1200) / 1800)
@@ -61,8 +61,8 @@ class TestHourly:
         assert read["latency_ms"] == pytest.approx((60 * 2 + 360 * 4) / 420)
         assert read["median_ln_latency"] == pytest.approx((np.log(2) + np.log(4)) / 2)
         assert read["mad_ln_latency"] == pytest.approx(np.log(2) / 2)
-        assert read["queue_depth"] == pytest.approx((0.5 * 600 + 0.7 * 1200) / 1800)
-        assert read["util_pct"] == pytest.approx((25 * 600 + 35 * 1200) / 1800)
+        assert read["queue_depth"] == pytest.approx((0.5 * 600 + 1.5 * 1200) / 1800)
+        assert read["util_pct"] == pytest.approx((25 * 600 + 75 * 1200) / 1800)
         assert (read["size_class"], read["load_bin"]) == (4, 2)  # 16 KiB, two at once
 
     def test_the_sample_that_ends_at_one_is_of_the_hour_before(self):

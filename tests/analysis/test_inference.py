@@ -11,10 +11,11 @@ from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.table.table import Table
 
 NONE = DeviceTopology()
+_WRITES = ("writes_per_s", "write_merges_per_s")
 
 
 def table(*reports, streams=None):
-    """A disk table: each report maps a device to (read_kb, write_kb) and perhaps a latency."""
+    """A disk table: each report maps a device to (read_kb, write_kb), latency, and writes and merges/s."""
     rows = [
         {
             "device": device,
@@ -22,6 +23,7 @@ def table(*reports, streams=None):
             "write_kb_per_s": float(moved[1]),
             "await_ms": float(moved[2]) if len(moved) > 2 else 10.0,
             "ios_per_s": (moved[0] + moved[1]) / 4,
+            **(dict(zip(_WRITES, map(float, moved[3:]), strict=True)) if len(moved) > 3 else {}),
             "interval_s": 5.0,
             "report": number,
             "stream": streams[number] if streams else 0,
@@ -142,6 +144,54 @@ def test_what_moves_as_many_bytes_as_one_disk_in_each_sample_stands_on_it(report
     for name in members:
         is_named = devices[name].kind == "partition"
         assert devices[name].provenance["members"].startswith("its name" if is_named else "inferred: in ")
+
+
+BIOS = (0, 702_000, 890, 113_800, 0)
+
+
+@pytest.mark.parametrize(
+    ("report", "members"),
+    [
+        ({"dm-2": (0, 543_600, 99, 135_900, 0), "sdb": (0, 552_000, 99, 1_081, 134_830)}, {"dm-2": ("sdb",)}),
+        (
+            {"dm-1": BIOS, "dm-0": (0, 566_700, 846, 164, 113_100), "sda": (0, 566_700, 220, 156, 0)},
+            {"dm-1": ("dm-0",), "dm-0": ("sda",)},
+        ),
+        (
+            {
+                "dm-2": (0, 540_000, 99, 90_000, 0),
+                "dm-3": (0, 5_000, 99, 45_900, 0),
+                "sdb": (0, 552_000, 99, 1_081, 134_830),
+            },
+            {"dm-2": ("sdb",), "dm-3": ("sdb",)},
+        ),
+        ({"dm-2": (0, 543_600, 99, 131_000, 0), "sdb": (0, 552_000, 99, 1_081, 134_830)}, {}),
+        ({"dm-2": (0, 143_600, 99, 135_900, 0), "sdb": (0, 552_000, 99, 1_081, 134_830)}, {}),
+        ({"dm-2": (0, 4_000, 9, 100, 0), "sdb": (0, 4_090, 9, 98, 2)}, {}),
+        (
+            {
+                "dm-2": (0, 543_600, 99, 135_900, 0),
+                "sdb": (0, 552_000, 99, 1_081, 134_830),
+                "sdc": (0, 552_000, 99, 1_081, 134_830),
+            },
+            {},
+        ),
+    ],
+    ids=[
+        "a disk that merges what it is asked for",
+        "a multipath device that merges, above its path",
+        "two volumes whose requests one disk merges",
+        "fewer requests than the disk was asked for",
+        "a quarter of the bytes",
+        "hardly anything merged: equal by chance",
+        "two disks that merge as many",
+    ],
+)
+def test_what_is_asked_for_as_often_as_a_disk_merges_and_writes_stands_on_it(report, members):
+    devices = found(report)
+    assert {name: device.members for name, device in devices.items() if device.members} == members
+    for name in members:
+        assert devices[name].provenance["members"].startswith("inferred: in ")
 
 
 def test_two_pairs_of_mirrors_are_not_taken_for_stripes():

@@ -97,8 +97,8 @@ def test_captures_without_a_date_are_judged_and_dated_nowhere():
     assert (host.since, host.last, host.is_older, host.days, host.days_read) == (
         *["undated"] * 2,
         False,
-        1,
-        1,
+        0,
+        0,
     )
     assert found.troubles[0].since == "undated"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import quopri
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from iodiag.model.capture import Capture, Source
@@ -97,9 +97,15 @@ def _readings(source: Source, line: int, count: int) -> Iterator[str]:
         yield quopri.decodestring("\n".join(below[:4]).encode()).decode("utf-8", "replace")
     if len(_NUMBER.findall(text)) < count or text.split()[-1][0].isalpha():
         # printed in parts, with the name at the end: the other parts stand around it
-        around = [source.quote(number) for number in range(max(line - _PARTS, 1), line)] + below
+        around = [*reversed(_solid(source, range(line - 1, 0, -1))), *_solid(source, range(line, line + 99))]
         yield from around
         yield from map("".join, pairwise(around))
+
+
+def _solid(source: Source, numbers: range) -> list[str]:
+    """The nearest lines that are not blank."""
+    solid = (text for number in numbers if (text := source.quote(number)).strip(" \t\0\r"))
+    return list(islice(solid, _PARTS))
 
 
 def _numbers(text: str) -> Iterator[float]:
@@ -139,9 +145,10 @@ def check_no_other_rows(whole: set[Reading], damaged: Capture) -> None:
     """A reading of damaged input has rows of the undamaged one, or parts of them, or says what is wrong."""
     if damaged.notes or any(ledger.counts.get("unread") for ledger in damaged.ledgers):
         return
+    # what is printed in parts, each a line with the name at its end, has rows of lines that may change places
+    is_in_parts = any(", part " in section.layout for section in damaged.sections)
     for row in rows_read(damaged) - whole:
         family, words, known = row
-        assert any(
-            family == other and words == names and (known <= numbers or numbers <= known)
-            for other, names, numbers in whole
-        ), row
+        alike = [numbers for other, names, numbers in whole if family == other and words == names]
+        is_of_lines = is_in_parts and known <= frozenset().union(*alike)
+        assert is_of_lines or any(known <= numbers or numbers <= known for numbers in alike), row

@@ -47,6 +47,11 @@ def lost_merges() -> list[str]:
     return [of([writes(0.98)] * 20 + [writes(0.1)] * 20), SPINS]
 
 
+def cut_stream() -> list[str]:
+    queue = "/sys/block/sda/queue/max_sectors_kb:128\n/sys/block/sda/queue/max_hw_sectors_kb:4096\n"
+    return [of([load(900, 4.4, size=127.2, util=99)] * 10), SPINS, queue]
+
+
 def discards() -> list[str]:
     def reads(wait: float) -> dict[str, float]:
         return {"r/s": 200, "rkB/s": 1600, "r_await": wait, "aqu-sz": 0.3, "%util": 30}
@@ -69,6 +74,21 @@ def pinned_queue() -> list[str]:
 def small_windows() -> list[str]:
     sysfs = "/sys/block/sda/queue/read_ahead_kb:128\n/sys/block/sda/queue/rotational:0\n"
     return [of([load(500, 2, size=128)] * 20), sysfs]
+
+
+def reset_disk() -> list[str]:
+    """A disk that stands still until the kernel resets it, and the kernel's log of that minute."""
+    calm = {"r/s": 100.0, "rkB/s": 800.0, "r_await": 5.0, "aqu-sz": 0.5, "%util": 40.0}
+    late = {"r/s": 40.0, "rkB/s": 320.0, "r_await": 700.0, "aqu-sz": 28.0, "%util": 95.0}
+    still = {"aqu-sz": 1.0, "%util": 100.0}
+    rows = [calm] * 10 + [still] * 6 + [late] + [calm] * 10
+    log = (
+        "Nov 20 13:00:16 box kernel: sd 2:0:0:0: [sdb] tag#1 timing out command, waited 30s\n"
+        "Nov 20 13:00:16 box kernel: sd 2:0:0:0: [sdb] tag#1 Sense Key : Medium Error [current]\n"
+        "Nov 20 13:00:16 box kernel: blk_update_request: critical medium error, dev sdb, sector 1264871\n"
+        "Nov 20 13:00:17 box kernel: sd 2:0:0:0: device reset: SUCCESS\n"
+    )
+    return [captures.iostat([{"sda": calm, "sdb": row} for row in rows]), log]
 
 
 def hot_drive() -> list[str]:
@@ -165,8 +185,11 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "copy-on-write-penalty": "cases/snapshot-writes",
     "counter-anomaly": "cases/slow-member",
     "cpu-exhausted": no_idle_time,
+    "device-errors": reset_disk,
+    "device-health": "smartctl/ata-pending.txt",
     "discard-stall": discards,
     "extreme-latency": sick_disk,
+    "filesystem-full": "mounts/df.txt",
     "first-report-since-boot": "cases/commit-stall",
     "first-touch-penalty": "cases/first-touch",
     "flush-latency": "cases/commit-stall",
@@ -188,6 +211,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "path-imbalance": "cases/slow-path",
     "psi-io-pressure": pressure,
     "queue-limit": pinned_queue,
+    "queue-settings": cut_stream,
     "raid-degraded": "mdadm/raid5-degraded.txt",
     "raid-partial-stripe-write": "cases/raid5-small-writes",
     "raid-resync-load": "seeds/raid5-layers-iostat.txt",
@@ -201,6 +225,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "svctm-misread": "iostat/11.5.4-x.txt",
     "swap-thrash": "vmstat/4.0.2-swap-thrash.txt",
     "thermal-throttle": hot_drive,
+    "thin-pool-exhaustion": "lvs/thin-pool.txt",
     "throttled-above-device": "cases/cgroup-limit",
     "true-saturation": "seeds/util-ladder.txt",
     "util-false-alarm": "cases/ssd-two-in-flight",

@@ -100,7 +100,7 @@ def test_ids_are_unique_and_links_lead_to_them_or_to_pages(planted):
     assert set(page.values("aria-labelledby")) <= set(ids)
     outer = {value for value in page.values("href") if not value.startswith("#")}
     assert "reports/db-00000/2026-03-08.html" in outer
-    assert all(re.fullmatch(r"reports/[\w.%-]+/[\w.%-]+\.(html|json)", value) for value in outer)
+    assert all(re.fullmatch(r"reports/[\w.%-]+/[\w.%-]+\.html", value) for value in outer)
 
 
 def test_what_hurts_stands_in_words_in_both_texts(planted):
@@ -193,7 +193,7 @@ def test_undated_captures_are_not_a_day_in_any_text():
     days = [tables.FIRST_DAY, "undated"]
     report = summarise({"findings": findings, "outcomes": tables.outcomes_table(["a"], days, findings)})
     for text in (report.to_html(), report.to_markdown()):
-        assert "in undated captures" in text
+        assert "hosts judged, undated" in text or "host judged, undated" in text
         assert not re.search("(on|since|before|to) undated", text)
 
 

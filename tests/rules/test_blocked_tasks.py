@@ -74,7 +74,7 @@ def test_nothing_is_clear_without_the_column(report_of):
     [(6.0, "for", "wait for their own"), (90.0, "against", "background"), (0.0, "context", "NFS")],
 )
 def test_requests_in_flight_tell_who_they_are(report_of, depth, weighs, text):
-    disk = {"w/s": 90.0, "wkB/s": 9000.0, "w_await": 5.0, "aqu-sz": depth, "%util": 99.0}
+    disk = {"w/s": 90.0, "wkB/s": 9000.0, "w_await": depth / 0.09, "aqu-sz": depth, "%util": 99.0}
     finding = only(report_of(vmstat([{"b": 6}] * 20), iostat([{"sda": disk}] * 20), rules=[RULE]))
     assert finding.evidence[1].weighs == weighs
     assert text in finding.evidence[1].text

@@ -31,7 +31,7 @@ def test_one_sample_of_three_requests_per_second_is_enough(report_of, context):
     finding = found(report_of, [STUCK], *context)
     assert (finding.role, finding.severity) == ("symptom", "warning")
     assert finding.devices == ("sda",)
-    assert "3900 ms" in finding.summary
+    assert "3.9 s" in finding.summary
     assert "in the only sample" in finding.summary
 
 
@@ -81,7 +81,7 @@ def test_one_direction_is_enough(report_of):
         "w/s": 4.0, "wkB/s": 16.0, "w_await": 2500.0, "aqu-sz": 10.0, "%util": 100.0,
     }  # fmt: skip
     finding = found(report_of, [mixed] * 3, SSD)
-    assert "2500 ms for writes" in finding.summary
+    assert "2.5 s for writes" in finding.summary
 
 
 def test_one_sample_of_many_is_told_as_such(report_of):
@@ -97,7 +97,7 @@ def test_a_paste_of_unknown_length_fires(report_of):
     )
     finding = only(report_of(text, rules=[RULE]))
     assert finding.severity == "warning"
-    assert "3900 ms" in finding.summary
+    assert "3.9 s" in finding.summary
 
 
 def test_the_queue_is_no_longer_than_what_was_counted(report_of):
@@ -176,7 +176,7 @@ def flood(latency, **reads):
 def test_seconds_per_write_are_harm_however_long_the_queue_and_quick_the_reads(report_of, samples):
     finding = found(report_of, [flood(9600.0)] * samples)
     assert finding.severity == "warning"
-    assert "9600 ms for writes" in finding.summary
+    assert "9.6 s for writes" in finding.summary
     assert "no healthy device" not in finding.summary
 
 

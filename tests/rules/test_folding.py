@@ -46,12 +46,14 @@ LAYERS = {"sda": full(), "sda2": full(), "dm-3": full()}
 def test_the_disk_speaks_for_the_stack_on_it_and_the_chain_is_named(report_of):
     (finding,) = saturated(report_of(iostat([LAYERS] * 4), STACKED))
     assert (finding.devices[0], set(finding.devices)) == ("sda", set(LAYERS))
-    assert finding.summary.endswith("The stack: dm-3 on sda2 on sda.")
+    assert finding.summary.endswith(
+        "The stack: dm-3 on sda2 on sda; the same requests pass through each layer."
+    )
 
 
 def test_a_chain_that_only_equal_rates_show_is_said_to_be_inferred(report_of):
     (finding,) = saturated(report_of(iostat([LAYERS] * 4), "NAME ROTA\nsda 1\n"))
-    assert finding.summary.endswith("The stack: dm-3 on sda2 on sda, as equal rates show.")
+    assert "The stack: dm-3 on sda2 on sda, as equal rates show;" in finding.summary
     assert any("inferred: in each sample dm-3 moves" in item.text for item in finding.evidence)
 
 
@@ -59,6 +61,39 @@ def test_two_volumes_of_one_disk_are_no_two_troubles(report_of):
     sample = {"sda": full(rate=220.0), "dm-0": full(rate=100.0), "dm-1": full(rate=120.0)}
     (finding,) = saturated(report_of(iostat([sample] * 4), "NAME ROTA\nsda 1\n"))
     assert (finding.devices[0], set(finding.devices)) == ("sda", set(sample))
+
+
+def test_the_lowest_full_device_heads_and_its_volumes_come_by_their_share_of_its_load(report_of):
+    sample = {"sda": full(50.0, 2000.0), "dm-0": full(280.0, 200.0), "dm-1": full(170.0, 1800.0)}
+    (finding,) = saturated(report_of(iostat([sample])))
+    assert finding.devices == ("sda", "dm-1", "dm-0")
+    assert "sda is full" in finding.summary
+    assert "The stack: dm-1, dm-0 on sda, as equal rates show" in finding.summary
+
+
+def test_a_volume_above_a_disk_that_merges_is_the_same_flow(report_of):
+    volume = {"w/s": 135_900, "wkB/s": 543_600, "w_await": 99.6, "aqu-sz": 13_400, "%util": 99.5}
+    disk = {"w/s": 1_081, "wkB/s": 552_000, "wrqm/s": 134_830, "w_await": 99, "aqu-sz": 105, "%util": 99.2}
+    (finding,) = saturated(report_of(iostat([{"sdb": disk, "dm-2": volume, "dm-3": volume}])))
+    assert finding.devices[0] == "sdb"
+    assert "The stack: dm-3 on dm-2 on sdb, as equal rates show" in finding.summary
+    assert "4 kB" not in finding.summary
+
+
+@pytest.mark.parametrize(("busy", "heads"), [(66.8, "sdc"), (71.2, "sdc"), (40.0, "sdc")])
+def test_of_twins_the_one_that_holds_more_heads_and_no_threshold_leaves_one_out(report_of, busy, heads):
+    sample = {
+        "sdb": {"w/s": 1100, "wkB/s": 140_000, "w_await": 55, "aqu-sz": 60.5, "%util": busy},
+        "sdc": {"w/s": 1400, "wkB/s": 180_000, "w_await": 71, "aqu-sz": 99.4, "%util": 78.4},
+    }
+    (finding,) = saturated(report_of(iostat([sample])))
+    assert finding.devices[0] == heads
+    assert ("sdb" in finding.devices) is (busy > 50)
+
+
+def test_devices_without_a_full_twin_keep_to_the_thresholds(report_of):
+    sample = {"sdb": {"w/s": 1100, "wkB/s": 140_000, "w_await": 55, "aqu-sz": 60.5, "%util": 66.8}}
+    assert not saturated(report_of(iostat([sample | {"sdc": {"w/s": 1100, "w_await": 0.4, "%util": 60.0}}])))
 
 
 def test_the_layer_that_adds_the_latency_speaks_for_itself(report_of):
@@ -80,3 +115,30 @@ def test_layers_of_one_stack_are_not_alike_but_one(report_of):
     report = report_of(iostat([{"sda": full(), "vg-lv": full()}] * 4), stack)
     (finding,) = saturated(report)
     assert "Alike" not in finding.summary
+
+
+MPATH = {"w/s": 164, "wkB/s": 566_700, "w_await": 846, "aqu-sz": 139, "%util": 100}
+
+
+@pytest.mark.parametrize(
+    ("disk", "heads"),
+    [
+        ({"w_await": 220, "aqu-sz": 34, "%util": 100}, "sda"),
+        ({"w_await": 220, "aqu-sz": 34, "%util": 80}, "dm-0"),
+        ({"w_await": 38, "aqu-sz": 6, "%util": 100}, None),
+    ],
+    ids=["full itself", "idle time below", "answers as one that streams"],
+)
+def test_what_waits_above_a_full_disk_waits_for_it(report_of, disk, heads):
+    sample = {"sda": {"w/s": 156, "wkB/s": 566_700} | disk, "dm-0": MPATH}
+    found = saturated(report_of(iostat([sample])))
+    assert [finding.devices[0] for finding in found] == ([heads] if heads else [])
+    if heads == "sda":
+        assert "above it dm-0 takes 846" in found[0].summary
+        assert not saturated(report_of(iostat([{"sda": sample["sda"]}])))
+
+
+def test_a_volume_alone_is_held_against_no_medium_by_its_writes(report_of):
+    volume = {"w/s": 135_900, "wkB/s": 543_600, "w_await": 99.6, "aqu-sz": 13_500, "%util": 99.5}
+    (finding,) = saturated(report_of(iostat([{"dm-2": volume}])))
+    assert not any("network volume" in item.text for item in finding.evidence)

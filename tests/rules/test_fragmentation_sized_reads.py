@@ -109,7 +109,11 @@ QUEUED = {"r/s": 100.0, "rkB/s": 982.0, "r_await": 40.0, "aqu-sz": 4.0, "%util":
 
 @pytest.mark.parametrize(
     ("name", "before", "sure"),
-    [("sda", {}, "medium"), ("vda", {}, "low"), ("sda", QUEUED | {"r/s": 50.0, "aqu-sz": 1.0}, "low")],
+    [
+        ("sda", {}, "medium"),
+        ("vda", {}, "low"),
+        ("sda", QUEUED | {"r/s": 50.0, "r_await": 20.0, "aqu-sz": 1.0}, "low"),
+    ],
     ids=["serves one after the other", "may be limited", "does more with more"],
 )
 def test_a_queue_that_speeds_nothing_up_is_a_disk_that_turns(report_of, name, before, sure):
@@ -198,3 +202,13 @@ def test_sar_counts_reads_apart_where_nothing_is_written(report_of, size, writte
     row = {"tps": 116.0, "rkB/s": 116 * size, "wkB/s": written, "areq-sz": size, "aqu-sz": 1.98}
     finding = only(report_of(sar_d([{"sda": row | {"await": 17.0, "%util": 100.0}}] * 5), rules=[RULE]))
     assert finding.confidence == confidence
+
+
+@pytest.mark.parametrize(("other", "is_judged"), [(400.0, False), (10.0, True)])
+def test_a_volume_that_shares_its_disk_does_not_speak_for_it(report_of, other, is_judged):
+    more = FRAGMENTS | {"r/s": other, "rkB/s": 16 * other}
+    disk = FRAGMENTS | {"r/s": 170.0 + other, "rkB/s": 1670.0 + 16 * other}
+    tree = "NAME KNAME ROTA TYPE\nsda sda 1 disk\n|-vg-a dm-0 1 lvm\n`-vg-b dm-1 1 lvm\n"
+    report = report_of(iostat([{"sda": disk, "dm-0": FRAGMENTS, "dm-1": more}] * 20), tree, rules=[RULE])
+    assert (outcome(report, "dm-0").status == "finding") is is_judged
+    assert is_judged or "sda serves other volumes as well" in outcome(report, "dm-0").reason

@@ -154,6 +154,14 @@ def test_a_counter_below_zero_is_no_stuck_request(report_of):
     assert [f.rule for f in report.findings] == ["counter-anomaly"]
 
 
+def test_what_is_in_flight_is_not_believed_beside_counts_that_cannot_be_true(report_of):
+    stuck, wrapped = {"aqu-sz": 20.0, "%util": 100.0}, {"aqu-sz": 42933903.02, "%util": 100.0}
+    assert report_of(iostat([{"sda": stuck}] * 3), rules=[RULE]).findings
+    report = report_of(iostat([{"sda": stuck, "sdb": wrapped}] * 3), rules=[RULE])
+    assert not report.findings
+    assert any("cannot be true" in outcome.reason for outcome in report.outcomes)
+
+
 @pytest.mark.parametrize(
     ("rows", "told"),
     [

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from sample_files import SAMPLES
 from writers.captures import iostat
 
 RULE = "raid-degraded"
@@ -117,3 +118,13 @@ def test_a_leg_that_fell_silent_beside_mirrors_is_named(report_of):
 )
 def test_a_silent_disk_alone_is_no_lost_leg(report_of, changed):
     assert not findings(report_of(mirrors(**changed), rules=[RULE]))
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"), [("storcli", ("sda",)), ("ssacli", ("sda",)), ("megacli", None)]
+)
+def test_a_controller_s_volume_is_degraded_where_its_tool_states_it(report_of, name, devices):
+    listing = (SAMPLES / f"raid-controller/{name}.txt").read_text()
+    report = report_of(iostat([{"sda": IDLE, "sdb": IDLE}] * 3), listing, rules=[RULE])
+    assert [(f.severity, f.devices) for f in findings(report)] == ([("warning", devices)] if devices else [])
+    assert {o.status for o in report.outcomes} == {"finding" if devices else "clear"}

@@ -70,7 +70,11 @@ def test_without_flush_columns_littles_law_tells_them(report_of):
 @pytest.mark.parametrize(
     ("changes", "cpu", "reason"),
     [
-        ({"f_await": 5.0, "f/s": 20.0, "aqu-sz": 0.4}, FREE, "no device's flush chain is busy"),
+        (
+            {"f_await": 5.0, "f/s": 20.0, "w_await": 35.0, "aqu-sz": 0.4},
+            FREE,
+            "no device's flush chain is busy",
+        ),
         ({"wkB/s": 16000.0}, FREE, "no log"),
         ({"r/s": 50.0, "rkB/s": 800.0}, FREE, "no log"),
         ({}, BUSY, "so is the CPU"),

@@ -280,3 +280,21 @@ def test_two_slow_disks_among_like_ones_are_no_single_slow_one(report_of):
     rows = {disk: reads(wait, 100) for disk, wait in zip(DISKS, (20.0, 18.0, 5.0, 5.0), strict=True)}
     report = report_of(iostat([rows] * 10), rules=[RULE])
     assert not findings(report)
+
+
+@pytest.mark.parametrize(
+    ("waits", "busy", "severity"),
+    [
+        ((0.7, 0.7, 1.7, 0.7), 26.0, "info"),
+        ((0.7, 0.7, 1.7, 0.7), 97.0, "warning"),
+        ((4.0, 4.0, 12.0, 4.0), 26.0, "warning"),
+    ],
+    ids=["a ms at a quarter of its time", "it limits the set", "eight ms"],
+)
+def test_a_slow_leg_that_nobody_pays_for_is_context(report_of, waits, busy, severity):
+    legs = {disk: reads(wait, 300.0) | {"%util": busy} for disk, wait in zip(DISKS, waits, strict=True)}
+    sample = {"md0": reads(max(waits), 1200.0), **legs}
+    tree = TREE.format(level="raid0").replace(" 1 disk", " 0 disk")
+    (finding,) = findings(report_of(iostat([sample] * 20), tree, rules=[RULE]))
+    assert finding.severity == severity
+    assert ("costs its set little" in finding.summary) is (severity == "info")

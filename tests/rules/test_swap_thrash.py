@@ -85,6 +85,19 @@ def test_pages_that_make_room_for_a_copy_are_no_shortage(report_of, rows, found)
         assert outcome(report).status == found
 
 
+@pytest.mark.parametrize(("paged_in", "is_found"), [(500_000, False), (20_000, True)])
+def test_a_flood_beside_a_copy_tells_nothing_where_memory_is_not_shown(report_of, paged_in, is_found):
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for header, row in (
+        ("pswpin/s pswpout/s", "2.00 15000.00"),
+        ("pgpgin/s pgpgout/s fault/s majflt/s", f"{paged_in}.00 60000.00 2400.00 0.00"),
+    ):
+        text += f"\n13:00:00 {header}\n" + "".join(f"13:00:{n:02} {row}\n" for n in range(1, 9))
+    report = report_of(text, rules=[RULE])
+    assert (only(report) is not None) == is_found
+    assert is_found or outcome(report).status == "undetermined"
+
+
 def test_why_pages_went_out_is_said_in_numbers(report_of):
     reason = outcome(report_of(vmstat([CALM] * 6 + [COPY] * 4), rules=[RULE])).reason
     assert "4 of 10 samples" in reason

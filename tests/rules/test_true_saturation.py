@@ -232,3 +232,69 @@ def test_nvme_takes_many_at_once_yet_not_any_number(run, row, is_full):
 def test_an_array_over_disks_that_are_counted_in_ticks_is_not_full(run):
     text = iostat([{"md0": load(320, 50, size=10), **dict.fromkeys(DISKS, load(80, 0.08, util=47))}] * 3)
     assert not found(run(text, array("raid10", *DISKS, rota=False)))
+
+
+def two_ways(reads, writes, util=97.0):
+    """A row of reads and writes, each (rate, kB, ms)."""
+    depth = (reads[0] * reads[2] + writes[0] * writes[2]) / 1000
+    row = {"r/s": reads[0], "rkB/s": reads[0] * reads[1], "r_await": reads[2]}
+    row |= {"w/s": writes[0], "wkB/s": writes[0] * writes[1], "w_await": writes[2]}
+    return row | {"aqu-sz": depth, "%util": util}
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "said"),
+    [
+        ((127, 4.6, 280), (107, 365, 42), "reads of 5 kB wait 280 ms with 35.56 in flight"),
+        ((100, 4.6, 20), (107, 365, 420), "writes of 365 kB wait 420 ms with 44.94 in flight"),
+        ((100, 16, 200), (100, 16, 220), "mixed requests of 16 kB wait 210 ms with 42 in flight"),
+        ((20, 4.6, 3), (300, 128, 200), "writes of 128 kB wait 200 ms with 60 in flight"),
+    ],
+    ids=["reads wait", "writes wait", "alike", "hardly any reads"],
+)
+def test_the_direction_that_waits_is_told(run, reads, writes, said):
+    (finding,) = found(run(iostat([{"sda": two_ways(reads, writes)}])))
+    assert said in finding.summary
+    numbers = values(finding)
+    usual = 15 + numbers["size"] / 50
+    assert numbers["inflation"] == pytest.approx(numbers["latency"] / usual, rel=0.01)
+
+
+FLOOD = two_ways((100, 100, 3.5), (715, 140, 89), 73)
+CALM = two_ways((40, 200, 3), (300, 17, 1), 30)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "severity"),
+    [
+        ([CALM] * 4 + [FLOOD] + [CALM] * 5, "is full in a burst, 1 s of samples: writes", "notice"),
+        ([CALM] + [FLOOD] + [CALM] * 2, "is full in a burst, 1 s of samples: writes", "notice"),
+        ([{}] + [FLOOD] * 2 + [{}] * 2, "is full in a burst, 2 s of samples: writes", "notice"),
+        ([CALM] * 2 + [FLOOD] * 5, "is full: writes", "warning"),
+        ([CALM, FLOOD], "is full: writes", "warning"),
+        ([FLOOD], "is full: writes", "warning"),
+    ],
+    ids=["one of ten", "one of four", "between idle ones", "lasting", "up to the end", "the only sample"],
+)
+def test_a_burst_between_calm_samples_is_called_one(run, rows, said, severity):
+    (finding,) = found(run(iostat([{"vdb": row} for row in rows])))
+    assert said in finding.summary
+    assert finding.severity == severity
+    assert (finding.title == "A burst fills the device") is ("burst" in said)
+
+
+def test_ten_minutes_are_no_burst(run):
+    (finding,) = found(run(iostat([{"vdb": row} for row in [CALM] * 9 + [FLOOD] + [CALM] * 9], step=600)))
+    assert "is full: writes" in finding.summary
+
+
+@pytest.mark.parametrize("writes", [(146, 108, 28), (146, 108, 28.4)])
+def test_a_few_slow_writes_beside_quick_reads_fill_no_device(run, writes):
+    assert not found(run(iostat([{"vda": two_ways((1154, 8, 3.4), writes, 100)}] * 4)))
+
+
+def test_a_mean_of_two_directions_is_told_with_both(run):
+    rows = [two_ways((50, 8, 5), (50, 8, 12), 80)] * 20 + [two_ways((60, 8, 400), (60, 8, 90))] * 20
+    (finding,) = found(run(iostat([{"sda": row} for row in rows])))
+    assert "245 ms at 29.40 in flight" in finding.summary
+    assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB 90.00 ms" in finding.summary

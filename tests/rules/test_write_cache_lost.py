@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from sample_files import SAMPLES
 from writers.captures import iostat, sar_d
 from writers.loads import lsblk
 
@@ -115,3 +116,28 @@ def test_where_directions_are_not_told_apart_nothing_is_said(report_of):
     report = report_of(sar_d(samples), rules=[RULE])
     assert not found(report)
     assert status(report) == {"undetermined"}
+
+
+SLOW_WRITES = {"r/s": 20.0, "rkB/s": 160.0, "r_await": 6.0, "w/s": 200.0, "wkB/s": 1600.0, "w_await": 9.0}
+STORCLI = (SAMPLES / "raid-controller/storcli.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("listing", "latency", "severity"),
+    [
+        (STORCLI, 9.0, "warning"),
+        (STORCLI, 0.4, "notice"),
+        # it writes back without a battery: that is a risk, and no cache that is lost
+        (STORCLI.replace("RWTD", "RWBD"), 9.0, None),
+        ((SAMPLES / "raid-controller/megacli.txt").read_text(), 9.0, "warning"),
+        ((SAMPLES / "raid-controller/ssacli.txt").read_text(), 9.0, "warning"),
+    ],
+)
+def test_a_controller_that_states_it_confirms_it(report_of, listing, latency, severity):
+    samples = iostat(
+        [{"sda": SLOW_WRITES | {"w_await": latency, "aqu-sz": 0.2 * latency + 0.1, "%util": 60.0}}] * 10
+    )
+    found = [f for f in report_of(samples, listing, rules=["write-cache-lost"]).findings]
+    assert [(f.severity, f.confidence, f.devices) for f in found] == (
+        [(severity, "high", ("sda",))] if severity else []
+    )

@@ -18,6 +18,19 @@ CALM = {
 FLOOD = CALM | {"w/s": 400.0, "wkB/s": 90000.0, "w_await": 60.0, "aqu-sz": 24.0, "%util": 99.0}
 
 
+READS_WAIT = {"r/s": 60.0, "rkB/s": 240.0, "w/s": 90.0, "wkB/s": 33_000.0, "w_await": 30.0, "aqu-sz": 19.5}
+"""A flood by its kB; but reads hold the queue, and of writes no more than three are in flight."""
+LONG_CALM = {"tps": 60.0, "wkB/s": 900.0, "areq-sz": 15.0, "aqu-sz": 0.3, "await": 5.0, "%util": 20.0}
+LONG_LOAD = {
+    "tps": 230.0,
+    "rkB/s": 40_000.0,
+    "wkB/s": 50_000.0,
+    "aqu-sz": 180.0,
+    "await": 770.0,
+    "%util": 99.0,
+}
+
+
 def capture(read_wait=30.0, bursts=4, flood=FLOOD, apart=14):
     one = [{"sda": CALM}] * apart + [{"sda": flood | {"r_await": read_wait}}] * 2
     return iostat(one * bursts)
@@ -76,10 +89,12 @@ def test_floods_in_most_samples_are_held_against_the_calm_ones(report_of):
     ("text", "status"),
     [
         (capture(read_wait=2.0, flood=FLOOD | {"w_await": 3.0}), "clear"),
-        (capture(flood=FLOOD | {"aqu-sz": 2.0}), "clear"),
+        (capture(flood=FLOOD | {"aqu-sz": 2.0, "w_await": 5.0}), "clear"),
+        (capture(read_wait=280.0, flood=FLOOD | READS_WAIT), "clear"),
+        (sar_d([{"sda": LONG_CALM}] * 9 + [{"sda": LONG_CALM | LONG_LOAD}], step=600), "undetermined"),
         (iostat([{"sda": FLOOD}] * 40), "clear"),
     ],
-    ids=["no harm", "no queue", "steady writing"],
+    ids=["no harm", "no queue", "reads hold the queue", "ten minutes of more load", "steady writing"],
 )
 def test_other_patterns_do_not(report_of, text, status):
     report = report_of(text, rules=[RULE])
@@ -138,3 +153,9 @@ def test_a_flood_that_goes_on_is_told_by_the_few_samples_before_it(report_of, ca
     rows = [{"sda": busy}] * calm + [{"sda": flood}] * floods
     finding = only(report_of(iostat(rows), rules=[RULE]))
     assert (finding.severity, finding.confidence) == ("warning", "medium")
+
+
+@pytest.mark.parametrize(("calm", "beside", "severity"), [(0.1, 0.9, "info"), (2.0, 30.0, "warning")])
+def test_reads_that_wait_longer_by_less_than_a_ms_are_no_harm(report_of, calm, beside, severity):
+    one = [{"sda": CALM | {"r_await": calm}}] * 14 + [{"sda": FLOOD | {"r_await": beside}}] * 2
+    assert only(report_of(iostat(one * 4), rules=[RULE])).severity == severity

@@ -245,3 +245,81 @@ def pt_stalk(host: Host, seconds: int = 30) -> dict[str, str]:
     files["processlist"] = "".join(f"{mark}\n{session}" for mark in marks)
     files["hostname"] = f"{host.name}\n"
     return {f"{prefix}-{name}": text for name, text in files.items()}
+
+
+def timed(host: Host, count: int, skips_first: bool = False) -> str:
+    """The output of `iostat -xt 1 count`, with -y or not."""
+    text = f"{host.banner}\n"
+    for number in range(count + skips_first):
+        if number:
+            host.wait(1.0)
+        if number or not skips_first:
+            text += f"{host.clock:%m/%d/%Y %I:%M:%S %p}\n{host._report(number == 0)}"
+    return text
+
+
+def datastax(host: Host, samples: int = 5) -> dict[str, str]:
+    """What DataStax's collector leaves of one node's system, by the paths below the node's folder."""
+    return {
+        "os-metrics/iostat": timed(host, samples, skips_first=True),
+        "os-metrics/free": "         total     used     free\nMem:  16316412  8123456   301112\n",
+        "os-metrics/disk_device.txt": "data: ,/dev/sda1\ncommitlog: /dev/sda1\n",
+        "os-info.txt": f"kernel_name: Linux\nnode_name: {host.name}\nkernel_release: 5.14.0\n",
+        "nodetool/status": "UN  10.0.0.1  1.2 GiB  256  33.3%  0000  rack1\n",
+    }
+
+
+def elastic(host: Host, samples: int = 5) -> dict[str, str]:
+    """What Elastic's support diagnostics leave of a host's system calls, by their paths."""
+    files = {
+        "nodes_stats.json": '{"nodes": {"x": {"fs": {"io_stats": {"total": {}}}}}}',
+        "syscalls/iostat.txt": timed(host, samples),
+        "syscalls/uname.txt": f"Linux {host.name} 5.14.0 #1 SMP x86_64 GNU/Linux\n",
+        "syscalls/top.txt": "top - 12:00:00 up 5 days,  1 user,  load average: 1.00\n",
+    }
+    return {f"api-diagnostics-20261123-120000/{path}": text for path, text in files.items()}
+
+
+def mdiag(host: Host, samples: int = 5) -> str:
+    """The JSON of MongoDB's mdiag: a section per command and file, every line a text of its own."""
+    smartctl = (
+        "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n\n"
+        "Device Model:     ST4000NM0035-1V4107\nRotation Rate:    7200 rpm\n\n"
+        "ID# ATTRIBUTE_NAME          FLAG     VALUE WORST THRESH TYPE      UPDATED  WHEN_FAILED RAW_VALUE\n"
+        "197 Current_Pending_Sector  0x0012   100   100   000    Old_age   Always       -       24\n"
+    )
+    scheduler = "/sys/devices/pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/scheduler"
+    uname = f"Linux {host.name} 5.14.0 #1 SMP x86_64 GNU/Linux\n"
+    parts = [
+        ("uname", '"command" : [ "uname", "-a" ]', "output", uname),
+        ("scheduler", f'"filename" : "{scheduler}"', "content", "noop [deadline] cfq\n"),
+        ("proc/4711", '"filename" : "/proc/4711/limits"', "content", "Max open files  64000  64000  files\n"),
+        ("iostat", '"command" : [ "iostat", "-xtm", "1", "5" ]', "output", timed(host, samples)),
+        ("smartctl", '"command" : [ "smartctl", "--all", "/dev/sda" ]', "output", smartctl),
+    ]
+    head = f'{{\n    "ref" : "CS-1",\n    "host" : "{host.name}",\n    "tag" : {{ "$date" : "" }},\n'
+    sections = []
+    for name, title, field_name, output in parts:
+        escaped = output.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
+        body = ",\n".join(f'        "{line}"' for line in escaped.split("\n"))
+        sections.append(f'{head}    "section" : "{name}",\n    {title},\n    "{field_name}" : [\n{body} ],\n')
+    return "[\n" + ",\n".join(f'{section}    "error" : null\n}}' for section in sections) + "\n]\n"
+
+
+def cbcollect(host: Host, samples: int = 5) -> str:
+    """The couchbase.log of cbcollect_info: each command below a title between two rulers."""
+    parts = [
+        ("uname", "uname -a", f"Linux {host.name} 5.14.0 #1 SMP x86_64 GNU/Linux\n"),
+        (
+            "Extended iostat",
+            "iostat -x -p ALL 1 10 || iostat -x 1 10",
+            f"{host.banner}\n" + "".join(host.iostat(1.0, samples)),
+        ),
+        (
+            "Block device queue settings",
+            "find /sys/block/*/queue -type f | xargs grep -vH xxxx | sort",
+            "/sys/block/sda/queue/nr_requests:128\n/sys/block/sda/queue/rotational:1\n",
+        ),
+    ]
+    ruler = "=" * 78
+    return "".join(f"{ruler}\n{title}\n{command}\n{ruler}\n{output}" for title, command, output in parts)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from iodiag.anonymize.allowed_words import is_plain
+from iodiag.model.columns import KEY_COLUMNS
 from iodiag.model.finding import Evidence, Finding
 from iodiag.model.topology import device_names
+from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from iodiag.model.capture import Capture, Section
-    from iodiag.model.report import Report
+    from iodiag.model.report import KernelEvent, PhaseSummary, Report, StateSummary
+    from iodiag.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,19 @@ class Name:
     """One thing's spellings, the first of which stands for it; `kind` is the word of its pseudonym.
 
     `parts` mean it as well, unless they are another's spelling: a host without its domain, a volume without
-    its group. `is_said`: sentences use the first spelling without marking it as a name, as with devices.
+    its group. Only of a device a spelling may be the kernel's.
     """
 
     kind: str
     spellings: tuple[str, ...]
     parts: tuple[str, ...] = ()
-    is_said: bool = False
+    is_device: bool = False
 
 
-KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource"})
+KEPT_COLUMNS = frozenset({"cpu", "interrupt", "tty", "clock", "kind", "scope", "resource", "stamp"})
 """Keys of tables that number things of every host alike, or are words of the tool."""
 
-HIDDEN_COLUMNS = frozenset({"phase_label"})
+HIDDEN_COLUMNS = frozenset({"phase_label", "message"})
 """Columns of sentences, which may hold anything."""
 
 KIND_OF_COLUMN = {
@@ -55,13 +55,39 @@ _KIND_OF_VALUE = {
     "mountpoint": "volume",
     "worst_file": "file",
     "datadir": "file",
+    "failed": "device",
+    "disks": "device",
+    "volume_group": "group",
+    "group": "group",
+    "process": "process",
+    "table": "table",
+    "job": "job",
     "user": "user",
 }
+BY_ITS = ", by its "
+"""What stands between a host and the file that states it, where a section's layout is such a statement."""
+_SETTINGS = ("mysql-variables", "pg-settings", "sysfs")
 # they say nothing of whose they are
-_KEPT_VALUES = frozenset({"version", "tid", "pid"})
+_KEPT_VALUES = frozenset(
+    ["version", "tid", "pid", "state", "level", "health", "activity", "direction", "rw", "filesystem"]
+) | {"options"}
 _STANDARD_FOLDERS = re.compile(r"/|/(boot|boot/efi|home|var|tmp|usr|opt|srv|mnt|media|proc|sys|dev|run)")
 _KERNEL_DISK = re.compile(r"(?:sd|hd|vd|xvd|dasd)[a-z]+|nvme\d+(?:c\d+)?n\d+|mmcblk\d+|cciss/c\d+d\d+")
 _KERNEL_PART = re.compile(rf"({_KERNEL_DISK.pattern})p?(\d+)")
+_NUMBERED = r"(loop|zram|ram|sr|nbd|rbd|drbd|bcache|pmem|zd|fd|md|md_d|dm-|mmcblk|ublkb)\d+(p\d+|boot\d)?"
+_OF_KERNEL = re.compile(
+    rf"(sd[a-z]{{1,4}}|hd[a-z]{{1,2}}|(vd|xvd|dasd|mpath|emcpower)[a-z]{{1,4}}|cciss/c\d+d\d+)(p?\d+)?"
+    rf"|nvme\d+(c\d+)?n\d+(p\d+)?|{_NUMBERED}|dev\d+-\d+|\d+:\d+"
+)
+"""Names that drivers and tools make of letters and numbers: they mean the same on every host."""
+_LONE_WORD = re.compile(r"[^\W\d_][^\W_]*")
+_SUFFIX = re.compile(
+    r"(.+?)((?:_[rm]image_\d+|_rmeta_\d+|_(?:mlog|tmeta|cmeta|wmeta|pmspare|tdata|cdata|corig|cvol|wcorig|vdata)"
+    r"|-(?:real|cow|tpool))+)"
+)
+"""What LVM adds to the name of a volume to call what lies below it."""
+_TELLING_STARTS = ("nvme", "mmcblk", "bcache", "zram", "drbd", "loop", "ram", "md", "sr", "fd")
+"""Beginnings by which rules take a device for one of a kind."""
 _ARRAY = re.compile(r"md_?d?\d+(p\d+)?|md/.+|md-uuid-.+")
 _KIND_OF_KERNEL = (
     ("disk", _KERNEL_DISK),
@@ -85,6 +111,26 @@ def kind_of_device(name: str) -> str:
     return "volume" if re.search(r"[a-zA-Z]", bare) else "device"
 
 
+def is_kernel_name(name: str) -> bool:
+    """Whether a name is one that is made of a driver's letters and a number, and so is nobody's own."""
+    return _OF_KERNEL.fullmatch(name) is not None
+
+
+def judged_kind(name: str, kind: str) -> str:
+    """The word of a device's pseudonym: it begins like a name that rules take for one of a kind."""
+    if name.startswith("dm-"):
+        return "dm-volume"
+    return next((start for start in _TELLING_STARTS if name.startswith(start) and name != start), kind)
+
+
+def part_of(name: str, known: Collection[str]) -> tuple[str, str]:
+    """The volume that a name is of a part of, and what the name adds to it; empty where it is of none."""
+    if found := _SUFFIX.fullmatch(name):
+        return found[1], found[2]
+    found = re.fullmatch(r"(.*[a-z])(\d+)", name) or re.fullmatch(r"(.*\d)p(\d+)", name)
+    return (found[1], found[2]) if found and found[1] in known else ("", "")
+
+
 def is_kernel_spelling(name: str) -> bool:
     """Whether a name is one that the kernel or sysstat gives: sda, dm-3, dev8-16, 8:16."""
     return bool(
@@ -105,10 +151,27 @@ def names_of_capture(capture: Capture) -> Iterator[Name]:
             yield of_device(device.name, device.aliases)
             yield from (of_device(member, ()) for member in device.members)
             yield from (Name("volume", (place,)) for place in device.mountpoints if is_telling(place))
-    for frame in (*capture.tables.values(), *capture.averages.values()):
-        yield from _of_table(frame)
+    for _, table in (*capture.tables.each(), *capture.averages.each()):
+        yield from _of_table(table)
     for fact in capture.evidence:
-        yield from _of_values(fact.values)
+        yield from _of_values(fact.kind, fact.values)
+
+
+def lone_words_of(capture: Capture) -> tuple[str, ...]:
+    """The names of a capture that are one word each, as a sentence may hold them; none of the kernel's."""
+    topologies = (capture.topology, *capture.topologies.values())
+    devices = [device for topology in topologies for device in topology]
+    tables = [table for _, table in (*capture.tables.each(), *capture.averages.each())]
+    found = [name for device in devices for name in (device.name, *device.aliases, *device.members)]
+    found += [place.removeprefix("/") for device in devices for place in device.mountpoints]
+    found += [word for table in tables for column in table.names for word in words_of(table, column)]
+    found += [
+        value
+        for fact in capture.evidence
+        for key, value in fact.values.items()
+        if isinstance(value, str) and kind_of_value(fact.kind, key, value)
+    ]
+    return tuple(dict.fromkeys(w for w in found if _LONE_WORD.fullmatch(w) and not is_kernel_name(w)))
 
 
 def names_of_report(report: Report) -> Iterator[Name]:
@@ -121,20 +184,18 @@ def names_of_report(report: Report) -> Iterator[Name]:
         yield from (of_device(member, ()) for member in device.members)
     for series in report.series:
         yield from _hosts(series.host)
-    for state in report.states:
-        yield from _hosts(state.host)
-        yield of_device(state.device, ())
-        yield Name("file", (state.source,))
     for activity in report.activity:
         yield from _hosts(activity.host)
         yield of_device(activity.device, ())
     for table in report.host_tables:
         yield from _hosts(table.host)
         yield from (of_device(name, ()) for name in table.devices)
-    for phase in report.phases:
-        yield from _hosts(phase.host)
-        yield of_device(phase.device, ())
-        yield Name("file", (phase.source,))
+    placed: tuple[StateSummary | PhaseSummary | KernelEvent, ...]
+    placed = (*report.states, *report.phases, *report.events)
+    for told in placed:
+        yield from _hosts(told.host)
+        yield from of_kind("device", told.device) if told.device else ()
+        yield Name("file", (told.source,))
     for finding in (*report.findings, *(one.finding for one in report.ignored)):
         yield from _of_finding(finding)
     for outcome in report.outcomes:
@@ -154,6 +215,10 @@ def names_of_report(report: Report) -> Iterator[Name]:
 def _of_finding(finding: Finding) -> Iterator[Name]:
     yield from _hosts(finding.host)
     yield from (of_device(name, ()) for name in finding.devices)
+    for move in finding.moved:
+        column = KEY_COLUMNS.get(move.table, "")
+        if move.name and column not in KEPT_COLUMNS:
+            yield from of_kind(KIND_OF_COLUMN.get(column, column), move.name)
     yield from _of_evidence(finding.evidence)
 
 
@@ -161,14 +226,14 @@ def _of_evidence(evidence: Iterable[Evidence]) -> Iterator[Name]:
     for item in evidence:
         if item.source:
             yield Name("file", (item.source,))
-        values = item.values  # noqa: PD011 - of evidence, not of a frame
+        values = item.values
         known = {key: values[key] for key in _KIND_OF_VALUE if key in values}
-        yield from _of_values(known)
+        yield from _of_values("", known)
 
 
 def _of_section(section: Section) -> Iterator[Name]:
     yield from _hosts(section.host)
-    stated, is_statement, origin = section.layout.partition(", by its ")
+    stated, is_statement, origin = section.layout.partition(BY_ITS)
     if is_statement:
         yield from _hosts(stated)
         yield Name("file", (origin,))
@@ -207,12 +272,12 @@ def of_device(name: str, aliases: Iterable[str]) -> Name:
     spellings = [name, *aliases]
     spellings += [other for spelling in tuple(spellings) for other in device_names(spelling)]
     parts = tuple(volume for spelling in spellings if (volume := _volume_of(spelling)))
-    return Name(kind_of_device(name), tuple(dict.fromkeys(spellings)), parts, is_said=True)
+    return Name(kind_of_device(name), tuple(dict.fromkeys(spellings)), parts, is_device=True)
 
 
 def groups_of(name: Name) -> Iterator[str]:
     """The volume groups that a device's names state: vg0 of vg0/data and of vg0-data."""
-    for spelling in name.spellings if name.is_said else ():
+    for spelling in name.spellings if name.is_device else ():
         if is_kernel_spelling(spelling) or spelling.startswith(("dm-", "md-", "md/", "cciss/")):
             continue
         bare = spelling.removeprefix("/dev/").removeprefix("mapper/")
@@ -235,18 +300,18 @@ def _mapper_parts(name: str) -> tuple[str, str]:
     return (found[1].replace("--", "-"), found[2].replace("--", "-")) if found else ("", "")
 
 
-def _of_table(frame: pd.DataFrame) -> Iterator[Name]:
-    for column in frame.columns:
+def _of_table(table: Table) -> Iterator[Name]:
+    for column in table.names:
         if column not in HIDDEN_COLUMNS:
-            for value in words_of(frame, column):
+            for value in words_of(table, column):
                 yield from of_kind(KIND_OF_COLUMN.get(column, column), value)
 
 
-def words_of(frame: pd.DataFrame, column: str) -> list[str]:
-    """The different words of a column that may be names; flags that a part of the rows has are none."""
-    if column in KEPT_COLUMNS or frame[column].dtype.kind in "fiubmM" or column == "time":
+def words_of(table: Table, column: str) -> list[str]:
+    """The different words of a column that may be names."""
+    if column in KEPT_COLUMNS or not isinstance(table[column], Texts):
         return []
-    return [value for value in frame[column].astype(object).unique() if isinstance(value, str) and value]
+    return [value for value in table[column].distinct() if value]
 
 
 def of_kind(kind: str, value: str) -> Iterator[Name]:
@@ -271,14 +336,19 @@ def is_telling(place: str) -> bool:
     return not _STANDARD_FOLDERS.fullmatch(place)
 
 
-def _of_values(values: Mapping[str, float | str]) -> Iterator[Name]:
+def _of_values(fact_kind: str, values: Mapping[str, float | str]) -> Iterator[Name]:
     for key, value in values.items():
-        if not isinstance(value, str) or key in _KEPT_VALUES:
-            continue
-        kind = _KIND_OF_VALUE.get(key, "name")
+        kind = kind_of_value(fact_kind, key, value) if isinstance(value, str) and value else None
         if kind == "device":
-            yield from (of_device(name, ()) for name in value.split(", ") if name)
-        elif value.startswith("/"):
-            yield from of_kind(kind if kind != "name" else "file", value)
-        elif not all(map(is_plain, re.findall(r"[^\W_]+", value))):
-            yield Name(kind if kind != "name" else key, (value,))
+            yield from (of_device(name, ()) for name in re.findall(r"[^\s,]+", str(value)))
+        elif kind is not None:
+            yield from of_kind(kind, str(value))
+
+
+def kind_of_value(fact_kind: str, key: str, value: str) -> str | None:
+    """The kind of the name that a fact states under a key; None for a word of the tool or the kernel."""
+    if key in _KIND_OF_VALUE:
+        return _KIND_OF_VALUE[key]
+    if key in _KEPT_VALUES or (fact_kind in _SETTINGS and "/" not in value):
+        return None
+    return "file" if value.startswith("/") else key

@@ -6,32 +6,46 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from iodiag.anonymize.allowed_words import is_own, is_plain
-from iodiag.anonymize.gathering import Name, groups_of
+from iodiag.anonymize.gathering import (
+    Name,
+    groups_of,
+    is_kernel_name,
+    judged_kind,
+    kind_of_device,
+    of_device,
+    part_of,
+)
+from iodiag.model.topology import device_names
 
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 _WORD = re.compile(r"[^\W_]+")
 _HEAD = 3
+_MARKED_KINDS = ("host", "file", "group")
+"""What sentences always put in backticks, or before a line's number, so that a word of theirs is none."""
 
 
 class Pseudonyms:
     """The pseudonyms of one run: `host-1`, `disk-3`; with a key `host-5f0c21d4`, the same in every run.
 
     With a key a pseudonym is the beginning of the HMAC-SHA256 of the name, so that who has no key cannot
-    try names out.
+    try names out. `is_judged_under`: sentences are composed of pseudonyms, but for the kernel's names.
     """
 
     def __init__(self, names: Iterable[Name] = (), key: str | None = None) -> None:
         self.key = key
+        self.is_judged_under = False
         self._inputs: list[str] = []
         self._of: dict[str, str] = {}
+        self._of_folded: dict[str, str] = {}
         self._count: dict[str, int] = {}
         self._taken: set[str] = set()
-        self._marked_only: set[str] = set()
-        self._said: set[str] = set()
+        self._made: dict[str, set[bool]] = {}
         self._borrowed: set[str] = set()
-        self._finder = _Finder(())
+        self._marked_only: set[str] = set()
+        self._finders: dict[bool, _Finder] = {}
         self.add(names)
 
     def add(self, names: Iterable[Name]) -> None:
@@ -43,46 +57,113 @@ class Pseudonyms:
         for name in wanted:
             self._add(name)
         for name in found:
-            for part in filter(_is_name, map(_folded, name.parts)):
-                if part not in self._of and (whole := self._of.get(_folded(name.spellings[0]))):
-                    self._of[part] = whole
+            for part in filter(_is_name, name.parts):
+                if part not in self._of and (whole := self._of.get(name.spellings[0])):
+                    self._give(part, whole)
                     self._borrowed.add(part)
-                    self._marked_only |= {part} if is_own(part) else set()
-        self._finder = _Finder(n for n in self._of if not re.fullmatch(r"[\d:.,-]+", n))
+                    self._marked_only |= {_folded(part)} if is_own(part) else set()
+        self._finders.clear()
 
     def _add(self, name: Name) -> None:
-        spellings = [_folded(spelling) for spelling in name.spellings if _is_name(spelling)]
-        if not spellings:
-            return
-        known = (self._of[s] for s in spellings if s in self._of and s not in self._borrowed)
-        pseudonym = next(known, None) or self._minted(name.kind, spellings[0])
-        for spelling in spellings:
-            if spelling in self._borrowed or spelling not in self._of:
-                self._of[spelling] = pseudonym
-                self._borrowed.discard(spelling)
-        self._said.update(spellings[: name.is_said])
-        self._marked_only = (self._marked_only | set(filter(is_own, spellings))) - self._said
+        """One thing's spellings, under one pseudonym where none of them is another thing's elsewhere.
 
-    def _minted(self, kind: str, name: str) -> str:
+        What the kernel calls a device, and what somebody does, are not the same on every host: of each of
+        the two a pseudonym stands for one thing alone.
+        """
+        spellings = [spelling for spelling in name.spellings if _is_name(spelling)]
+        own = [s for s in spellings if not (name.is_device and is_kernel_name(s))]
+        self._mark(name.kind, own)
+        known = {spelling: self._known(spelling, name) for spelling in spellings}
+        whole = known.get(spellings[0]) if spellings else None
+        fresh: set[tuple[str, bool]] = set()
+        for spelling in spellings:
+            is_chosen = spelling in own
+            pseudonym = known[spelling]
+            if pseudonym is None:
+                alike = [whole] if whole else [*known.values()]
+                free = (p for p in alike if p and (is_chosen not in self._made[p] or (p, is_chosen) in fresh))
+                pseudonym = next(free, None) or self._minted(name, spelling, is_chosen)
+                fresh.add((pseudonym, is_chosen))
+            whole = whole or pseudonym
+            self._made.setdefault(pseudonym, set()).add(is_chosen)
+            if spelling in self._borrowed or spelling not in self._of:
+                self._give(spelling, pseudonym)
+                self._borrowed.discard(spelling)
+
+    def _mark(self, kind: str, own: Iterable[str]) -> None:
+        words = {_folded(spelling) for spelling in own if is_own(spelling)}
+        self._marked_only = self._marked_only | words if kind in _MARKED_KINDS else self._marked_only - words
+
+    def _known(self, spelling: str, name: Name) -> str | None:
+        same = device_names(spelling) if name.is_device else ()
+        known = [self._of[s] for s in (spelling, *same) if s in self._of and s not in self._borrowed]
+        if not known and name.kind == "host":  # hosts are the same in small and capital letters
+            folded = self._of_folded.get(_folded(spelling), "")
+            known = [folded] if folded.startswith("host-") else []
+        return next(iter(known), None)
+
+    def _give(self, spelling: str, pseudonym: str) -> None:
+        self._of[spelling] = pseudonym
+        self._of_folded.setdefault(_folded(spelling), pseudonym)
+
+    def _minted(self, name: Name, spelling: str, is_chosen: bool) -> str:
+        if name.is_device and is_chosen:
+            stem, rest = part_of(spelling, self._of)
+            if stem:
+                self.add([] if stem in self._of else [replace(name, spellings=(stem,), parts=())])
+                whole = self._of[stem]
+                return whole + (f"p{rest}" if rest.isdigit() and whole[-1].isdigit() else rest)
+        kind = judged_kind(spelling, name.kind) if name.is_device and is_chosen else name.kind
         if self.key is not None:
-            code = hmac.new(self.key.encode(), name.encode("utf-8", "replace"), hashlib.sha256)
-            return f"{kind}-{code.hexdigest()[:8]}"
+            return self._keyed(self.key, kind, spelling)
         while True:
             self._count[kind] = self._count.get(kind, 0) + 1
             pseudonym = f"{kind}-{self._count[kind]}"
             if pseudonym not in self._taken:
                 return pseudonym
 
+    def _keyed(self, key: str, kind: str, name: str) -> str:
+        """The name's own; another one where two devices have the same, which hosts' callers refuse."""
+        for text in (_folded(name), *(f"{name} {again}" for again in range(100))):
+            code = hmac.new(key.encode(), text.encode("utf-8", "replace"), hashlib.sha256)
+            pseudonym = f"{kind}-{code.hexdigest()[:8]}"
+            if kind == "host" or pseudonym not in self._made:
+                break
+        return pseudonym
+
     def name(self, name: str, kind: str = "name") -> str:
         """The pseudonym of one whole name; one not heard of before gets one."""
-        if _folded(name) not in self._of:
-            self.add([Name(kind, (name,))])
-        return self._of.get(_folded(name), name)
+        if self.is_judged_under and name in self._made:
+            return name
+        if name not in self._of:
+            is_device = kind == kind_of_device(name)
+            self.add([of_device(name, ()) if is_device else Name(kind, (name,))])
+        return self._of.get(name, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._of
+
+    def device(self, name: str) -> str:
+        """The pseudonym of a device."""
+        return self.name(name, kind_of_device(name))
+
+    def to_judge(self, name: str) -> str:
+        """What a device is judged under: rules know what the kernel's names mean, and no others."""
+        return name if is_kernel_name(name) else self.device(name)
+
+    def spellings(self, name: str) -> tuple[str, ...]:
+        """What is called by a pseudonym, or by a name that has none."""
+        return tuple(spelling for spelling, other in self._of.items() if other == name) or (name,)
+
+    def count_of_doubtful(self) -> int:
+        """How many names are also words of iodiag's that a sentence need not mark as names."""
+        return sum(is_own(name) and _folded(name) not in self._marked_only for name in self._of)
 
     def prose(self, text: str) -> str:
         """A sentence of iodiag with the names in it replaced, and words that are not iodiag's left out.
 
-        A host or a user called by a word of iodiag (`backup`) is one only where the sentence marks it.
+        One that was composed of pseudonyms has names of the kernel's alone. Otherwise a host or a file called
+        by a word of iodiag (`backup`) is one only where the sentence marks it, any other name everywhere.
         """
         return self._shown(text, is_prose=True)
 
@@ -106,6 +187,10 @@ class Pseudonyms:
             text = re.sub(place, lambda found: self.name(found[0], "file"), text)
         return self.remark(text)
 
+    def header(self, text: str) -> str:
+        """A line of columns' names, which are words of the tool whatever somebody's things are called."""
+        return text if not _plain_part(text)[1] else self.line(text)
+
     def line(self, text: str) -> str:
         """A line of an input: names replaced, and all left out from the first word that no tool prints."""
         kept = ""
@@ -119,21 +204,40 @@ class Pseudonyms:
     def _parts(self, text: str, is_prose: bool = False) -> Iterator[tuple[str, bool]]:
         """The text in pieces: pseudonyms, and what stands between them."""
         position = 0
-        for start, end in self._finder.find(text):
-            name = _folded(text[start:end])
-            if is_prose and name in self._marked_only and text.count("`", 0, start) % 2 == 0:
+        for start, end in self._finder(is_prose).find(text):
+            if is_prose and not self._is_name_at(text, start, end):
                 continue
             yield from self._addresses(text[position:start])
-            yield self._of[name], True
+            yield self._found(text[start:end]), True
             position = end
         yield from self._addresses(text[position:])
+
+    def _is_name_at(self, text: str, start: int, end: int) -> bool:
+        """Whether a word of a sentence is a name there, where names of its kind are always marked."""
+        is_either = not self.is_judged_under and _folded(text[start:end]) in self._marked_only
+        is_marked = text.count("`", 0, start) % 2 == 1 or re.match(r":\d", text[end:])
+        return bool(is_marked) or not is_either
+
+    def _finder(self, is_prose: bool) -> _Finder:
+        is_composed = is_prose and self.is_judged_under
+        if is_composed not in self._finders:
+            names = [n for n in self._of if is_kernel_name(n)] + [*self._made] if is_composed else [*self._of]
+            self._finders[is_composed] = _Finder(
+                _folded(name) for name in names if not re.fullmatch(r"[\d:.,-]+", name)
+            )
+        return self._finders[is_composed]
+
+    def _found(self, text: str) -> str:
+        if self.is_judged_under and text in self._made:
+            return text
+        return self._of.get(text) or self._of_folded.get(_folded(text), text)
 
     def _addresses(self, text: str) -> Iterator[tuple[str, bool]]:
         position = 0
         for found in _IP.finditer(text):
             yield text[position : found.start()], False
             if found[0] not in self._of:
-                self._of[found[0]] = self._minted("ip", found[0])
+                self._give(found[0], self._minted(Name("ip", ()), found[0], True))
             yield self._of[found[0]], True
             position = found.end()
         yield text[position:], False

@@ -1,7 +1,9 @@
 """Captures and reports rewritten with pseudonyms, as data, before anything is rendered.
 
-Every text of a report is taken for a sentence of iodiag and has its names replaced, unless it is listed
-here as a name, a line of an input, or a word of iodiag's own: what a report gains later is safe at once.
+Every text of a report is taken for a sentence of iodiag, unless it is listed here as a name, a line of an
+input, or a word of iodiag's own: what a report gains later is safe at once. Sentences on captures that were
+judged under pseudonyms (`before_judging`) have only names of the kernel's left. In those of a report that was
+judged under real names and stored, every name is looked for.
 """
 
 from __future__ import annotations
@@ -11,21 +13,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from iodiag.anonymize.allowed_words import release_of
-from iodiag.anonymize.gathering import (
-    HIDDEN_COLUMNS,
-    KIND_OF_COLUMN,
-    kind_of_device,
-    names_of_capture,
-    names_of_report,
-    words_of,
-)
+from iodiag.anonymize.before_judging import renamed, renamed_tables
+from iodiag.anonymize.gathering import BY_ITS, Name, names_of_capture, names_of_report
 from iodiag.anonymize.pseudonyms import Pseudonyms
-from iodiag.model.capture import Capture, Source
+from iodiag.model.capture import Capture
 from iodiag.table.tables import Tables
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from iodiag.model.report import Report
 
 T = TypeVar("T")
@@ -45,6 +39,8 @@ _OWN_WORDS = frozenset(
         "timezone",
         "start",
         "end",
+        "time",
+        "stamp",
         "kind",
         "level",
         "thresholds",
@@ -53,6 +49,7 @@ _OWN_WORDS = frozenset(
         "supersedes",
         "explained_by",
         "missing",
+        "table",
         "quantity",
         "verdict",
         "state",
@@ -85,6 +82,7 @@ _NAMES = {
     ("Source", "name"): "file",
     ("StateSummary", "source"): "file",
     ("PhaseSummary", "source"): "file",
+    ("KernelEvent", "source"): "file",
 }
 _DEVICES = {
     ("DeviceSummary", "name"),
@@ -97,25 +95,33 @@ _DEVICES = {
     ("Verdict", "devices"),
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
+    ("KernelEvent", "device"),
     ("DeviceActivity", "device"),
 }
-_LINES = {("Quote", "text"), ("Quote", "header")}
+_LINES = {("Quote", "text"), ("Quote", "header"), ("KernelEvent", "text")}
 _HIDDEN = {
     ("UnparsedLine", "text"),
     ("ParseNote", "text"),
     ("PhaseSummary", "label"),
     ("Ignored", "reason"),
     ("Device", "model"),
+    ("Fact", "template"),
 }
-_REMARKS = {("UnparsedLine", "reason"), ("ParseNote", "reason"), ("Section", "layout"), ("Source", "remark")}
-_DROPPED = {("DeviceSummary", "aliases"), ("Device", "aliases"), ("Device", "mountpoints")}
+_REMARKS = {("UnparsedLine", "reason"), ("ParseNote", "reason"), ("Source", "remark")}
+_DROPPED = {
+    ("DeviceSummary", "aliases"),
+    ("Device", "aliases"),
+    ("Device", "mountpoints"),
+    ("Report", "names"),
+}
 
 
 def anonymized(report: Report, captures: Iterable[Capture] = (), key: str | None = None) -> Report:
-    """The report with stable pseudonyms for the names of hosts, devices, volumes, files and addresses.
+    """A finished report with stable pseudonyms for the names of hosts, devices, volumes, files and addresses.
 
     `captures` are those that it was made from; what they alone tell to be a name is replaced too. With a
-    `key` the same name has the same pseudonym in every report.
+    `key` the same name has the same pseudonym in every report. Its sentences are searched for names: one that
+    is a word of iodiag's too is replaced wherever that stands. `iodiag.analyze` with `names` needs no search.
     """
     names = Pseudonyms(key=key)
     gather(captures, names)
@@ -124,15 +130,17 @@ def anonymized(report: Report, captures: Iterable[Capture] = (), key: str | None
 
 def anonymous_report(report: Report, names: Pseudonyms) -> Report:
     """The report with pseudonyms for all names, those that it alone holds included."""
-    names.add(names_of_report(report))
+    if not names.is_judged_under:
+        names.add(names_of_report(report))
+        names.add(Name("name", (word,)) for word in report.names if word not in names)
     return _rewritten(report, names)
 
 
 def anonymous_captures(captures: Iterable[Capture], names: Pseudonyms) -> list[Capture]:
     """Captures with pseudonyms for all names, without the bytes that they were read from."""
     captures = list(captures)
-    gather(captures, names)
-    return [_capture(capture, names) for capture in captures]
+    gather(captures, names)  # all, since what one names another may hold
+    return [_capture(renamed(capture, names), names) for capture in captures]
 
 
 def gather(captures: Iterable[Capture], names: Pseudonyms) -> None:
@@ -141,20 +149,14 @@ def gather(captures: Iterable[Capture], names: Pseudonyms) -> None:
 
 
 def _capture(capture: Capture, names: Pseudonyms) -> Capture:
-    return Capture(
-        sources={
-            names.name(name, "file"): Source(names.name(name, "file"), b"", pos_unit=source.pos_unit)
-            for name, source in capture.sources.items()
-        },
-        tables=Tables({family: anonymous_table(frame, names) for family, frame in capture.tables.items()}),
-        averages=Tables(
-            {family: anonymous_table(frame, names) for family, frame in capture.averages.items()}
-        ),
+    """What was renamed, with the kernel's names replaced too."""
+    return replace(
+        capture,
+        sources={name: replace(source, data=b"") for name, source in capture.sources.items()},
+        tables=anonymous_tables(capture.tables, names),
+        averages=anonymous_tables(capture.averages, names),
         topology=_rewritten(capture.topology, names),
-        topologies={
-            host and names.name(host, "host"): _rewritten(topology, names)
-            for host, topology in capture.topologies.items()
-        },
+        topologies={host: _rewritten(topology, names) for host, topology in capture.topologies.items()},
         evidence=_rewritten(capture.evidence, names),
         sections=_rewritten(capture.sections, names),
         notes=_rewritten(capture.notes, names),
@@ -162,20 +164,9 @@ def _capture(capture: Capture, names: Pseudonyms) -> Capture:
     )
 
 
-def anonymous_table(frame: pd.DataFrame, names: Pseudonyms) -> pd.DataFrame:
-    """A normalised table with pseudonyms for all its words that may be names."""
-    changed: dict[str, Any] = dict.fromkeys(HIDDEN_COLUMNS & set(frame.columns), "")
-    for column in frame.columns:
-        if column not in changed and (words := words_of(frame, column)):
-            texts = frame[column].astype(object)
-            known = {word: names.name(word, _kind(column, word)) for word in words}
-            changed[column] = texts.map(known).where(texts.isin(list(known)), texts)
-    return frame.assign(**changed)
-
-
-def _kind(column: str, value: str) -> str:
-    kind = KIND_OF_COLUMN.get(column, column)
-    return kind_of_device(value) if kind == "device" else kind
+def anonymous_tables(tables: Tables, names: Pseudonyms) -> Tables:
+    """Normalised tables with pseudonyms for all their words that may be names."""
+    return renamed_tables(tables, names.device, names)
 
 
 def _rewritten(value: T, names: Pseudonyms) -> T:
@@ -212,7 +203,7 @@ def _field(owner: str, name: str, value: Any, names: Pseudonyms) -> Any:
     if isinstance(value, str):
         return _text(place, value, names)
     if place in _DEVICES:
-        return tuple(names.name(item, kind_of_device(item)) for item in value)
+        return tuple(map(names.device, value))
     if place == ("DeviceTopology", "devices"):
         return {d.name: d for d in (_rewritten(device, names) for device in value.values())}
     return _rewritten(value, names)
@@ -224,10 +215,16 @@ def _text(place: tuple[str, str], value: str, names: Pseudonyms) -> str:
         return names.name(value, _NAMES[place])
     if name in ("host", "host_before", "host_after"):
         return names.name(value, "host")
+    if place == ("Move", "name"):
+        return names.name(value) if value else value
     if place in _DEVICES:
-        return names.name(value, kind_of_device(value))
+        return names.device(value)
     if place in _LINES:
-        return names.line(value)
+        return names.header(value) if name == "header" else names.line(value)
+    if place == ("Section", "layout"):
+        host, is_statement, file = value.partition(BY_ITS)
+        stated = f"{names.name(host, 'host')}{BY_ITS}{names.name(file, 'file')}"
+        return stated if is_statement else names.prose(value)
     if place in _REMARKS:
         return names.remark(value)
     return release_of(value) if name == "kernel" else names.prose(value)

@@ -86,6 +86,12 @@ _JUDGING = (
 )
 """What decides how anything is judged, whichever command reads it."""
 
+rule_pages_option = click.option(
+    "--rule-pages",
+    metavar="URL",
+    help="Address below which each rule has its page; else a page of HTML holds the rules' text.",
+)
+
 _OPTIONS = (
     click.option(
         "-o",
@@ -137,11 +143,7 @@ _OPTIONS = (
     click.option(
         "--no-charts", is_flag=True, help="No charts, neither in HTML nor as files beside -o FILE.md."
     ),
-    click.option(
-        "--rule-pages",
-        metavar="URL",
-        help="Address below which each rule has its page; else a page of HTML holds the rules' text.",
-    ),
+    rule_pages_option,
     click.option("--quiet", is_flag=True, help="No notes on standard error."),
     click.option("--no-color", is_flag=True, help="No colour on a terminal."),
 )
@@ -169,7 +171,7 @@ def formats_of(outputs: tuple[str, ...], stated: str | None) -> dict[str, str]:
 def analysis_options(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of `iodiag.analyze` and `iodiag.compare` that some options make."""
     passed = ("devices", "since", "until", "cpus", "interval")
-    return judging(options) | {name: options[name] for name in passed}
+    return judging(options) | {name: options[name] for name in passed} | {"names": call_names()}
 
 
 def judging(options: dict[str, Any]) -> dict[str, Any]:
@@ -200,17 +202,30 @@ def rerendered(given: ReportGiven, options: dict[str, Any]) -> Report:
         if options[name]:
             raise ConfigError(f"{option}: {given.name} is a report and judged already; give its captures")
     try:
-        return from_json(given.data)
+        report = from_json(given.data)
     except FormatError as error:
         raise FormatError(f"{given.name}: {error}") from None
+    return _without_names(report) if call_names() else report
+
+
+def _without_names(report: Report) -> Report:
+    """A report that was judged under real names, searched for them; says what that may spoil."""
+    from iodiag.anonymize.rewriting import anonymous_report
+
+    names = call_names()
+    assert names is not None
+    hidden = anonymous_report(report, names)
+    if count := names.count_of_doubtful():
+        click.echo(
+            f"iodiag: {count} of the report's names {'is a word' if count == 1 else 'are words'} of its "
+            "sentences too: they are replaced in all; give the captures for a report without that",
+            err=True,
+        )
+    return hidden
 
 
 def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) -> None:
     """Write the report where it was asked for, else to standard output; exit 1 on --fail-on."""
-    if names := call_names():
-        from iodiag.anonymize.rewriting import anonymous_report
-
-        report = anonymous_report(report, names)
     for path, chosen in formats.items():
         beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:
@@ -254,13 +269,13 @@ def _render(report: Report, chosen: str, options: dict[str, Any]) -> str:
     if chosen == "html":
         from iodiag.report.as_html import render
 
-        return render(report, not options["no_charts"], options["full"], _rule_pages(options))
+        return render(report, not options["no_charts"], options["full"], rule_pages(options))
     if chosen == "md":
         return report.to_markdown(options["full"])
     return {"json": report.to_json, "sarif": report.to_sarif, "ticket": report.to_ticket}[chosen]()
 
 
-def _rule_pages(options: dict[str, Any]) -> str:
+def rule_pages(options: dict[str, Any]) -> str:
     """The address below which rules have their pages: the option's, else the configuration's, else ""."""
     from iodiag.report.wording import is_link
 

@@ -10,7 +10,7 @@ import click
 
 from iodiag.cli._common import EXIT_INPUT, fail, one_line, user_errors
 from iodiag.cli._names import anonymize_options, call_names, secret_key
-from iodiag.cli._options import judging, judging_options
+from iodiag.cli._options import judging, judging_options, rule_pages, rule_pages_option
 
 if TYPE_CHECKING:
     from iodiag.fleet.executor import Executor
@@ -45,6 +45,7 @@ _PASSED = {"unknown": "hold nothing that iodiag knows", "duplicate": "are copies
 @click.option("--prune", is_flag=True, help="Drop host-days whose inputs are not given any more.")
 @click.option("--verify", is_flag=True, help="Check every file of the data set, not only what is read.")
 @judging_options
+@rule_pages_option
 @click.option("--quiet", is_flag=True, help="No progress and no notes on standard error.")
 @anonymize_options
 @user_errors
@@ -66,7 +67,7 @@ def fleet(
     done again; a run that was stopped goes on where it was, and a host-day of which a file is damaged is
     judged again. An input that cannot be read is a line in the manifest and on standard error.
     """
-    chosen = _options(options)
+    chosen, address = _options(options), rule_pages(options)
     if names := call_names():
         names.add_inputs(inputs)
     from iodiag.fleet.across_hosts.inventory import read_inventory
@@ -77,7 +78,7 @@ def fleet(
     check_pyarrow()
     peers = read_inventory(inventory) if inventory else None
     with _executor(jobs, scheduler) as executor, progress(quiet) as told:
-        outcome = run(inputs, output, chosen, executor, told, prune, peers, verify, secret_key())
+        outcome = run(inputs, output, chosen, executor, told, prune, peers, verify, secret_key(), address)
     if not quiet:
         _tell(outcome, output)
     if not outcome.host_days:

@@ -13,6 +13,7 @@ import pandas as pd
 from iodiag.analysis.load.baselines import by_hour
 from iodiag.analysis.measure.weighted import values
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.fleet.discover import UNDATED
 from iodiag.model.report import Report
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ QUANTITIES = ("ios_per_s", "kb_per_s", "latency_ms", "request_size_kb", "queue_d
 
 
 def finding_rows(report: Report, host: str, day: str, key: str) -> list[Row]:
-    """The findings of a report, the worst first, as the data set has them; evidence as JSON text."""
+    """The findings of a report, the worst first, as the data set has them; evidence as JSON text.
+
+    `is_undated` are those that may be of any day: of captures without a date, or of listings that state none.
+    """
+    rows = report.as_dict()["findings"]
     return [
         {
             "host": host,
@@ -43,8 +48,9 @@ def finding_rows(report: Report, host: str, day: str, key: str) -> list[Row]:
             "evidence": json.dumps(finding["evidence"], allow_nan=False),
             **{name: finding[name] for name in ("explained_by", "remedy", "confirm")},
             "key": key,
+            "is_undated": day == UNDATED or report.is_undated(found),
         }
-        for finding in report.as_dict()["findings"]
+        for found, finding in zip(report.findings, rows, strict=True)
     ]
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from iodiag.errors import IodiagError, SourceError, UnknownFormat
 from iodiag.formats.sa import sa_binary
 from iodiag.hosts.same_name import DeviceFact, facts_of
-from iodiag.model.capture import Capture, Source
+from iodiag.model.capture import EVENTS, Capture, Source
 from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import Contents, HostName, find
 from iodiag.sources.files import expand, open_input
@@ -198,7 +198,8 @@ def _part_of_sa(source: Source) -> Part:
 def _days(capture: Capture) -> Iterator[tuple[str, str]]:
     """The pairs of host and day that the tables have samples of, averages where there is nothing else."""
     found: dict[tuple[str, str], None] = {}
-    for frame in (capture.tables or capture.averages).values():
+    samples = {name: frame for name, frame in capture.tables.items() if name != EVENTS}
+    for frame in (samples or capture.averages).values():
         pairs = pd.DataFrame({"host": hosts_of(frame), "day": days_of(frame, 0)}).drop_duplicates()
         found |= dict.fromkeys(pairs.itertuples(index=False, name=None))
     dated = {host for host, day in found if day != UNDATED}

@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from iodiag import __version__
+from iodiag.anonymize.before_judging import JudgedUnder
 from iodiag.anonymize.gathering import Name
 from iodiag.anonymize.pseudonyms import Pseudonyms
-from iodiag.anonymize.rewriting import anonymous_report, anonymous_table, gather
+from iodiag.anonymize.rewriting import anonymous_report, anonymous_tables, gather
 from iodiag.errors import ConfigError, IodiagError, OutputError
 from iodiag.fleet import dataset_rows, store
 from iodiag.fleet.discover import UNDATED, days_of, hosts_of
 from iodiag.fleet.hiding import hidden_devices, hidden_row
 from iodiag.fleet.plan import InputRow, Job, Reading
 from iodiag.judging.run import judged, prepared
-from iodiag.model.capture import Capture, Source
+from iodiag.model.capture import EVENTS, Capture, Source
 from iodiag.model.topology import DeviceTopology
 from iodiag.reading.captures import is_known, read_source
 from iodiag.sources.archives import find
@@ -81,6 +82,7 @@ def _contents(
     job: Job, captures: list[Capture], rows: tuple[InputRow, ...], names: Pseudonyms | None
 ) -> store.Day:
     wanted, options = job.options.tables, job.options.of_judging()
+    options = replace(options, names=JudgedUnder(names)) if names else options
     whole, hosts = prepared(captures, options)
     report = judged(whole, hosts, options)
     report = replace(report, generated=_as_of(job.day))
@@ -89,7 +91,7 @@ def _contents(
     hours = dataset_rows.hour_rows(hosts, job.owner)
     if names:
         report = anonymous_report(report, names)
-        tables = {name: anonymous_table(frame, names) for name, frame in tables.items()}
+        tables = dict(anonymous_tables(Tables(tables), names))
         devices, hours = hidden_devices(devices, names), hidden_devices(hours, names)
         names.add_inputs(reading.name for reading in job.readings)
         rows = tuple(hidden_row(row, names) for row in rows)
@@ -202,7 +204,11 @@ def _is_dated(frame: pd.DataFrame, zone_s: int) -> bool:
 
 
 def _of_job(tables: Tables, job: Job, zone_s: int, has_days: bool) -> Tables:
-    narrowed = {family: _rows(frame, job, zone_s, has_days) for family, frame in tables.items()}
+    narrowed = {
+        # what happened without a date is told of each day
+        family: _rows(frame, job, zone_s, has_days or family == EVENTS)
+        for family, frame in tables.items()
+    }
     return Tables({family: rows for family, rows in narrowed.items() if len(rows)})
 
 

@@ -36,6 +36,7 @@ def publish(
     progress: Progress,
     inventory: Inventory | None,
     verify: bool = False,
+    rule_pages: str = "",
 ) -> tuple[str, list[str], dict[str, str]]:
     """Write `fleet.json`, `fleet.md` and `fleet.html` and the pages they lead to; `verify` reads every page.
 
@@ -50,7 +51,8 @@ def publish(
         ("html", report.to_html()),
     ):
         write(place, f"fleet.{ending}", text.encode("utf-8", "replace"))
-    return report.headline, *_write_pages(place, report, kept, executor, progress, verify)
+    pages = _write_pages(place, report, kept, executor, progress, verify, rule_pages)
+    return report.headline, *pages
 
 
 def page_address(host: str, day: str) -> str:
@@ -76,6 +78,7 @@ def _write_pages(
     executor: Executor,
     progress: Progress,
     verify: bool,
+    rule_pages: str,
 ) -> tuple[list[str], dict[str, str]]:
     linked = _linked(report)
     wanted = {record.page: record for record in kept if page_address(record.host, record.day) in linked}
@@ -85,7 +88,7 @@ def _write_pages(
         path: index[path]
         for path, record in wanted.items()
         if path in files
-        and index.get(path, ("", ""))[0] == record.key
+        and index.get(path, ("", ""))[0] == _page_key(record, rule_pages)
         and not (verify and store.checksum(place.read(path) or b"") != index[path][1])
     }
     for path in files:
@@ -96,13 +99,13 @@ def _write_pages(
         progress.begin("pages written", len(todo))
     problems: list[str] = []
     damaged: dict[str, str] = {}
-    for record, result in executor.each(partial(_write_page, place=place), todo):
+    for record, result in executor.each(partial(_write_page, place=place, rule_pages=rule_pages), todo):
         if isinstance(result, IodiagError):
             problems.append(f"{record.page}: {result}")
         elif not result:
             damaged[record.path] = record.report
         else:
-            made[record.page] = (record.key, result)
+            made[record.page] = (_page_key(record, rule_pages), result)
         progress.step(1)
     write(place, _PAGES, (json.dumps(dict(sorted(made.items())), indent=0) + "\n").encode())
     return sorted(problems), damaged
@@ -117,7 +120,7 @@ def _linked(report: FleetReport) -> set[str]:
 
 
 def _made(place: Place) -> dict[str, tuple[str, str]]:
-    """The pages that are there, with the key of the host-day that each was made from and its checksum."""
+    """The pages that are there, with the key of what each was made from and its checksum."""
     try:
         made = json.loads(place.read(_PAGES) or b"{}")
         return {str(path): (str(key), str(checksum)) for path, (key, checksum) in made.items()}
@@ -125,13 +128,18 @@ def _made(place: Place) -> dict[str, tuple[str, str]]:
         return {}
 
 
-def _write_page(record: Record, place: Place) -> str:
+def _page_key(record: Record, rule_pages: str) -> str:
+    """What a page depends on."""
+    return f"{record.key} {rule_pages}" if rule_pages else record.key
+
+
+def _write_page(record: Record, place: Place, rule_pages: str) -> str:
     """Write the page of a host-day and give its checksum; empty where the stored report is damaged."""
     from iodiag.report.as_json import from_json
 
     stored = store.intact(place, record, record.report)
     if stored is None:
         return ""
-    page = from_json(stored).to_html().encode("utf-8", "replace")
+    page = from_json(stored).to_html(rule_pages).encode("utf-8", "replace")
     write(place, record.page, page)
     return store.checksum(page)

@@ -53,12 +53,14 @@ def run(
     inventory: Inventory | None = None,
     verify: bool = False,
     secret: str = "",
+    rule_pages: str = "",
 ) -> Outcome:
     """Bring the data set at `out` up to date with the inputs; what is there already is not done again.
 
     Host-days of inputs that are not given any more stay, unless `prune`. What is read of the data set is
     checked, with `verify` all of it: a host-day of which a file is damaged is judged again. With a `secret`
-    (the key of pseudonyms) nothing that is written or returned holds a name. Raises
+    (the key of pseudonyms) nothing that is written or returned holds a name. Rules have their pages below the
+    address `rule_pages`; without one each page holds their text. Raises
     ConfigError when nothing was given that can be read, or `out` is no place for a data set; OutputError
     when it cannot be written, is being written by another run, or the executor has gone.
     """
@@ -75,7 +77,7 @@ def run(
             names = hiding.names_of(planned, secret)
             inventory = inventory and hiding.hidden_inventory(inventory, planned, names)
             planned.jobs = [replace(job, secret=secret) for job in planned.jobs]
-        work = _Work(place, planned, token, executor, progress, prune, inventory, verify, names)
+        work = _Work(place, planned, token, executor, progress, prune, inventory, verify, names, rule_pages)
         result = work.finish()
         head = {"schema": SCHEMA, "iodiag": __version__, "options": asdict(options)}
         write(place, "manifest.json", (json.dumps(head, indent=2) + "\n").encode())
@@ -96,6 +98,7 @@ class _Work:
     inventory: Inventory | None
     verify: bool
     names: Pseudonyms | None
+    rule_pages: str
     damaged: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     rows: list[InputRow] = field(default_factory=list)
@@ -111,9 +114,8 @@ class _Work:
             spoiled = store.join(self.place, kept, unread)
             pages: list[str] = []
             if not spoiled:
-                headline, pages, spoiled = publish(
-                    self.place, kept, self.executor, self.progress, self.inventory, self.verify
-                )
+                work = (self.place, kept, self.executor, self.progress, self.inventory)
+                headline, pages, spoiled = publish(*work, self.verify, self.rule_pages)
             if not spoiled:
                 break
         stored = [row for record in kept for row in record.inputs]

@@ -42,6 +42,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("start", "end", "title", "summary", "evidence", "explained_by"), "word"),
         **dict.fromkeys(("remedy", "confirm"), "words"),
         "key": "word",
+        "is_undated": "flag",
     },
     "devices": {
         **dict.fromkeys((*_WORDS, "device", "kind", "model", "firmware", "kernel"), "word"),

@@ -139,7 +139,8 @@ class TableFormat(NamedTuple):
 class ContextBlock(NamedTuple):
     """What a context format read: how many lines from its start it took, and what it found.
 
-    `unread` are the numbers of lines inside the block that were not understood.
+    `unread` are the numbers of lines inside the block that were not understood. `host` is whose it is, where
+    it says so itself.
     """
 
     used: int
@@ -148,6 +149,7 @@ class ContextBlock(NamedTuple):
     tables: tuple[SampleTable, ...] = ()
     unread: tuple[int, ...] = ()
     layout: str = ""
+    host: str = ""
 
 
 class ContextFormat(NamedTuple):
@@ -156,7 +158,8 @@ class ContextFormat(NamedTuple):
     `starts` is searched in single lines and should match only where a block can begin;
     `read` gets all lines from there on and the input's name, and returns None when the start
     was a false one. Its patterns are texts that it gives to `re`, which compiles those that an input
-    needs and keeps them: to compile all takes as long as to read a small capture.
+    needs and keeps them: to compile all takes as long as to read a small capture. It gets no more than
+    `most_lines`.
     """
 
     id: str
@@ -166,6 +169,7 @@ class ContextFormat(NamedTuple):
     read: Callable[[Sequence[Line], str], ContextBlock | None]
     releases: str = ""
     not_read: str = ""
+    most_lines: int = 20_000
 
 
 class FileFormat(NamedTuple):

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.hosts.host_folders import HostFolders, Parts, parts_of
+from iodiag.hosts.host_folders import HostFolders, Parts, is_same_host, parts_of
 from iodiag.hosts.same_name import told_apart
-from iodiag.model.capture import Capture, Fact, ParseNote, Section
+from iodiag.model.capture import EVENTS, Capture, Fact, ParseNote, Section
 from iodiag.model.topology import Device, DeviceTopology, merge
 from iodiag.table.table import Table
 from iodiag.table.tables import Tables
@@ -26,15 +26,51 @@ Owners = Mapping[str, str | None]
 STATEMENT = "hostname"
 """The format of a section that names the host of everything below its source's folder."""
 
+LOG = "kernel-log"
+"""The format of a section that names its own host alone, often without the domain."""
+
 
 def settle(captures: Iterable[Capture]) -> list[Capture]:
     """The captures, every row, section, fact and device with its host where that is certain."""
-    captures = list(captures)
+    captures = _with_logs_named(list(captures))
     folders = _folders(captures)
     captures = [_agreed(capture, folders) for capture in captures]
-    hosts = list(dict.fromkeys(host for capture in captures for host in capture.hosts))
+    hosts = _hosts_but_of_logs(captures) or list(dict.fromkeys(h for one in captures for h in one.hosts))
     only = hosts[0] if len(hosts) == 1 else None
     return told_apart(_owned(capture, _owners(capture, folders, only), only) for capture in captures)
+
+
+def _hosts_but_of_logs(captures: Iterable[Capture]) -> list[str]:
+    sections = (section for capture in captures for section in capture.sections)
+    return list(dict.fromkeys(one.host for one in sections if one.host and one.format != LOG))
+
+
+def _with_logs_named(captures: Sequence[Capture]) -> list[Capture]:
+    """The captures; a log's host is spelled as the one host of the others that it may be."""
+    hosts = _hosts_but_of_logs(captures)
+    result = []
+    for capture in captures:
+        own = {section.host for section in capture.sections if section.host and section.format == LOG}
+        fitting = {name: [host for host in hosts if is_same_host(name, host)] for name in own - {*hosts}}
+        for name, found in fitting.items():
+            capture = _renamed(capture, name, found[0]) if len(found) == 1 else capture
+        result.append(capture)
+    return result
+
+
+def _renamed(capture: Capture, name: str, host: str) -> Capture:
+    """The capture with another spelling of a host that its log names."""
+    tables = dict(capture.tables.each())
+    if EVENTS in tables:
+        words = tables[EVENTS]["host"]
+        spelled = Texts.of(host if word == name else word for word in words)
+        tables[EVENTS] = tables[EVENTS].with_columns(host=spelled)
+    return replace(
+        capture,
+        tables=Tables(tables),
+        sections=[replace(one, host=host) if one.host == name else one for one in capture.sections],
+        evidence=[replace(fact, host=host) if fact.host == name else fact for fact in capture.evidence],
+    )
 
 
 def without_host(captures: Iterable[Capture]) -> list[ParseNote]:
@@ -96,7 +132,8 @@ def _named_in(capture: Capture) -> dict[str, list[str]]:
     named: dict[str, list[str]] = {name: [] for name in capture.sources}
     for section in capture.sections:
         hosts = named.setdefault(section.source, [])
-        if section.host and section.host not in hosts and section.format != STATEMENT:
+        is_own = section.format == LOG and any(other.format != LOG for other in capture.sections)
+        if section.host and section.host not in hosts and section.format != STATEMENT and not is_own:
             hosts.append(section.host)
     return named
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from iodiag.hosts.captures_to_hosts import settle, without_host
+from iodiag.hosts.event_times import with_event_times
 from iodiag.hosts.time_zones import below_each_other, in_zone, is_mixed, unzoned
-from iodiag.model.capture import Capture
+from iodiag.model.capture import EVENTS, Capture
 from iodiag.model.topology import Device, merge
 from iodiag.table.table import Table
 
@@ -21,7 +22,7 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
     whole = Capture()
     tables: dict[tuple[str, bool], list[Table]] = {}
     devices: list[Device] = []
-    captures = settle(_once(captures))
+    captures = with_event_times(settle(_once(captures)))
     by_host: dict[str | None, list[Device]] = {}
     for capture in captures:
         whole.sources.update(capture.sources)
@@ -35,9 +36,11 @@ def join(captures: Iterable[Capture], tz: str | None = None) -> Capture:
         for is_average, group in ((False, capture.tables), (True, capture.averages)):
             for family, rows in group.each():
                 tables.setdefault((family, is_average), []).append(in_zone(rows, tz))
-    has_both = is_mixed([rows for parts in tables.values() for rows in parts])
+    # a log beside samples changes nothing of theirs
+    samples = [parts for (family, _), parts in tables.items() if family != EVENTS]
+    has_both = is_mixed([rows for parts in samples for rows in parts])
     for (family, is_average), parts in tables.items():
-        alike = [unzoned(rows) for rows in parts] if has_both else parts
+        alike = [unzoned(rows) for rows in parts] if has_both and family != EVENTS else parts
         (whole.averages if is_average else whole.tables)[family] = below_each_other(alike)
     whole.topology = merge(devices)
     whole.topologies = {host: merge(found) for host, found in by_host.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from iodiag.errors import ConfigError
@@ -13,6 +13,24 @@ from iodiag.model.finding import Ignore
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from iodiag.model.capture import Capture
+
+
+class Names(Protocol):
+    """Pseudonyms to judge captures under; what is asked for and ignored is called by real names."""
+
+    def renamed(self, capture: Capture) -> Capture:
+        """A joined capture without the real names."""
+        ...
+
+    def to_judge(self, name: str) -> str:
+        """What a device is called in it."""
+        ...
+
+    def spellings(self, name: str) -> tuple[str, ...]:
+        """The real names of what is called so in it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -29,6 +47,7 @@ class Options:
     tz: str | None = None
     cpus: int | None = None
     interval: float | None = None
+    names: Names | None = None
 
 
 def check(options: Options) -> None:

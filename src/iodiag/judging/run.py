@@ -8,15 +8,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from iodiag import __version__
+from iodiag.anonymize.gathering import lone_words_of
 from iodiag.hosts.counters import add_paired
 from iodiag.hosts.joining import join
 from iodiag.judging.options import Options, bound, zone
 from iodiag.model.capture import Capture
-from iodiag.model.finding import Finding, Ignore, Ignored, Outcome, by_harm
+from iodiag.model.finding import Finding, Ignored, Outcome, by_harm
 from iodiag.model.report import (
     DeviceActivity,
     DeviceSummary,
     HostTable,
+    KernelEvent,
     PhaseSummary,
     Report,
     Series,
@@ -41,8 +43,12 @@ def prepared(captures: Iterable[Capture], options: Options) -> tuple[Capture, li
 
     joined = join(captures, zone(options.tz))
     add_paired(joined, options.interval)
+    devices = options.devices
+    if options.names:
+        joined = options.names.renamed(joined)
+        devices = tuple(map(options.names.to_judge, devices))
     selection = Selection(
-        devices=options.devices,
+        devices=devices,
         since=bound(options.since, "since"),
         until=bound(options.until, "until"),
         cpus=options.cpus,
@@ -59,7 +65,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
 
     chosen = chosen_rules(options.rules, options.skip_rules)
     changed = changed_limits(options.limits)
-    told = [_of_host(view, chosen.values(), changed, capture, options.ignore) for view in hosts]
+    told = [_of_host(view, chosen.values(), changed, capture, options) for view in hosts]
     findings = _all(host.findings for host in told)
     ignored = _all(host.ignored for host in told)
     said, headline = verdict(findings, hosts, ignored=len(ignored), ledgers=capture.ledgers)
@@ -71,6 +77,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         states=_all(host.states for host in told),
         host_tables=_all(host.tables for host in told),
         phases=_all(host.phases for host in told),
+        events=_all(host.events for host in told),
         activity=_all(host.activity for host in told),
         sources=_source_summaries(capture),
         devices=_all(host.devices for host in told),
@@ -82,6 +89,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         series=_all(host.series for host in told),
         timezone=options.tz,
         ignored=ignored,
+        names=() if options.names else lone_words_of(capture),
     )
 
 
@@ -96,6 +104,7 @@ class _OfHost(NamedTuple):
     states: Sequence[StateSummary]
     tables: Sequence[HostTable]
     phases: Sequence[PhaseSummary]
+    events: Sequence[KernelEvent]
     activity: Sequence[DeviceActivity]
 
 
@@ -104,9 +113,11 @@ def _of_host(
     rules: Iterable[Rule],
     changed: Mapping[str, Mapping[str, float]],
     capture: Capture,
-    ignore: Sequence[Ignore],
+    options: Options,
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
+    from iodiag.analysis.host.kernel_events import event_summaries
+    from iodiag.analysis.host.moved_meanwhile import with_moves
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
     from iodiag.analysis.view.activity import activity
@@ -117,10 +128,13 @@ def _of_host(
 
     found, outcomes = run(rules, view, changed, capture.sources)
     devices = device_summaries(view)
-    found, ignored = without_ignored(found, ignore, {d.name: d.aliases for d in devices})
+    aliases = {d.name: d.aliases for d in devices}
+    found, ignored = without_ignored(
+        found, options.ignore, aliases, options.names.spellings if options.names else None
+    )
     states = state_summaries(view)
     return _OfHost(
-        findings=with_traffic(view, found),
+        findings=with_moves(view, with_traffic(view, found)),
         ignored=ignored,
         outcomes=outcomes,
         devices=devices,
@@ -128,6 +142,7 @@ def _of_host(
         states=states,
         tables=host_tables(view),
         phases=phase_summaries(view),
+        events=tuple(event_summaries(view)),
         activity=activity(view),
     )
 

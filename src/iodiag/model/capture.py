@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,10 @@ a table; `summary` an Average:/Summary:/Minimum: row; `context` a line of a cont
 (lsblk, mdstat, …); `noise` prose and other text that claims to be no capture; `unread` a line
 inside a capture that was not understood: these are listed in the report.
 """
+
+
+EVENTS = "events"
+"""The table of what a kernel's log says happened to devices; no samples."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,8 @@ class Fact:
     """One finding of fact from an application's log, a setting or a process list.
 
     `kind` names what was seen (`processlist`, `sysbench`, `hdparm`, `setting`, …), `values` its
-    numbers and words under plain names, `text` says it in one sentence.
+    numbers and words under plain names, `text` says it in one sentence. `template` is that sentence with
+    `{key}` for each value that may be a name; empty where `text` names nothing.
     """
 
     kind: str
@@ -130,11 +136,25 @@ class Fact:
     text: str
     ref: SourceRef
     host: str | None = None
+    template: str = ""
+
+
+def filled(template: str, values: Mapping[str, float | str]) -> str:
+    """A sentence with the words that its `{key}`s stand for; `{key,}` has commas between them."""
+
+    def word(key: re.Match[str]) -> str:
+        value = str(values.get(key[1], key[0]))
+        return ", ".join(value.split()) if key[2] else value
+
+    return re.sub(r"\{(\w+)(,?)\}", word, template)
 
 
 @dataclass(frozen=True)
 class Section:
-    """One capture or context block inside an input: a row of the report's list of sources."""
+    """One capture or context block inside an input: a row of the report's list of sources.
+
+    `utc_offset_s` is how far the host's clock was ahead of UTC, where the input has both.
+    """
 
     source: str = field(metadata={"json_key": "name"})
     format: str
@@ -148,6 +168,7 @@ class Section:
     rows: int = 0
     is_context: bool = False
     first_line: int = 0
+    utc_offset_s: float | None = field(default=None, metadata={"json_omit_none": True})
 
 
 @dataclass(frozen=True)

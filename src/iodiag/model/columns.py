@@ -404,7 +404,13 @@ _DISK_COUNTERS = [
     Column("flush_ms", "ms", "count", "time of all cache flushes since boot"),
 ]
 
+_EVENTS = (
+    Column("boot_s", "s", "gauge", "time since boot that the line states"),
+    Column("utc_offset_s", "s", "gauge", "how far the clock of the line was ahead of UTC, where it says so"),
+)
+
 FAMILIES: dict[str, tuple[Column, ...]] = {
+    "events": _EVENTS,
     "disk_counters": tuple(_DISK_COUNTERS),
     "nfs_mounts": tuple(_NFS_MOUNTS),
     "disk": tuple(_disk()),
@@ -441,6 +447,7 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
 """Columns by table. A table that is not here (an unknown section) has its own header's words."""
 
 KEY_COLUMNS: dict[str, str] = {
+    "events": "device",
     "disk_counters": "device",
     "nfs_mounts": "mount",
     "disk": "device",
@@ -463,6 +470,7 @@ KEY_COLUMNS: dict[str, str] = {
 """The column that tells the rows of one report apart, where a table has several per report."""
 
 LABEL_COLUMNS: dict[str, tuple[str, ...]] = {
+    "events": ("kind", "stamp", "message"),
     "interrupts": ("cpu",),
     "fan": ("chip",),
     "temperature": ("chip",),

@@ -81,6 +81,23 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Move:
+    """A column of another table or device that stepped in a finding's samples, and hardly by chance.
+
+    `table` and `quantity` are names of tables and columns; `name` is the device, interface or mount, empty
+    where the table has one row per report. `beside` and `during` are its medians right beside the samples
+    and in them, `size` the step in scatters of its steps elsewhere in the capture.
+    """
+
+    table: str
+    name: str
+    quantity: str
+    beside: float
+    during: float
+    size: float
+
+
+@dataclass(frozen=True)
 class Finding:
     """A rule's verdict on some devices over some samples.
 
@@ -89,7 +106,8 @@ class Finding:
     the counters do not tell. `supersedes` names rules whose findings on the same devices this
     one explains. `role` is its rule's; None in a report that was stored without. `pictures` are the
     charts that it asks for beside its samples over time; `peers` the devices that it compares its own
-    with, `edges` the traffic through its devices' stack, for them.
+    with, `edges` the traffic through its devices' stack, for them. `moved` is what else stepped in its
+    samples, where they are a part of a longer capture.
     """
 
     rule: str
@@ -115,6 +133,7 @@ class Finding:
     pictures: tuple[PictureKind, ...] = ()
     peers: tuple[str, ...] = ()
     edges: tuple[Edge, ...] = ()
+    moved: tuple[Move, ...] = ()
 
 
 def by_harm(finding: Finding) -> tuple[bool, int, bool, bool, int]:

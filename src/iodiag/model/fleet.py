@@ -51,11 +51,11 @@ class AffectedHost:
 
     `since` is the first day of the unbroken run of days that ends with the trouble's last day;
     `is_older` says that this is the host's first day with data, so that it may have begun before.
-    `days` counts the days with the trouble, `days_read` those with data. Captures without a date are no
-    day: they count only where the trouble was found in nothing else, and are `undated` then; `in_undated`
-    says that it was found in them too. `change` is the number (from 1) of the common change that the trouble
-    began in. `evidence` is from the worst day, whose report is `report`, an address relative to the fleet
-    report ("" where there is none).
+    `days` counts the days with the trouble, `days_read` those with data. Captures without a date, and
+    listings without one beside dated samples, are no day: what was found in nothing else is since `undated`
+    on 0 days; `in_undated` says that it was found in them. `change` is the number (from 1) of the common
+    change that the trouble began in. `evidence` is from the worst day, whose report is `report`, an address
+    relative to the fleet report ("" where there is none).
     """
 
     host: str
@@ -134,7 +134,7 @@ class Matrix:
 class DayCell:
     """One host on one day: its worst unexplained severity, and the rules that found something then.
 
-    `report` is the address of the host-day's page; of a day without trouble that of its JSON report.
+    `report` is the address of the host-day's page; a day without trouble has none.
     """
 
     state: CellState

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from iodiag.model.capture import Section
@@ -138,6 +139,23 @@ class PhaseSummary:
     means: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class KernelEvent:
+    """A line of the kernel's log that says that something happened to a device ("" where it names none).
+
+    `time` is None where only a boot clock, or no year, is known; `stamp` is what the line states.
+    """
+
+    device: str
+    host: str | None
+    time: str | None
+    stamp: str
+    kind: str
+    text: str
+    source: str
+    line: int
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -192,6 +210,7 @@ class Report:
 
     `ignored` are findings that the configuration takes out: they are listed, and count for nothing.
     `thresholds` are those in force, `changed_thresholds` those of them that are not their rules' defaults.
+    `names` are what captures call their things in one word each, so that a sentence can be told to hold one.
     `rule_texts` say of each rule with a finding what it detects, why that matters and when it is wrong.
 
     With a `comparison` it is the analysis of the later side, and the headline says what moved.
@@ -205,6 +224,7 @@ class Report:
     states: tuple[StateSummary, ...] = field(default=(), kw_only=True)
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
+    events: tuple[KernelEvent, ...] = field(default=(), kw_only=True)
     activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()
@@ -217,6 +237,7 @@ class Report:
     series: tuple[Series, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     comparison: Comparison | None = field(default=None, metadata={"json_omit_none": True})
+    names: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def hosts(self) -> list[str]:
@@ -228,6 +249,21 @@ class Report:
         """The highest severity among the findings, or None without findings."""
         present = {finding.severity for finding in self.findings}
         return next((s for s in reversed(SEVERITIES) if s in present), None)
+
+    def is_undated(self, finding: Finding) -> bool:
+        """Whether a finding states no time and its first evidence is a listing's, beside dated samples.
+
+        A listing such as /proc/mdstat may be older or newer than the samples beside it; in one input with
+        captures of at most a day it is of that day.
+        """
+        sections = [summary.section for summary in self.sources]
+        captures = [section for section in sections if not section.is_context]
+        if finding.start is not None or finding.samples or not any(section.start for section in captures):
+            return False
+        listings = {section.source for section in sections if section.is_context and not section.reports}
+        listings -= {section.source for section in captures if not _is_long(section)}
+        first = next((e.source for e in finding.evidence if e.weighs == "for"), "")
+        return first in listings if first else bool(listings)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON report as plain data."""
@@ -267,6 +303,15 @@ class Report:
         from iodiag.report.as_html import render
 
         return render(self, rule_pages=rule_pages)
+
+
+def _is_long(section: Section) -> bool:
+    """Whether a capture covers more than a day, which has 25 hours where summer time ends."""
+    try:
+        length = datetime.fromisoformat(section.end or "") - datetime.fromisoformat(section.start or "")
+    except (ValueError, TypeError):
+        return False
+    return length > timedelta(hours=25)
 
 
 def is_report(data: bytes) -> bool:

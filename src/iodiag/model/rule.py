@@ -89,12 +89,13 @@ class Rule:
     with status `clear` to name the devices, or nothing at all for "looked, found nothing".
     The docstring of its module is the rule's page (`iodiag.rules.page`).
 
-    `role` is what its findings are (`ROLES`). `explains` names the rules whose findings are effects of
-    this one's, on the same devices or those above and below; `replaces` those whose findings say the
-    same on the same devices and samples, but less exactly. Both name rules of any package by their ids,
-    or all rules of a role by the role; unknown names are ignored. `pictures` are the charts that explain
-    its findings. `to_clear` is what a capture must hold for an outcome `clear`, which is undetermined
-    without.
+    `role` is what its findings are (`ROLES`). `explains` names the rules whose findings are effects of this
+    one's, on the same devices or those above and below: with `explains_samples` effects of those of its
+    findings alone that name samples, as others are facts of another time. `replaces` names those whose
+    findings say the same on the same devices and samples, but less exactly. Both name rules of any package
+    by their ids, or all rules of a role by the role; unknown names are ignored. `pictures` are the charts
+    that explain its findings. `to_clear` is what a capture must hold for an outcome `clear`, which is
+    undetermined without.
     """
 
     id: str
@@ -109,6 +110,7 @@ class Rule:
     pictures: tuple[PictureKind, ...] = ()
     role: Role = "cause"
     explains: tuple[str, ...] = ()
+    explains_samples: bool = False
     replaces: tuple[str, ...] = ()
     to_clear: ToClear = ToClear()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 PARITY_LEVELS = {"raid4": 1, "raid5": 1, "raid6": 2}
@@ -111,11 +111,26 @@ class DeviceTopology:
         for spelling in device_names(name):
             if spelling in self.devices:
                 return self.devices[spelling]
-        wanted = set(device_names(name))
-        for device in self.devices.values():
-            if wanted.intersection(device.aliases):
-                return device
-        return None
+        found = [self._by_alias[s] for s in device_names(name) if s in self._by_alias]
+        return self.devices[min(found)[1]] if found else None
+
+    @cached_property
+    def _by_alias(self) -> Mapping[str, tuple[int, str]]:
+        """The first device that goes by each alias: its place and its name."""
+        found: dict[str, tuple[int, str]] = {}
+        for place, (name, device) in enumerate(self.devices.items()):
+            for alias in device.aliases:
+                found.setdefault(alias, (place, name))
+        return found
+
+    @cached_property
+    def _parents(self) -> Mapping[str, tuple[Device, ...]]:
+        """The devices that stand directly on each one."""
+        found: dict[str, dict[str, Device]] = {}
+        for name, device in self.devices.items():
+            for member in device.members:
+                found.setdefault(self.canonical(member), {})[name] = device
+        return {name: tuple(devices.values()) for name, devices in found.items()}
 
     def canonical(self, name: str) -> str:
         """The canonical name of a printed device name; the name itself when nothing is known."""
@@ -155,12 +170,7 @@ class DeviceTopology:
 
     def parents(self, name: str) -> tuple[Device, ...]:
         """The devices that stand directly on `name`."""
-        wanted = self.canonical(name)
-        return tuple(
-            device
-            for device in self.devices.values()
-            if any(self.canonical(member) == wanted for member in device.members)
-        )
+        return self._parents.get(self.canonical(name), ())
 
 
 def merge(found: Iterable[Device]) -> DeviceTopology:

@@ -65,10 +65,10 @@ def show(report: Report, console: Console, full: bool = False) -> None:
     whole = contents.document(report, full)
     document = whole if full else shortened(whole, ("brief",), POINTER)
     for renderable in _screen(document.screen, console.width):
-        console.print(renderable)
+        console.print(renderable, crop=False)
     for section in document.sections:
         for renderable in _section(section, console.width, full):
-            console.print(renderable)
+            console.print(renderable, crop=False)
 
 
 def _screen(screen: Screen, width: int) -> Iterator[RenderableType]:
@@ -104,6 +104,7 @@ def _section(section: Section, width: int, is_spaced: bool) -> Iterator[Renderab
 
 
 def _block(block: Block, width: int, is_spaced: bool) -> Iterator[RenderableType]:
+    from rich.console import Group
     from rich.text import Text
 
     if isinstance(block, Section):
@@ -117,7 +118,9 @@ def _block(block: Block, width: int, is_spaced: bool) -> Iterator[RenderableType
     elif isinstance(block, Facts):
         yield _facts(block)
     elif isinstance(block, Commands):
-        yield from (_indented(Text(line, _CODE, overflow="fold")) for line in block.lines)
+        # the terminal wraps a long one, so that it is copied as one line; a text alone would be wrapped here
+        lines = (line for command in block.lines for line in command.split("\n"))
+        yield from (Group(Text(f"    {line}", _CODE, no_wrap=True, overflow="ignore")) for line in lines)
     elif isinstance(block, Excerpt):
         yield from _excerpt(block, width)
     else:

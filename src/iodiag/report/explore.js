@@ -154,8 +154,8 @@
     const axis = { stroke: () => colour("muted"), font, grid: { stroke: () => colour("grid"), width: 1 } };
     const options = {
       width: Math.max(200, place.clientWidth || 600),
-      height: (chart.panels.length > 1 ? 96 : 132) + (isLast ? 34 : 12),
-      padding: [6, 10, 0, 0],
+      height: (chart.panels.length > 1 || isNarrow ? 96 : 132) + (isLast ? 34 : 12),
+      padding: [6, 26, 0, 0],
       tzDate: (at) => uPlot.tzDate(new Date(clock(chart, at)), "Etc/UTC"),
       legend: { show: false },
       scales: {
@@ -169,7 +169,7 @@
           grid: { show: false },
           ticks: { stroke: () => colour("muted"), width: 1, size: 4 },
           ...(chart.offsets.length ? {} : { incrs: [1, 2, 5].flatMap((n) => [n, 10 * n, 100 * n, 1000 * n]).sort((a, b) => a - b) }),
-          values: (plot, splits, _, __, step) => splits.map((at) => (isLast ? tick(chart, at, step) : "")),
+          values: (plot, splits, _, __, step) => splits.map((at) => (isLast && (step >= 1 || Number.isInteger(at)) ? tick(chart, at, step) : "")),
           space: 80,
         },
         { ...axis, size: isNarrow ? 46 : 62, space: 28, ticks: { show: false }, values: (_, splits) => splits.map(number) },
@@ -199,6 +199,7 @@
     const plot = new uPlot(options, [joined[0], ...order.map((at) => sums[at])], place);
     shown.plots.push(plot);
     place.addEventListener("keydown", (event) => keys(shown, plot, event));
+    touch(shown, plot);
     return [head, place];
   }
 
@@ -249,6 +250,35 @@
     } else if (event.key === "0" || event.key === "Escape") shown.reset();
     else return;
     event.preventDefault();
+  }
+
+  // a finger that is drawn sideways selects as a mouse does; up and down it scrolls the page
+  function touch(shown, plot) {
+    const { over } = plot;
+    const select = (left, width) => plot.setSelect({ left, width, top: 0, height: over.clientHeight }, false);
+    let from = null;
+    let to = null;
+    const place = (event) => Math.min(over.clientWidth, Math.max(0, event.clientX - over.getBoundingClientRect().left));
+    over.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "touch") from = to = event.isPrimary ? place(event) : null;
+    });
+    over.addEventListener("pointermove", (event) => {
+      if (from == null) return;
+      to = place(event);
+      plot.setCursor({ left: to, top: 1 }, true, true);
+      select(Math.min(from, to), Math.abs(to - from));
+    });
+    over.addEventListener("pointercancel", () => {
+      from = null;
+      select(0, 0);
+    });
+    over.addEventListener("pointerup", () => {
+      if (from == null) return;
+      const ends = [from, to].sort((a, b) => a - b).map((at) => plot.posToVal(at, "x"));
+      if (Math.abs(to - from) > 8) shown.zoom(...ends);
+      from = null;
+      select(0, 0);
+    });
   }
 
   function choice(chart, change) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from iodiag.model import columns as registry
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
 from iodiag.model.report import Report
 from iodiag.report import excerpts, wording
@@ -15,6 +16,7 @@ from iodiag.report.document import (
     Facts,
     Item,
     Paragraph,
+    Place,
     Section,
     TextTable,
     said,
@@ -202,9 +204,17 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
     charts = Charts(("finding", number))
     rest: tuple[Block, ...]
     if is_lead:
-        rest = (facts, *_advice(finding), Section((Span("More charts"),), (charts,), place="folded"))
+        more = Section((Span("More charts"),), (charts,), place="folded")
+        rest = (facts, *_moved(finding), *_advice(finding), *_limits(finding, "folded"), more)
     else:
-        inside = (facts, charts, *evidence_blocks(report, finding, seen), *_advice(finding))
+        inside = (
+            facts,
+            charts,
+            *evidence_blocks(report, finding, seen),
+            *_moved(finding),
+            *_advice(finding),
+            *_limits(finding, "page"),
+        )
         rest = (Section((Span("Evidence, charts and advice"),), inside, place="folded"),)
     return Section(
         wording.prose(finding.title),
@@ -228,19 +238,52 @@ def gone_section(report: Report, number: int, finding: Finding) -> Section:
     )
 
 
+def _moved(finding: Finding) -> Iterator[Section]:
+    """What else stepped in the samples of a finding, a row each."""
+    if not finding.moved:
+        return
+    rows = []
+    for move in finding.moved:
+        column = registry.find(move.table, move.quantity)
+        what = f"{column.meaning} ({column.unit})" if column else wording.column_label(move.quantity)
+        where = (
+            Span(move.table.replace("_", " ")),
+            *((Span(" "), wording.name(move.name)) if move.name else ()),
+        )
+        levels = ((Span(wording.number(level)),) for level in (move.beside, move.during))
+        rows.append((where, (Span(what),), *levels))
+    head = ("Where", "What", "Right before and after", "In these samples")
+    yield Section(
+        (Span("What else moved then"),), (TextTable(head, tuple(rows), frozenset({2, 3}), _NO_CAUSE),)
+    )
+
+
+_NO_CAUSE = (
+    "Medians; elsewhere in the capture no step of these columns is more than a third as large. What moves "
+    "together need not be cause and effect."
+)
+
+
 def _advice(finding: Finding) -> Iterator[Section]:
+    """What to do, and how to confirm that it is the cause."""
     if finding.remedy:
         yield Section((Span("What to do"),), (Bullets(tuple(map(said, finding.remedy)), is_numbered=True),))
     if finding.confirm:
         yield Section((Span("Commands to confirm it"),), (Commands(tuple(map(command, finding.confirm))),))
+
+
+def _limits(finding: Finding, place: Place) -> Iterator[Section]:
+    """What speaks against the finding or lies beyond it, and where to read more."""
     for heading, texts in (
         ("What would refute it", finding.refutes),
         ("What the counters cannot tell", finding.cannot_know),
     ):
         if texts:
-            yield Section((Span(heading),), (Bullets(tuple(map(said, texts))),))
+            yield Section((Span(heading),), (Bullets(tuple(map(said, texts))),), place=place)
     if finding.references:
-        yield Section((Span("References"),), (Bullets(tuple(map(_reference, finding.references))),))
+        yield Section(
+            (Span("References"),), (Bullets(tuple(map(_reference, finding.references))),), place=place
+        )
 
 
 def _reference(text: str) -> Item:
@@ -310,7 +353,7 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     yield "Devices", wording.joined(devices, 24) or (Span("the whole host"),)
     totals = {(device.host, device.name): device.samples for device in report.devices}
     total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
-    when = window(finding, total, report.timezone)
+    when = window(report, finding, total)
     if when:
         yield "When", (Span(when),)
     yield "Rule", (wording.rule(finding.rule),)
@@ -320,10 +363,12 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
         yield "Explains", wording.joined([(wording.rule(one),) for one in finding.supersedes])
 
 
-def window(finding: Finding, total: int | None, timezone: str | None) -> str:
+def window(report: Report, finding: Finding, total: int | None) -> str:
     """When it was; samples are counted from 1 for people, while JSON counts them from 0."""
+    if report.is_undated(finding):
+        return "undated: the capture or listing that shows it states no time"
     words = []
-    when = wording.time_span(finding.start, finding.end, timezone)
+    when = wording.time_span(finding.start, finding.end, report.timezone)
     if when:
         words.append(when)
     if finding.samples:

@@ -21,6 +21,10 @@ LONGEST_COMMAND = 100
 Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
+_TO_PASTE = re.compile(
+    r" (?:Settle it with|Capture more|Capture the present): `([^`]*)`"
+    r"(?:, under this load and at rest|, and `([^`]*)` beside it)?"
+)
 
 _SURENESS = {
     "high": "many samples, and a narrow interval far from no change, or around it",
@@ -38,15 +42,26 @@ def screen(report: Report) -> Screen:
     place = Charts(PICTURE, overview.strip(picture)) if picture else None
     if compared is not None and comparison_sections.shown_subjects(compared):
         place = Charts(("moved", 1))
+    actions = () if compared else tuple(_actions(report, lead))
     return Screen(
         title=title(report),
         state=state.capitalize(),
         tone=state or report.worst() or "clear",
-        sentence=wording.prose(report.headline.strip() or "No rule found anything."),
+        sentence=wording.prose(_sentence(report, actions)),
         facts=Facts(tuple(_sides(report, compared) if compared else _facts(report, lead))),
-        actions=() if compared else tuple(_actions(report, lead)),
+        actions=actions,
         picture=place,
     )
+
+
+def _sentence(report: Report, actions: Iterable[Block]) -> str:
+    """The verdict's sentence, without a command that stands below it to paste."""
+    commands = {line for block in actions if isinstance(block, Commands) for line in block.lines}
+    named = _TO_PASTE.search(report.headline)
+    is_below = named is not None and set(filter(None, named.groups())) <= commands
+    return (
+        _TO_PASTE.sub("", report.headline) if is_below else report.headline
+    ).strip() or "No rule found anything."
 
 
 def title(report: Report) -> Spans:
@@ -80,7 +95,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     states = [s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)]
     cited = {(item.source, line) for item in (lead.evidence if lead else ()) for line in item.lines}
     own = [s for s in states if any((s.source, line) in cited for line in s.lines)]
-    worst = _quoted(lead.summary, own) if lead and own else _costliest(states)
+    first = [s for s in own if s.device == devices[0]] or own
+    worst = _quoted(lead.summary, first) if lead and first else _costliest(states, devices)
     if worst is not None:
         seen, _, cost = worst.text.rpartition(": ")
         yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
@@ -88,7 +104,7 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
         total = next(
             (d.samples for d in report.devices if d.name in devices[:1] and _is_on_host(d.host, lead)), None
         )
-        when = finding_sections.window(lead, total, report.timezone)
+        when = finding_sections.window(report, lead, total)
         if when:
             yield "When", (Span(when.replace(f" ({wording.zone((lead.start,), report.timezone)})", "")),)
         # where the sentence says how often, a state's own count would be a second one
@@ -126,14 +142,21 @@ def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None
     return max(lasting, key=lambda s: s.latency_ms or 0.0, default=None)
 
 
-def _costliest(states: Sequence[StateSummary]) -> StateSummary | None:
-    """The state in which requests waited longest in all, by what they took and by how many were in flight."""
+def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateSummary | None:
+    """The state in which requests waited longest in all, by what they took and by how many were in flight.
+
+    The first device, which the sentence is about, goes before the others, unless nothing waited there.
+    """
 
     def waited(state: StateSummary) -> tuple[float, float]:
         in_flight_ms = 1000 * (state.in_flight or 0.0) * (state.seconds or 0.0)
         return max(state.requests * (state.latency_ms or 0.0), in_flight_ms), state.requests
 
-    return max((state for state in states if state.direction != "idle"), key=waited, default=None)
+    working = [state for state in states if state.direction != "idle"]
+    of_first = [state for state in working if state.device in devices[:1]]
+    does_wait = any(waited(state)[0] > 0 for state in of_first)
+    is_alike = not any(waited(state)[0] > 0 for state in working)
+    return max(of_first if of_first and (does_wait or is_alike) else working, key=waited, default=None)
 
 
 def tally(report: Report) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from iodiag.model.report import PhaseSummary, Report
 from iodiag.report import wording
-from iodiag.report.document import Block, Paragraph, Section, TextTable
+from iodiag.report.document import Block, Paragraph, Place, Section, TextTable
 from iodiag.report.wording import Span, Spans
 
-MOST_DEVICES = 4
+MOST_DEVICES, DEVICES_OPEN = 4, 1
 _INSTEAD_OF = {
     "ios_per_s": ("reads_per_s", "writes_per_s"),
     "kb_per_s": ("read_kb_per_s", "write_kb_per_s"),
@@ -25,11 +25,13 @@ def phases_section(report: Report) -> list[Section]:
         of_device.setdefault((phase.host, phase.device, phase.source), []).append(phase)
     named = {device for finding in report.findings for device in finding.devices}
     ordered = sorted(of_device, key=lambda key: key[1] not in named)
-    blocks: list[Block] = []
+    tables: list[Section] = []
     for key in ordered[:MOST_DEVICES]:
         host, device, _ = key
         whose: Spans = (Span(" of "), wording.name(host)) if host and len(report.hosts) > 1 else ()
-        blocks += [Paragraph((wording.name(device), *whose)), _table(of_device[key])]
+        place: Place = "page" if len(tables) < DEVICES_OPEN else "folded"
+        tables.append(Section((wording.name(device), *whose), (_table(of_device[key]),), place=place))
+    blocks: list[Block] = [*tables]
     more = len(ordered) - MOST_DEVICES
     if more > 0:
         rest = f"{wording.plural(more, 'more device')} in the JSON report."
@@ -41,7 +43,7 @@ def phases_section(report: Report) -> list[Section]:
 def _table(phases: Sequence[PhaseSummary]) -> TextTable:
     """The means of each phase, and how many times as much the last is as the first."""
     known = dict.fromkeys(name for phase in phases for name, mean in phase.means.items() if mean)
-    shown = [name for name in known if not all(part in known for part in _INSTEAD_OF.get(name, ("",)))]
+    shown = [name for name in known if not _is_told_by_parts(name, phases, known)]
     rows: list[tuple[Spans, ...]] = [
         ((Span("samples"),), *((Span(wording.count(phase.samples)),) for phase in phases), ())
     ]
@@ -57,3 +59,10 @@ def _table(phases: Sequence[PhaseSummary]) -> TextTable:
     return TextTable(
         ("Mean", *labels, "Last to first"), tuple(rows), numeric=frozenset(range(1, len(phases) + 2))
     )
+
+
+def _is_told_by_parts(name: str, phases: Sequence[PhaseSummary], known: Collection[str]) -> bool:
+    """Whether reads and writes tell more than a total, or the only one of them the same."""
+    parts = [part for part in _INSTEAD_OF.get(name, ()) if part in known]
+    same = len(parts) == 1 and all(phase.means.get(name) == phase.means.get(parts[0]) for phase in phases)
+    return len(parts) == 2 or same

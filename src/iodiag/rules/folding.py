@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from iodiag.analysis.array.equal_rates import is_md, is_physical
+from iodiag.analysis.array.equal_rates import are_alike, is_md, is_physical
 from iodiag.analysis.array.topmost_devices import are_related, leads, topmost
-from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import cite
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 
-_LIKE_LATENCY, _LIKE_RATE = 1.5, 2.0
 _MOST_TOLD = 6
 _OF_SEVERAL = {"stack", "peers"}
 """Pictures of findings that hold devices against each other, which each tell of something else."""
@@ -70,23 +68,8 @@ def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[st
     if not same or len(finding.devices) != 1 or len(first.devices) != 1:
         return False
     one, other = finding.devices[0], first.devices[0]
-    return one != other and one not in relatives.get(other, ()) and _are_alike(one, other, view)
-
-
-def _are_alike(one: str, other: str, view: View) -> bool:
-    """Whether both serve requests at like rates and take a like time for them, or none serves any."""
     found = [series for name in (one, other) if (series := view.series(name)) is not None]
-    rows = [series.loaded if len(series.loaded) else series.samples for series in found]
-    if len(rows) < 2:
-        return False
-    rates = [weighted.mean(part, "ios_per_s") for part in rows]
-    if rates == [0, 0]:
-        return True
-    for column, most in (("latency_ms", _LIKE_LATENCY), ("ios_per_s", _LIKE_RATE)):
-        some, others = (weighted.mean(part, column) for part in rows)
-        if not (some > 0 and others > 0 and max(some, others) <= most * min(some, others)):
-            return False
-    return True
+    return one != other and one not in relatives.get(other, ()) and len(found) == 2 and are_alike(*found)
 
 
 def _one(group: Sequence[Finding], view: View) -> Finding:
@@ -115,25 +98,37 @@ def _with_chain(finding: Finding, view: View) -> Finding:
     lead, *others = finding.devices or ("",)
     if finding.role in HARMLESS or not others or not all(are_related(view, lead, name) for name in others):
         return finding
-    chain, why = _chain(view, finding.devices)
-    if len(chain) < 2 or not set(finding.devices) <= set(chain):
+    stack, why = _stack(view, finding.devices)
+    if len(stack) < 2 or not set(finding.devices) <= {name for layer in stack for name in layer}:
         return finding
+    layers = " on ".join(", ".join(layer) for layer in stack)
     inferred = ", as equal rates show" if why else ""
-    stack = f" The stack: {' on '.join(chain)}{inferred}."
+    text = f" The stack: {layers}{inferred}; the same requests pass through each layer."
     evidence: tuple[Evidence, ...] = tuple(
         cite(None, "{why}", {"why": text}, weighs="context") for text in why
     )
-    return replace(finding, summary=finding.summary + stack, evidence=(*finding.evidence, *evidence))
+    return replace(finding, summary=finding.summary + text, evidence=(*finding.evidence, *evidence))
 
 
-def _chain(view: View, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The devices from the topmost of some downwards while each stands on one, and what of it is inferred."""
-    at = next(iter(topmost(view, names)))
-    chain, why = [at], []
-    while len(below := view.topology.members(at)) == 1 and below[0].name not in chain:
-        device = view.topology.find(at)
-        origin = device.provenance.get("members", "") if device is not None else ""
-        why += [origin] if origin.startswith("inferred") else []
-        at = below[0].name
-        chain.append(at)
-    return chain, why
+def _stack(view: View, names: Sequence[str]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The layers from the topmost of some devices downwards, and what of it is inferred.
+
+    Several share the uppermost layer where they stand on the same one.
+    """
+    tops = tuple(topmost(view, names))
+    chains = [_chain(view, top) for top in tops]
+    below = chains[0][1:]
+    if any(chain[1:] != below for chain in chains):
+        return [], []
+    found = [view.topology.find(name) for name in (*tops, *below)]
+    origins = [device.provenance.get("members", "") for device in found if device is not None]
+    inferred = [origin for origin in origins if origin.startswith("inferred")]
+    return [tops, *((name,) for name in below)], list(dict.fromkeys(inferred))
+
+
+def _chain(view: View, name: str) -> list[str]:
+    """The devices from one downwards while each stands on one."""
+    chain = [name]
+    while len(below := view.topology.members(chain[-1])) == 1 and below[0].name not in chain:
+        chain.append(below[0].name)
+    return chain

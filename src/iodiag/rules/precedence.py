@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.rule import Rule
@@ -31,6 +32,7 @@ def order(
     of_found = [rule for rule in rules if rule.id in by_rule]
     replaced_by = named_by(of_found, lambda rule: rule.replaces)
     explained_by = named_by(of_found, lambda rule: rule.explains)
+    by_samples = {rule.id for rule in of_found if rule.explains_samples}
     kept: list[Finding] = []
     gone: list[Finding] = []
     for finding in found:
@@ -46,6 +48,7 @@ def order(
             if finding.rule in replaced_by.get(loser.rule, ()) and _replaces(finding, loser)
         ]
         likely = _of(left, explained_by.get(finding.rule, ()))
+        likely = [cause for cause in likely if cause.samples or cause.rule not in by_samples]
         causes = [cause for cause in likely if _explains(cause, finding, relatives)]
         cause = max(causes, key=_weight, default=None)
         if cause is not None:
@@ -54,9 +57,17 @@ def order(
         supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
         explained = cause.rule if cause is not None else None
         result.append(replace(finding, supersedes=supersedes, explained_by=explained))
-    return [_with_harm(finding, result, above) for finding in result]
+    below: dict[Key, list[Key]] = {}
+    for effect, its_causes in above.items():
+        for cause_key in its_causes:
+            below.setdefault(cause_key, []).append(effect)
+    by_key: dict[Key, list[tuple[int, Finding]]] = {}
+    for place, finding in enumerate(result):
+        by_key.setdefault(_key(finding), []).append((place, finding))
+    return [_with_harm(finding, by_key, below) for finding in result]
 
 
+Node = TypeVar("Node")
 Key = tuple[str, tuple[str, ...], str | None]
 
 
@@ -91,15 +102,15 @@ def relations(rule_id: str, rules: Sequence[Rule]) -> dict[str, list[str]]:
     return {label: ids for label, ids in result.items() if ids}
 
 
-def _above(named: Mapping[str, list[str]], rule: str) -> set[str]:
-    """The rule, those that name it, those that name them, and so on."""
-    above: set[str] = set()
-    rest = [rule]
+def _above(named: Mapping[Node, list[Node]], first: Node) -> set[Node]:
+    """The rule or finding itself, those that name it, those that name them, and so on."""
+    above: set[Node] = set()
+    rest = [first]
     while rest:
         at = rest.pop()
         if at not in above:
             above.add(at)
-            rest += named[at]
+            rest += named.get(at, ())
     return above
 
 
@@ -117,15 +128,15 @@ def _of(by_rule: Mapping[str, list[tuple[int, Finding]]], rules: Iterable[str]) 
     return [finding for _, finding in sorted(placed, key=lambda one: one[0])]
 
 
-def _with_harm(cause: Finding, findings: Iterable[Finding], above: Mapping[Key, set[Key]]) -> Finding:
+def _with_harm(
+    cause: Finding, findings: Mapping[Key, list[tuple[int, Finding]]], below: Mapping[Key, list[Key]]
+) -> Finding:
     """A cause as grave as the worst of its effects, with the line that says so."""
     if _weight(cause)[0] < _REAL or cause.confidence == "low":
         return cause
-    below, effects = {_key(cause)}, {_key(cause)}
-    while effects:
-        effects = {effect for effect, causes in above.items() if causes & effects} - below
-        below |= effects
-    harm = [f for f in findings if _key(f) in below]
+    reached = _above(below, _key(cause))
+    placed = sorted((one for key in reached for one in findings[key]), key=lambda one: one[0])
+    harm = [finding for _, finding in placed]
     worst = max(harm, key=_weight, default=cause)
     if _weight(worst)[0] <= _weight(cause)[0]:
         return cause

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
@@ -39,11 +39,15 @@ def changed_limits(limits: Mapping[str, float]) -> dict[str, dict[str, float]]:
 
 
 def without_ignored(
-    findings: Iterable[Finding], ignores: Iterable[Ignore], aliases: Mapping[str, Iterable[str]]
+    findings: Iterable[Finding],
+    ignores: Iterable[Ignore],
+    aliases: Mapping[str, Iterable[str]],
+    spellings: Callable[[str], tuple[str, ...]] | None = None,
 ) -> tuple[list[Finding], list[Ignored]]:
     """The findings that stay, and those that some `Ignore` takes out: all its devices must match.
 
-    `aliases` are the other names of a device. Raises ConfigError for a rule that does not exist.
+    `aliases` are other names of a device, `spellings` the real names behind a pseudonym. Raises ConfigError
+    for a rule that does not exist.
     """
     known = all_rules()
     ignores = list(ignores)
@@ -52,7 +56,7 @@ def without_ignored(
     kept: list[Finding] = []
     ignored: list[Ignored] = []
     for finding in findings:
-        reason = next((i.reason for i in ignores if _is_meant(i, finding, aliases)), None)
+        reason = next((i.reason for i in ignores if _is_meant(i, finding, aliases, spellings)), None)
         if reason is None:
             kept.append(finding)
         else:
@@ -60,15 +64,26 @@ def without_ignored(
     return kept, ignored
 
 
-def _is_meant(ignore: Ignore, finding: Finding, aliases: Mapping[str, Iterable[str]]) -> bool:
+def _is_meant(
+    ignore: Ignore,
+    finding: Finding,
+    aliases: Mapping[str, Iterable[str]],
+    spellings: Callable[[str], tuple[str, ...]] | None,
+) -> bool:
+    real = spellings or (lambda name: (name,))
     if ignore.rule != finding.rule:
         return False
-    if ignore.host is not None and not fnmatchcase(finding.host or "", ignore.host):
+    if ignore.host is not None and not any(
+        fnmatchcase(host, ignore.host) for host in real(finding.host or "")
+    ):
         return False
     pattern = ignore.device
     if pattern is None:
         return True
-    named = [(device, *aliases.get(device, ())) for device in finding.devices]
+    named = [
+        [name for known in (device, *aliases.get(device, ())) for name in real(known)]
+        for device in finding.devices
+    ]
     return bool(named) and all(any(fnmatchcase(name, pattern) for name in names) for names in named)
 
 

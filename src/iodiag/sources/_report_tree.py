@@ -35,17 +35,18 @@ _KERNEL_TREE = re.compile(
     r"|proc/(?:\d+|acpi|asound|bus|driver|fs|irq|net|scsi|sys|sysvipc|tty)/"
 )
 _COMMANDS = (
-    "(?:ata|block|cgroups|devicemapper|filesys|general|hardware|host|kernel|lvm2|mariadb|md|memory|multipath"
-    "|mysql|nfs|nvme|pcp|postgresql|process|sar|scsi|storage|sysstat|system)"
+    "(?:ata|block|cgroups|devicemapper|filesys|general|hardware|host|hpssm|kernel|logs|lvm2|mariadb|md|megacli"
+    "|memory|multipath|mysql|nfs|nvme|pcp|postgresql|process|sar|scsi|storage|storcli|sysstat|system)"
 )
 _SUPPORTCONFIG_TEXTS = (
-    "(?:basic-environment|basic-health-check|env|fs-[a-z]+|hardware|iostat|lvm|md|memory|mpio|nfs|nvme"
+    "(?:basic-environment|basic-health-check|boot|env|fs-[a-z]+|hardware|iostat|lvm|md|memory|messages|mpio|nfs|nvme"
     "|plugin-[^/]*|proc|sam|sar|sysfs|vmstat)"
 )
 _MATTERS = re.compile(
     rf"sos_commands/{_COMMANDS}/"
     r"|proc/(?:mdstat|diskstats|mounts|self/mounts|meminfo|swaps|partitions|pressure/\w+)$"
     r"|var/log/(?:sa|sar|sysstat|atop)/|sar/|sa/"
+    r"|var/log/(?:dmesg|messages|syslog|kern\.log)(?:[-.][\w.-]{1,40})?$"
     rf"|{_SUPPORTCONFIG_TEXTS}\.txt$|[a-z_]{{2,20}}$"
     r"|(?:.*/)?[^/]*(?:iostat|vmstat|mpstat|pidstat|sysstat|sadf|diskstats|mdstat|lsblk|dmsetup|iotop"
     r"|sysbench|pgbench|processlist|innodb|[^a-z]fio|(?<![a-z])sar?\d)[^/]*$"

@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, NamedTuple
 from iodiag.errors import SourceError
 from iodiag.model.capture import Source
 from iodiag.sources._compressed import unpacked
+from iodiag.sources._mdiag import is_mdiag
 from iodiag.sources._report_tree import (
     MAX_VALUE_BYTES,
     Place,
@@ -197,7 +198,12 @@ def _file_or_archive(opened: Opened, is_known: IsKnown) -> Iterator[Found]:
 def _refuse_bomb(opened: Opened, stream: ByteStream, is_known: IsKnown) -> None:
     """Raise SourceError when compressed data is large and its beginning tells nothing."""
     start = stream.peek(SMALL_BYTES + 1)
-    if len(start) <= SMALL_BYTES or is_supportconfig(start) or is_known(decoded(start[:HEAD_BYTES])):
+    if (
+        len(start) <= SMALL_BYTES
+        or is_supportconfig(start)
+        or is_mdiag(start)
+        or is_known(decoded(start[:HEAD_BYTES]))
+    ):
         return
     most = limits().unknown
     if len(stream.peek(most + 1)) > most:
@@ -297,7 +303,7 @@ def _capture(stream: ByteStream, body: ByteStream, path: str, here: _Container) 
     if not start and stream.damage is None:
         return None
     head = decoded(start[:HEAD_BYTES])
-    if len(start) > SMALL_BYTES and not is_supportconfig(head) and not here.is_known(head):
+    if len(start) > SMALL_BYTES and not (is_supportconfig(head) or is_mdiag(head) or here.is_known(head)):
         here.tally.passed.append(label)
         return None
     most = limits().member

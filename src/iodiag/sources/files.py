@@ -15,6 +15,7 @@ from iodiag.errors import SourceError
 from iodiag.model.byte_positions import places_of
 from iodiag.model.capture import Source
 from iodiag.sources._compressed import unpacked
+from iodiag.sources._mdiag import is_mdiag, with_plain_outputs
 from iodiag.sources._stream import ByteStream, DamageError, pieces_of
 from iodiag.sources._supportconfig import is_supportconfig, with_plain_parts
 from iodiag.sources.limits import in_units, limits, raising
@@ -102,6 +103,8 @@ def source_of(name: str, data: bytes, folder: str, damage: DamageError | None = 
             raise SourceError(f"{name}: holds more than {most:,} lines; split it ({raising('lines')})")
     if is_supportconfig(plain[: 1 << 16]):
         plain, line_feeds = with_plain_parts(plain), None
+    elif is_mdiag(plain[: 1 << 16]):
+        plain, line_feeds = with_plain_outputs(plain), None
     return Source(name, plain, folder=folder, remark=remark, counted=line_feeds)
 
 

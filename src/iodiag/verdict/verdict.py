@@ -19,7 +19,7 @@ from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.capture import Ledger
+from iodiag.model.capture import EVENTS, Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
@@ -145,7 +145,12 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
         if first.role == "cause" and first.confidence != "low" and not waiting:
             waits = next((said for view in views if (said := somebody_waits(view))), "")
-            impact = f"{waits[0].upper()}{waits[1:]}" if waits else "No visible impact"
+            nobody = (
+                "No visible impact"
+                if any({*view.tables} - {EVENTS} for view in views)
+                else "Nothing shows who waits"
+            )
+            impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
             return _about(first, "open"), f"{impact}. Note: {first.summary}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"

@@ -55,3 +55,9 @@ def test_options_and_fill_are_facts():
 )
 def test_other_text_is_left_alone(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_df_of_inodes_is_no_fill_of_space():
+    text = "Filesystem Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 9 8 1 89% /\n"
+    (fact,) = blocks_of(FORMAT, text)[0].facts
+    assert (fact.values.get("inodes_used_pct"), fact.values.get("used_pct")) == (89, None)

@@ -1,3 +1,4 @@
+import io
 from operator import itemgetter
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iodiag
 from iodiag.formats.exports.sadf_csv import FORMAT, _cut, _Fields, _plans_of, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
 from property_tests import examples
@@ -288,6 +290,7 @@ rows_of_disks = st.lists(
     ),
     min_size=1,
     max_size=12,
+    unique_by=itemgetter(0, 1),
 ).map(lambda rows: sorted(rows, key=itemgetter(0)))  # times of a section rise
 
 
@@ -347,3 +350,27 @@ def test_samples(path):
     assert FORMAT.recognise(path.read_bytes()[:4096])
     assert [section.reports for section in of_kind(found, Section)] == [3, 2]
     assert not of_kind(found, ParseNote)
+
+
+ONE = "# hostname;interval;timestamp;{}\n"
+FRONT = "db1;600;2026-11-20 12:30:01 UTC;"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "kept"),
+    [
+        # interfaces below the header of disks
+        (DISK[30:-1], ["sda" + ";1.00" * 8, "eth0" + ";2.00" * 8], 1),
+        (DISK[30:-1], ["sda" + ";1.00" * 8, "sdb" + ";2.00" * 8], 2),
+        # a second section without items, of as many columns
+        ("proc/s;cswch/s", ["1.00;100.00", "0.00;0.00"], 1),
+        # rates in the place of an interrupt's name
+        ("INTR;CPU*", ["-1;100.00;50.00", "0.00;0.00"], 1),
+    ],
+)
+def test_rows_of_one_sample_below_another_section_s_header_are_not_taken(header, rows, kept):
+    text = ONE.format(header) + "".join(f"{FRONT}{row}\n" for row in rows)
+    capture = iodiag.read(io.BytesIO(text.encode()), name="x.csv")
+    lines = {line for table in capture.tables.values() for line in table["line"]}
+    assert lines == set(range(2, 2 + kept))
+    assert len(capture.unparsed) == len(rows) - kept

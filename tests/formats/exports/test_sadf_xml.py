@@ -1,3 +1,5 @@
+import io
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -5,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iodiag
 from iodiag.errors import FormatError
 from iodiag.formats.exports.sadf_xml import FORMAT, read
 from iodiag.model.capture import Ledger, ParseNote, SampleTable, Section, Source
@@ -198,3 +201,28 @@ def test_samples(path):
     found = items(path.read_bytes())
     assert FORMAT.recognise(path.read_bytes()[:4096])
     assert not of_kind(found, ParseNote)
+
+
+# a sample a minute: of samples a second long the clock's seconds prove nothing
+MINUTES = re.compile(r'time="12:26:(\d\d)" tz="UTC" interval="1"')
+TEXT = MINUTES.sub(r'time="12:\1:00" tz="UTC" interval="60"', (SAMPLES / "12.7.7-x.xml").read_text())
+LINES = TEXT.split("\n")
+STARTS = [at for at, line in enumerate(LINES) if "<timestamp " in line]
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        pytest.param(STARTS[1] - 1, STARTS[1] + 1, id="the borders of two samples"),
+        pytest.param(STARTS[1] - 4, STARTS[1] + 5, id="the end of one and the beginning of the next"),
+        pytest.param(STARTS[1], STARTS[2], id="a sample"),
+        pytest.param(STARTS[1] - 20, STARTS[1] + 8, id="half of either"),
+    ],
+)
+def test_a_period_whose_lines_are_lost_is_noted(first, last):
+    whole = iodiag.read(io.BytesIO(TEXT.encode()), name="x.xml")
+    assert not whole.unparsed
+    capture = iodiag.read(io.BytesIO("\n".join(LINES[:first] + LINES[last:]).encode()), name="x.xml")
+    assert capture.unparsed
+    times = set(whole.tables["disk"]["time"])
+    assert set(capture.tables["disk"]["time"]) < times

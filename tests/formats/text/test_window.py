@@ -1,19 +1,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.structure.walk import Window
-from iodiag.formats.types import Line
 
 BOUNDS = st.one_of(st.none(), st.integers(-12, 12))
 
 
-def window(size, seen=None):
-    def line_at(index):
-        if seen is not None:
-            seen.append(index)
-        return Line(f"line {index}", index + 1)
-
-    return Window(line_at, 5, 5 + size)
+def window(size):
+    return Window(Text.of("".join(f"line {n}\n" for n in range(5 + size)).encode()), 5, 5 + size)
 
 
 @given(st.integers(0, 9), st.slices(9), BOUNDS, BOUNDS)
@@ -25,9 +20,17 @@ def test_window_slices_as_a_list_does(size, cut, begin, end):
     assert [line.number for line in reversed(lines)] == [*range(5 + size, 5, -1)]
 
 
-def test_only_what_is_looked_at_is_made():
+@given(st.lists(st.sampled_from(["a", "", "\u00e9", "\ufffd"]), min_size=1, max_size=3000))
+def test_lines_one_after_the_other_are_those_by_their_places(texts):
+    text = Text.of("\n".join(texts).encode() + b"\n\xff\xc3\n")
+    lines = Window(text, 0, len(text))
+    assert list(lines) == [text.numbered(index) for index in range(len(text))]
+
+
+def test_only_what_is_looked_at_is_made(monkeypatch):
     seen = []
-    lines = window(1_000, seen)
-    assert lines[1:][0].text == "line 6"
+    monkeypatch.setattr(Text, "line", lambda _, index: seen.append(index) or "")
+    lines = window(1_000)
+    assert lines[1:][0].number == 7
     assert lines[-1].number == 1_005
     assert seen == [6, 1_004]

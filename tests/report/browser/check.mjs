@@ -30,7 +30,7 @@ const screens = {};
 const todo = [...paths];
 await Promise.all([worker(), worker()]);
 const policy = await policyHolds(paths[0]);
-const explored = await explore(explorable);
+const explored = { ...(await explore(explorable)), ...(await touched(explorable)) };
 const filtered = await filter(filterable);
 await browser.close();
 console.log(JSON.stringify({ pages: results, screens, policy, explored, filtered }));
@@ -144,6 +144,33 @@ async function explore(path) {
   await page.emulateMedia({ media: "print" });
   const isOnPaper = (await figure.locator(".still").isVisible()) && !(await figure.locator(".live").isVisible());
   return { isPointed, isZoomed, isReset, isRead, isZoomedByKey, isHidden, isSwitched, isOnPaper };
+}
+
+// a finger that reads and zooms, and one that scrolls
+async function touched(path) {
+  const context = await browser.newContext({ viewport: PHONE, hasTouch: true });
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(path).href);
+  const client = await context.newCDPSession(page);
+  const figure = page.locator("figure.is-live").first();
+  const reset = figure.getByText("Reset zoom");
+  await figure.locator(".plot").first().scrollIntoViewIfNeeded();
+  const box = await figure.locator(".u-over").first().boundingBox();
+  const draw = async (across, down) => {
+    const at = (share) => [{ x: box.x + (0.3 + across * share) * box.width, y: box.y + 20 - down * share }];
+    await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
+    for (const share of [0.3, 0.6, 1]) {
+      await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(share) });
+    }
+    await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  };
+  await draw(0.4, 0);
+  const isZoomedByTouch = await reset.isEnabled();
+  await reset.click();
+  await draw(0, 200);
+  const isScrolledByTouch = await reset.isDisabled();
+  await context.close();
+  return { isZoomedByTouch, isScrolledByTouch };
 }
 
 // the filter of the fleet report, its links into itself, and the whole list without scripts

@@ -240,7 +240,7 @@ def test_many_kilobytes_through_a_stack_are_megabytes():
     assert [link.load for link in chart.links] == ["w 20 MB/s", "w 20 MB/s"]
 
 
-def test_what_cannot_be_told_apart_is_said_on_the_edge():
+def test_edges_that_end_in_one_device_have_its_sum_once():
     means = {"write_kb_per_s": 5.0}
     edges = (
         *(Edge(None, name, means) for name in ("dm-0", "dm-1", "sda")),
@@ -248,8 +248,11 @@ def test_what_cannot_be_told_apart_is_said_on_the_edge():
         Edge("dm-1", "sda", means),
     )
     (chart,) = pictures(about=finding("dm-0", pictures=("stack",), edges=edges))
-    assert [link.load for link in chart.links] == ["w 5 kB/s", "w 5 kB/s", "not told apart", "w 5 kB/s"]
+    assert [link.load for link in chart.links] == ["w 5 kB/s", "w 5 kB/s", "w 5 kB/s", ""]
     assert chart.gaps == (("written ×0.5",),)
+    assert "dm-0 to sda not told apart; dm-1 to sda w 5 kB/s" in chart.description
+    (chart,) = pictures(about=finding("dm-0", pictures=("stack",), edges=edges[:2] + edges[3:]))
+    assert [link.load for link in chart.links] == ["w 5 kB/s", "w 5 kB/s", "not told apart", ""]
 
 
 def test_a_wide_layer_shows_its_busiest_and_counts_the_rest():

@@ -15,7 +15,9 @@ from itertools import combinations, pairwise
 import pytest
 from PIL import Image
 
-from iodiag.report.charts import axes, layout, png, svg
+import iodiag
+from iodiag.report import contents
+from iodiag.report.charts import axes, layout, png, report_charts, svg
 from iodiag.report.charts.axes import Frame, Scale
 from iodiag.report.charts.chart import (
     BarPanel,
@@ -32,6 +34,7 @@ from iodiag.report.charts.chart import (
 )
 from iodiag.report.charts.fonts import text_width
 from iodiag.report.charts.shapes import COLOURS, INK, LINES, WIDTH, Box, Dots, Drawing, Fill, Stroke, Words
+from sample_files import CASES, SAMPLES, name_of
 
 AT = 1568876400.0
 LONG = "a-name-of-twenty-eight-lette…"
@@ -133,6 +136,19 @@ def places(words: Words) -> tuple[float, float, float, float]:
 
 
 def test_no_text_stands_on_another_and_all_of_it_on_the_sheet(drawn):
+    assert_apart(drawn)
+
+
+@pytest.mark.parametrize("path", [*CASES, SAMPLES / "seeds" / "raid5-layers-iostat.txt"], ids=name_of)
+def test_no_text_stands_on_another_in_any_chart_of_a_sample(path):
+    report = iodiag.analyze(iodiag.read(path))
+    pictures = [one for _, row in report_charts.wanted(report, contents.document(report)) for one in row]
+    assert pictures
+    for picture in pictures:
+        assert_apart(layout.drawing(picture))
+
+
+def assert_apart(drawn: Drawing) -> None:
     texts = [(shape.text, places(shape)) for shape in drawn.shapes if isinstance(shape, Words) and shape.text]
     assert texts
     for text, (left, top, right, bottom) in texts:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import IDLE_KB_PER_S, DeviceSeries, View
+from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats
 
 EQUAL = 0.1
 """Disks whose bytes, either way, have no larger gap between them are taken for legs of one set."""
 
 _IMMATERIAL = 0.02
+
+ALIKE, ALIKE_RATE = 1.5, 2.0
+"""Times by which latencies, and rates, of devices that suffer alike differ at the most."""
 
 MOST_DEVICES = 64
 """Beyond this many devices only the busiest are looked at."""
@@ -96,12 +100,22 @@ def without_parts(devices: Sequence[DeviceSeries]) -> list[DeviceSeries]:
     return [series for series in devices if not is_part(series.name, names)]
 
 
-def beyond_whole(devices: Sequence[DeviceSeries], whole: DeviceSeries) -> tuple[float, float] | None:
+def beyond_whole(view: View, whole: DeviceSeries) -> tuple[float, float] | None:
     """What the partitions of a disk move, and it, in kB/s, where they move far more: none of it can be."""
-    parts = [series for series in devices if whole_of(series.name, (whole.name,))]
+    parts = _parts_by_whole(view).get(whole.name, [])
     moved = sum(weighted.or_zero(weighted.mean(series.samples, "kb_per_s")) for series in parts)
     own = weighted.mean(whole.samples, "kb_per_s")
     return (moved, own) if moved > _FAR_BEYOND * own + _ROUNDED_KB else None
+
+
+@cached
+def _parts_by_whole(view: View) -> Mapping[str, list[DeviceSeries]]:
+    """The partitions of each disk, found in one pass: to look for those of one takes as long."""
+    found: dict[str, list[DeviceSeries]] = {}
+    for series in view.devices:
+        for whole in _may_be_part_of(series.name):
+            found.setdefault(whole, []).append(series)
+    return found
 
 
 _FAR_BEYOND, _ROUNDED_KB = 1.5, 64.0
@@ -115,5 +129,23 @@ def is_part(name: str, names: set[str]) -> bool:
 
 def whole_of(name: str, names: Collection[str]) -> str | None:
     """The disk among `names` that a name is a partition's of."""
-    matches = (re.fullmatch(pattern, name) for pattern in (r"(.*[a-z])\d+", r"(.*\d)p\d+"))
-    return next((match[1] for match in matches if match is not None and match[1] in names), None)
+    return next((whole for whole in _may_be_part_of(name) if whole in names), None)
+
+
+_PART_NAMES = tuple(map(re.compile, (r"(.*[a-z])\d+", r"(.*\d)p\d+")))
+
+
+def _may_be_part_of(name: str) -> list[str]:
+    return [match[1] for pattern in _PART_NAMES if (match := pattern.fullmatch(name))]
+
+
+def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
+    """Whether both serve requests at like rates and take a like time for them, or none serves any."""
+    rows = [series.loaded if len(series.loaded) else series.samples for series in (one, other)]
+    if [weighted.mean(part, "ios_per_s") for part in rows] == [0, 0]:
+        return True
+    for column, most in (("latency_ms", ALIKE), ("ios_per_s", ALIKE_RATE)):
+        some, others = (weighted.mean(part, column) for part in rows)
+        if not (some > 0 and others > 0 and max(some, others) <= most * min(some, others)):
+            return False
+    return True

@@ -17,9 +17,13 @@ ADDED = 1.5
 def topmost(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The devices among `names` with no other of them above, each with those of them below it."""
     named = list(dict.fromkeys(names))
-    above = {name: _ancestors(view, name) & set(named) for name in named}
-    tops = [name for name in named if not above[name]]
-    return {top: tuple(name for name in named if top in above[name]) for top in tops}
+    known = set(named)
+    above = {name: _ancestors(view, name) & known for name in named}
+    below: dict[str, list[str]] = {name: [] for name in named if not above[name]}
+    for name in named:
+        for top in above[name] & below.keys():
+            below[top].append(name)
+    return {top: tuple(names) for top, names in below.items()}
 
 
 def leads(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -28,17 +32,41 @@ def leads(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     That is the disk on which all of the stack stands, where its cause is; the topmost where the layers add
     latency, or where they stand on several disks.
     """
+    return _leads(view, names, lambda top, low: _is_slower(view, top, low))
+
+
+def lowest(view: View, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The same of devices that are all full: what waits above the only disk waits for that one."""
+    return _leads(
+        view, names, lambda top, low: len(view.topology.leaves(top)) > 1 and _is_slower(view, top, low)
+    )
+
+
+def _is_slower(view: View, top: str, low: str) -> bool:
+    return _mean(view, top, "latency_ms") > ADDED * _mean(view, low, "latency_ms")
+
+
+def _leads(
+    view: View, names: Iterable[str], is_led: Callable[[str, str], bool]
+) -> dict[str, tuple[str, ...]]:
+    """Stacks by the lowest of their devices, or by the topmost where `is_led` says so of both.
+
+    Those above the lowest come by what they move of its load.
+    """
     found: dict[str, tuple[str, ...]] = {}
     by_bottom: dict[str, list[str]] = {}
     for top, below in topmost(view, names).items():
-        lowest = [name for name in below if not any(name in _ancestors(view, other) for other in below)]
-        if len(lowest) == 1 and _latency(view, top) <= ADDED * _latency(view, lowest[0]):
-            by_bottom.setdefault(lowest[0], []).extend(
-                name for name in (top, *below) if name not in (*by_bottom.get(lowest[0], ()), lowest[0])
+        bottoms = [name for name in below if not any(name in _ancestors(view, other) for other in below)]
+        if len(bottoms) == 1 and not is_led(top, bottoms[0]):
+            by_bottom.setdefault(bottoms[0], []).extend(
+                name for name in (top, *below) if name not in (*by_bottom.get(bottoms[0], ()), bottoms[0])
             )
         else:
             found[top] = below
-    return found | {bottom: tuple(above) for bottom, above in by_bottom.items()}
+    return found | {
+        bottom: tuple(sorted(above, key=lambda name: -_mean(view, name, "kb_per_s")))
+        for bottom, above in by_bottom.items()
+    }
 
 
 def once_per_stack(
@@ -52,9 +80,9 @@ def once_per_stack(
             yield series, found[name], others
 
 
-def _latency(view: View, name: str) -> float:
+def _mean(view: View, name: str, column: str) -> float:
     series = view.series(name)
-    return weighted.or_zero(weighted.mean(series.samples, "latency_ms")) if series is not None else 0.0
+    return weighted.or_zero(weighted.mean(series.samples, column)) if series is not None else 0.0
 
 
 def are_related(view: View, one: str, other: str) -> bool:

@@ -10,6 +10,9 @@ from iodiag.table.table import Floats, Table
 ONE_WAY = 0.9
 """Share of the bytes from which the waiting of all requests is taken for that of one direction."""
 
+APART = 2.0
+"""Times by which latencies or sizes of reads and writes differ from which a mean describes neither."""
+
 DIRECTIONS = {"read": "write", "write": "read"}
 
 
@@ -45,6 +48,20 @@ def mean_wait_per_kb(samples: Table, way: str) -> float:
     known = np.isfinite(waiting) & (moved > 0)
     total = float((moved * lengths)[known].sum())
     return float((waiting * lengths)[known].sum()) / total if total > 0 else float("nan")
+
+
+def ways_of_both(one: Table, other: Table) -> tuple[str, dict[str, float]]:
+    """What a sentence adds to two mean latencies where reads and writes are APART: those of each."""
+    found = {
+        f"{way}_{place}": weighted.mean(rows, f"{way}_await_ms")
+        for way in DIRECTIONS
+        for place, rows in (("one", one), ("other", other))
+    }
+    pairs = [[found[f"{way}_{place}"] for way in DIRECTIONS] for place in ("one", "other")]
+    if not all(min(pair) > 0 for pair in pairs) or all(max(pair) < APART * min(pair) for pair in pairs):
+        return "", {}
+    text = "; reads {read_one} and {read_other} ms, writes {write_one} and {write_other} ms"
+    return text, found
 
 
 def slowdown(before: Table, after: Table, way: str) -> float:

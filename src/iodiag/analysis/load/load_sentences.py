@@ -11,7 +11,7 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
-from iodiag.analysis.load.saturation import Load
+from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.states.service_times import class_of
@@ -29,11 +29,12 @@ NOBODY = 0.5
 
 def template_values(series: DeviceSeries, load: Load) -> Values:
     """What sentences about a load name: shares in per cent, everything else in its printed unit."""
-    level, unloaded = load.level, load.unloaded
-    values = _of_level(level, "") | {"device": series.name, "direction": level.direction}
-    values["util"] = 100 * level.util
-    values["size"] = level.told.size_kb
-    values["mb"] = level.told.rate * level.told.size_kb / KB_PER_MB
+    level, unloaded, said = load.level, load.unloaded, load.said
+    values: Values = {"device": series.name, "direction": said.direction, "util": 100 * level.util}
+    values |= {"rate": said.rate, "depth": said.depth, "latency": said.latency_ms, "size": said.size_kb}
+    values |= {"reads": level.reads_per_s, "mb": said.rate * said.size_kb / KB_PER_MB}
+    for way in level.ways:
+        values |= {f"{way.direction}_latency": way.latency_ms, f"{way.direction}_size": way.size_kb}
     if load.lighter is not None:
         values |= _of_level(load.lighter, "lighter_")
         values["lighter_mb"] = load.lighter.rate * load.lighter.size_kb / KB_PER_MB
@@ -59,10 +60,10 @@ def template_values(series: DeviceSeries, load: Load) -> Values:
 
 def _of_level(level: Level, prefix: str) -> Values:
     return {
-        f"{prefix}rate": level.told.rate,
+        f"{prefix}rate": level.rate,
         f"{prefix}reads": level.reads_per_s,
-        f"{prefix}depth": level.told.depth,
-        f"{prefix}latency": level.told.latency_ms,
+        f"{prefix}depth": level.depth,
+        f"{prefix}latency": level.latency_ms,
     }
 
 
@@ -82,10 +83,21 @@ def state(series: DeviceSeries, load: Load) -> Evidence:
     return cite(
         load.level.rows,
         "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, {latency} "
-        "ms each",
+        "ms each" + ("; " + BOTH if load.level.ways else ""),
         template_values(series, load),
         worst="util_pct",
     )
+
+
+BOTH = (
+    "reads of {reads_size:.1f} kB take {reads_latency} ms and writes of {writes_size:.1f} kB "
+    "{writes_latency} ms"
+)
+
+
+def both_ways(load: Load) -> str:
+    """The end of a sentence that gives a mean of reads and writes that are APART; else nothing."""
+    return f"; {BOTH}" if load.level.ways and load.said == load.level.whole else ""
 
 
 def other_state_evidence(series: DeviceSeries, rows: Table) -> Iterator[Evidence]:
@@ -165,6 +177,13 @@ def parallelism(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             values,
             weighs="context",
         )
+
+
+def layers_above(view: View, series: DeviceSeries, load: Load) -> Iterator[Evidence]:
+    """What stands on a full disk and waits longer than its requests: in line for it."""
+    for name, rows, latency in slower_above(view, series, load.level)[:1]:
+        text = "requests wait above it as well: {above} takes {above_latency} ms for each"
+        yield cite(rows, text, {"above": name, "above_latency": latency}, worst="await_ms")
 
 
 def disks_below(load: Load) -> Iterator[Evidence]:

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from iodiag.analysis.load.directions import ONE_WAY, in_flight
+from iodiag.analysis.load.directions import APART, ONE_WAY, in_flight
 from iodiag.analysis.load.stalls import bridged
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries
@@ -32,6 +32,9 @@ ALONE = 1.3
 LEAST_REQUESTS = 50
 """Requests in a sample before its mean latency is used: the mean of 50 exponential times is good to 14 %."""
 
+MOST_BEYOND = 3.0
+"""Times rate and latency that a counter of the queue may be, for requests that a sample's ends cut."""
+
 LEVEL_GAP = 1.4
 """Neighbouring depths further apart than this belong to different load levels."""
 
@@ -43,11 +46,13 @@ SLOWER_THAN_ALONE = 0.8
 
 
 Direction = Literal["reads", "writes", "mixed requests"]
+WAYS: tuple[Direction, Direction] = ("reads", "writes")
 
 
 class Told(NamedTuple):
-    """Rate, size, number in flight and latency of the same requests."""
+    """Direction, rate, size, number in flight and latency of the same requests."""
 
+    direction: Direction
     rate: float
     size_kb: float
     depth: float
@@ -89,23 +94,43 @@ class Level:
         """The number of its kind of request."""
         return float(self.samples.floats("kind")[self.places[0]])
 
+    @property
+    def whole(self) -> Told:
+        """All its requests together."""
+        return Told(self.direction, self.rate, self.size_kb, self.depth, self.latency_ms)
+
     @cached_property
     def told(self) -> Told:
-        """What sentences say: of its direction alone where that is not nearly all; Little's law holds."""
-        whole = Told(self.rate, self.size_kb, self.depth, self.latency_ms)
+        """Of the direction that waits, where the mean describes neither or hides it; Little's law holds."""
         if self.direction == "mixed requests":
-            return whole
-        way, span = self.direction[:-1], self.rows.floats("span")
-        columns = (f"{way}s_per_s", f"{way}_kb_per_s")
-        rate, kb, held = (
-            float((span * data).sum()) / self.span
-            for data in (*(self.rows.floats(name) for name in columns), in_flight(self.rows, way))
+            return max(self.ways, key=lambda way: way.depth) if self.ways else self.whole
+        own = self._way(self.direction)
+        shares = (
+            own.rate / self.rate,
+            own.size_kb * own.rate / (self.rate * self.size_kb),
+            own.depth / self.depth,
         )
-        shares = rate / self.rate, kb / (self.rate * self.size_kb), held / self.depth
         # of unknown numbers none is below
-        return (
-            Told(rate, kb / rate, held, 1000 * held / rate) if rate > 0 and min(shares) < ONE_WAY else whole
+        return own if own.rate > 0 and (self.ways or min(shares) < ONE_WAY) else self.whole
+
+    @cached_property
+    def ways(self) -> tuple[Told, ...]:
+        """Reads and writes, where both are known and APART in latency or size; else none."""
+        reads, writes = (self._way(way) for way in WAYS)
+        waits, sizes = (reads.latency_ms, writes.latency_ms), (reads.size_kb, writes.size_kb)
+        # of unknown numbers none is positive
+        is_apart = any(max(pair) >= APART * min(pair) for pair in (waits, sizes))
+        return (reads, writes) if is_apart and all(number > 0 for number in (*waits, *sizes)) else ()
+
+    def _way(self, direction: Direction) -> Told:
+        """Its requests of one direction; NaN where there are none or nothing tells."""
+        way, span = direction[:-1], self.rows.floats("span")
+        columns = [self.rows.floats(f"{way}{name}_per_s") for name in ("s", "_kb")]
+        rate, kb, held = (
+            float((span * data).sum()) / self.span for data in (*columns, in_flight(self.rows, way))
         )
+        each = rate or math.nan
+        return Told(direction, rate, kb / each, held, 1000 * held / each)
 
     def mean(self, column: str) -> float:
         """Mean of a column over its samples, weighted by requests."""
@@ -185,6 +210,7 @@ def prepared(series: DeviceSeries) -> Table:
     dominant direction, `kind` a number that is equal for requests of like direction and size.
     """
     samples = bridged(series.samples)
+    samples = samples.with_columns(depth=_completing(samples))
     util, depth, ios = (samples.floats(name) for name in ("util", "depth", "ios_per_s"))
     latency, kind = _costs(samples), _kinds(samples)
     slack = HALF_DIGIT / np.maximum(depth, HALF_DIGIT)
@@ -198,6 +224,17 @@ def prepared(series: DeviceSeries) -> Table:
         at_once = depth / busy
     prepared = samples.with_columns(busy=busy, at_once=at_once, cost_ms=latency, kind=kind)
     return prepared[kept & ~np.isnan(kind) & (samples.floats("size_kb") >= 0)]
+
+
+def _completing(samples: Table) -> Floats:
+    """The requests in flight, without those that a counter has far beyond what completes, flushes included.
+
+    What is stuck or counted wrongly says nothing of how the others are served.
+    """
+    depth, flushes = samples.floats("depth"), samples.floats("flushes_per_s")
+    held = samples.floats("ios_per_s") * samples.floats("latency_ms") / 1000
+    held += np.nan_to_num(flushes * samples.floats("flush_await_ms")) / 1000
+    return np.where(depth > MOST_BEYOND * held + 1, held, depth)
 
 
 def _costs(samples: Table) -> Floats:

@@ -7,13 +7,14 @@ they exclude each other by construction. Their thresholds are THRESHOLDS, declar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import ALIKE, are_alike
 from iodiag.analysis.array.side_by_side import report_keys
-from iodiag.analysis.array.topmost_devices import leads
+from iodiag.analysis.array.topmost_devices import ADDED, leads, lowest
 from iodiag.analysis.load.device_traits import (
     PLAUSIBLE,
     SPINDLE_MS,
@@ -28,6 +29,7 @@ from iodiag.analysis.load.queueing import (
     LEAST_REQUESTS,
     SLOWER_THAN_ALONE,
     Level,
+    Told,
     UnloadedBaseline,
     elasticity,
     fan_out,
@@ -149,6 +151,13 @@ THRESHOLDS = {
         "size from which kB/s tell what is moved, whatever the size of the requests",
         "half the default readahead",
     ),
+    "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
+    "share": Threshold(
+        20,
+        "%",
+        "share of the time with I/O that fewer samples must last to be told",
+        "judgement: one in five",
+    ),
     "parallel_depth": Threshold(
         4,
         "requests",
@@ -194,6 +203,12 @@ class Load(NamedTuple):
     legs: tuple[Leg, ...] = ()
     below: tuple[Disk, ...] = ()
     reason: str = ""
+    waiting: Told | None = None
+
+    @property
+    def said(self) -> Told:
+        """What sentences say: of those that wait too long for their class, else of all requests."""
+        return self.waiting or self.level.whole
 
 
 def classify(view: View, series: DeviceSeries, limits: Limits) -> list[Load]:
@@ -237,8 +252,12 @@ Excuse = Callable[[DeviceSeries, Sequence[Load]], Outcome | None]
 def with_verdict(
     view: View, rule: str, limits: Limits, verdict: Verdict, clear: str, excuse: Excuse
 ) -> Iterator[Busy | Outcome]:
-    """The devices with busy levels of a verdict, and what a rule about it says of the others."""
+    """The devices with busy levels of a verdict, and what a rule about it says of the others.
+
+    Of saturated ones those come first that hold most, and no hair of a threshold leaves a twin of them out.
+    """
     found: dict[str, tuple[DeviceSeries, list[Load]]] = {}
+    others: dict[str, Outcome] = {}
     for series in view.devices:
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
@@ -248,13 +267,51 @@ def with_verdict(
         elif wanted:
             found[series.name] = series, wanted
         elif is_open is not None:
-            yield Outcome(rule, "undetermined", (series.name,), is_open.reason)
+            others[series.name] = Outcome(rule, "undetermined", (series.name,), is_open.reason)
         elif loads:
-            yield Outcome(rule, "clear", (series.name,), clear)
+            others[series.name] = Outcome(rule, "clear", (series.name,), clear)
         else:
-            yield _not_busy(rule, series, limits)
-    for name, below in leads(view, found).items():
+            others[series.name] = _not_busy(rule, series, limits)
+    if verdict == "saturated":
+        found |= _twins(view, [series for series, _ in found.values()], others, limits, excuse)
+        stacks = list(lowest(view, found).items())
+        # what stands on disks that nothing names comes after disks that are full
+        stacks.sort(key=lambda one: (_is_unplaced(found[one[0]][0]), -_held(found[one[0]][1])))
+    else:
+        stacks = list(leads(view, found).items())
+    yield from (outcome for name, outcome in others.items() if name not in found)
+    for name, below in stacks:
         yield Busy(*found[name], below)
+
+
+def _is_unplaced(series: DeviceSeries) -> bool:
+    return series.is_stacked and not (series.device and series.device.members)
+
+
+def _held(loads: Sequence[Load]) -> float:
+    """Requests in flight times how long each waits: what makes one device worse than its like."""
+    return max(load.level.depth * load.level.latency_ms for load in loads)
+
+
+def _twins(
+    view: View, found: Sequence[DeviceSeries], names: Iterable[str], limits: Limits, excuse: Excuse
+) -> dict[str, tuple[DeviceSeries, list[Load]]]:
+    """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
+    near = {name: limits.as_dict()[name] / ALIKE for name in _OF_USE}
+    relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
+    twins = {}
+    for name in names:
+        series = view.series(name)
+        if series is None or not any(are_alike(series, other) for other in found):
+            continue
+        loads = classify(view, series, relaxed)
+        full = [load for load in loads if load.verdict == "saturated"]
+        if full and excuse(series, loads) is None:
+            twins[name] = series, full
+    return twins
+
+
+_OF_USE = ("busy_util", "full_util", "burst_depth", "hard_depth", "inflation")
 
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:
@@ -289,6 +346,27 @@ BURST = 8.0
 
 
 UNTIMED = "its counters tell neither how long requests took nor how long it was busy"
+
+
+def is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether a device was so in few of many samples with I/O, or between calm ones: no state of it."""
+    if len(rows) >= limits.lasting:
+        return False
+    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
+    places = np.searchsorted(series.samples["sample"], rows["sample"])
+    around = [places.min() - 1, places.max() + 1]
+    if share < limits.share / 100 or around[0] < 0 or around[1] >= len(series.samples):
+        return bool(share < limits.share / 100)
+    return bool((series.samples.floats("util")[around] < STEADY).all())
+
+
+LONGEST_BURST_S = 60.0
+"""Seconds from which a load is no burst: the age at which dirty pages are written back is half of it."""
+
+
+def is_burst(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
+    """Whether the samples of a passing load lasted for no longer than a burst does."""
+    return is_passing(series, rows, limits) and not rows.floats("interval_s").sum() > LONGEST_BURST_S
 
 
 def longest_contiguous(series: DeviceSeries, rows: Table) -> Table:
@@ -399,37 +477,67 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
         least = level.latency_ms / unloaded.latency_ms
         if least > limits.inflation:
             return _by_latency(series, load, limits)
-    inflation = level.latency_ms / _usual_ms(series, level)
-    is_deep = level.busy_depth >= (limits.hard_depth if is_full else limits.burst_depth)
-    # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
-    is_queue = level.busy_depth > limits.inflation and level.latency_ms > slowest_ms(series, level.size_kb)
-    is_over = (is_deep and inflation > limits.inflation) or (is_full and is_queue)
-    is_over |= is_full and _is_beyond(series, level, limits)
-    # how many disks share the queue is unknown, but one request alone takes less on any
-    is_shared = is_full and is_deep and inflation > 1 and _serves_more_than_a_disk(series, level)
-    if (is_over or is_shared) and _reaches_disks(view, series, level, limits):
-        basis: Basis = "class" if inflation > limits.inflation or is_queue or is_shared else "queue"
-        return load._replace(basis=basis, inflation=inflation, verdict="saturated")
+    for waiting in (level.told, level.whole):
+        inflation = waiting.latency_ms / _usual_ms(series, waiting)
+        basis = _over(view, series, level, waiting, inflation, limits)
+        if basis is not None and _reaches_disks(view, series, level, limits):
+            load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
+            return load._replace(waiting=waiting if basis == "class" else level.whole)
     if is_full and _moves_no_more(load, limits):
         return load._replace(basis="throughput", verdict="saturated")
     return _if_calm(series, load, limits)
 
 
-def _serves_more_than_a_disk(series: DeviceSeries, level: Level) -> bool:
-    """Whether a device of unknown class does more small requests per second than one disk that seeks."""
-    is_fast = level.busy_rate >= FASTER_THAN_SEEKS and level.size_kb < RANDOM_KB
-    return class_of(series) == "unknown" and is_fast
+def _over(
+    view: View, series: DeviceSeries, level: Level, waiting: Told, inflation: float, limits: Limits
+) -> Basis | None:
+    """By what requests of a level wait longer than their class takes: their latency, or how many they are."""
+    is_full = level.util >= limits.full_util / 100
+    depth = waiting.depth * level.busy_depth / level.depth
+    is_deep = depth >= (limits.hard_depth if is_full else limits.burst_depth)
+    # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
+    is_queue = depth > limits.inflation and waiting.latency_ms > slowest_ms(series, waiting.size_kb)
+    is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
+    # how many disks share the queue is unknown, but one request alone takes less on any
+    is_fast = served_rate(series, level, waiting) >= FASTER_THAN_SEEKS and waiting.size_kb < RANDOM_KB
+    is_shared = is_full and is_deep and inflation > 1 and is_fast and class_of(series) == "unknown"
+    is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
+    if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
+        return "class"
+    return "queue" if is_full and _is_beyond(series, level, limits) else None
 
 
-def _usual_ms(series: DeviceSeries, level: Level) -> float:
+def _usual_ms(series: DeviceSeries, told: Told) -> float:
     """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
 
     An unknown class means the slowest, however many requests it serves: an array of disks seeks, too.
     """
-    usual = usual_ms(series, level.size_kb)
+    usual = usual_ms(series, told.size_kb)
     if class_of(series) == "nvme":
         return usual
-    return max(usual, SERVICE["network"].usual_ms + level.size_kb / SERVICE["network"].usual_kb_per_ms)
+    return max(usual, SERVICE["network"].usual_ms + told.size_kb / SERVICE["network"].usual_kb_per_ms)
+
+
+def served_rate(series: DeviceSeries, level: Level, told: Told) -> float:
+    """Requests/s as the medium meets them; 0 for what is written above it, to be merged on the way down."""
+    is_merged = series.is_stacked and told.direction != "reads"
+    return 0.0 if is_merged else told.rate * level.busy_rate / level.rate
+
+
+def slower_above(view: View, series: DeviceSeries, level: Level) -> list[tuple[str, Table, float]]:
+    """What stands on this disk alone and takes ADDED times as long meanwhile: it waits for the disk.
+
+    Each with its samples and latency; what moves most of the disk's load comes first.
+    """
+    found = []
+    for device in view.topology.above(series.name):
+        own = view.series(device.name)
+        if own is not None and len(own.leaves) == 1:
+            rows = own.samples[np.isin(report_keys(own.samples), report_keys(level.rows))]
+            latency = weighted.mean(rows, "latency_ms")
+            if latency > ADDED * level.latency_ms and weighted.mean(rows, "depth") > level.depth / 2:
+                found.append((own.name, rows, latency))
+    return sorted(found, key=lambda one: -weighted.or_zero(weighted.mean(one[1], "kb_per_s")))
 
 
 _ABOVE = "its requests wait, but none of the disks below does: the wait is above them"
@@ -449,7 +557,7 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         seen |= bool(np.isin(report_keys(own.samples), reports).any())
         if len(rows):
             there = level_of(rows)
-            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there)
+            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there.whole)
             if is_slow and there.util >= limits.busy_util / 100:
                 return True
     return not seen

@@ -132,7 +132,7 @@ def judged(quantity: str, before: Sums, after: Sums, unit: str = "", is_whole: b
         quantity, before.value, after.value, estimates, samples=(len(before.each), len(after.each))
     )
     largest = max(before.value, after.value)
-    if largest <= 0 or largest < _NEGLIGIBLE.get(unit, 0.0):
+    if is_negligible(largest, unit):
         return replace(found, verdict="negligible")
     if min(before.value, after.value) <= 0:
         is_sure = min(found.samples) >= LEAST_SAMPLES
@@ -177,6 +177,11 @@ def from_estimates(
         high=high,
         detectable_pct=detectable,
     )
+
+
+def is_negligible(largest: float, unit: str) -> bool:
+    """Whether a quantity is not worth a word, by the larger of its values."""
+    return largest <= 0 or largest < _NEGLIGIBLE.get(unit, 0.0)
 
 
 def counts(before: float, after: float) -> bool:

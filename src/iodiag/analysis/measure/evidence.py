@@ -51,6 +51,8 @@ def duration(milliseconds: float) -> str:
 def say(template: str, values: Mapping[str, float | str]) -> str:
     """A sentence with its values filled in: `{name}` by `number`, `{name:.1f}` as told, words as they are.
 
+    `{name:ms}` has its unit, s from one second on.
+
     What stands behind a comma or semicolon and has a number that is not finite is left out.
     """
     first, *others = _clauses(template)
@@ -101,6 +103,8 @@ def _is_known(value: float | str) -> bool:
 def _shown(value: float | str, spec: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
+    if spec == "ms":
+        return duration(value) if value >= 1000 else f"{number(float(value))} ms"
     return format(value, spec) if spec and math.isfinite(value) else number(float(value))
 
 

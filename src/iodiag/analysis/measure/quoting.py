@@ -39,6 +39,8 @@ def _header(source: Source, line: int, row: str) -> str:
     for at in range(line - 1, max(0, line - 1 - LINES_ABOVE), -1):
         text = source.quote(at)
         words = text.split()
+        if not words or _is_number(words[-1]):
+            continue
         names = [word for word in words if not _CLOCK.match(word)]
         # `avg-cpu:` stands before the names of columns, and no value below it
         fits = len(words) == count or (len(words) == count + 1 and words[0].endswith(":"))

@@ -92,6 +92,20 @@ def slowest_ms(series: DeviceSeries, size_kb: Floats | float) -> Floats:
     return np.asarray(service.slowest_ms + np.nan_to_num(size_kb) / service.slowest_kb_per_ms)
 
 
+SEEK_MS = 5.0
+"""What a wait that is longer by as much costs whoever waits for it: a seek of a disk."""
+
+
+def is_felt(series: DeviceSeries, added_ms: float, rate: float = 0.0) -> bool:
+    """Whether so many ms more, however many times as long, are a cost to whoever waits for a request.
+
+    Less than a seek, or than what its class may take when all is well, nobody pays for on a device with idle
+    time: a comparison by itself has no cost. At `rate` requests per second that somebody waits for, it is one
+    where one more is always waited for.
+    """
+    return added_ms >= min(SEEK_MS, CALM * SERVICE[class_of(series)].usual_ms) or rate * added_ms >= 1000
+
+
 def events_per_sample(samples: Table, rate: str = "ios_per_s") -> Floats:
     """How many events of a rate each sample counted; one of unknown length lasts a second at least."""
     return np.asarray(samples.floats(rate) * weighted.seconds_or_one(samples))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from iodiag.analysis.load.directions import DIRECTIONS
+from iodiag.analysis.load.directions import APART, DIRECTIONS
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.states import State, states
@@ -84,7 +84,7 @@ def sentence_of(state: State, samples: int) -> tuple[str, Values]:
         text += " of {size:.1f} kB"
     text += in_flight
     if state.latency_ms > 0:
-        text += ", {latency} ms each"
+        text += ", {latency:ms} each"
     return text + busy, values
 
 
@@ -96,9 +96,6 @@ def is_little(state: State) -> bool:
 
 LITTLE = 1 / 3
 """Share of the requests in flight that flushes, rounding and the edges of samples explain."""
-
-APART = 2.0
-"""Times by which latencies or sizes of reads and writes differ from which a sentence gives both."""
 
 
 def _ways(state: State) -> list[tuple[str, Values]]:
@@ -115,7 +112,7 @@ def _ways(state: State) -> list[tuple[str, Values]]:
         return []
     return [
         (
-            f"{{{way}_rate}} {way}s/s of {{{way}_size:.1f}} kB, {{{way}_latency}} ms each",
+            f"{{{way}_rate}} {way}s/s of {{{way}_size:.1f}} kB, {{{way}_latency:ms}} each",
             {f"{way}_rate": rate, f"{way}_size": size, f"{way}_latency": latency},
         )
         for _, way, latency, size, rate in sorted(found, reverse=True)
@@ -127,7 +124,7 @@ def _one_shown(state: State) -> tuple[str, Values] | None:
     for way, other in DIRECTIONS.items():
         rate, latency = state.mean(f"{way}s_per_s"), state.mean(f"{way}_await_ms")
         if rate >= 0 and math.isnan(state.mean(f"{other}s_per_s")):
-            each = ", {latency} ms each" if latency > 0 else ""
+            each = ", {latency:ms} each" if latency > 0 else ""
             return f"{{rate}} {way}s/s{each}, {other}s not shown", {"rate": rate, "latency": latency}
     return None
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from iodiag.analysis.load.directions import DIRECTIONS, ONE_WAY, in_flight
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.states.service_times import events_per_sample, relative_error
+from iodiag.analysis.view.request_columns import LITTLE, LITTLE_SLACK
 from iodiag.analysis.view.view import DeviceSeries
 from iodiag.table.result_cache import cached
 from iodiag.table.table import Floats, Places, Table
@@ -34,10 +35,6 @@ STUCK_UTIL, STUCK_DEPTH = 0.9, 0.5
 
 GAP, SPAN = math.log(2), math.log(4)
 """Neighbouring values this far apart (ln) are of two states; no state is wider than the span."""
-
-LITTLE = 0.65
-"""Share of rate times latency that a true mean number in flight has at the least: the two are equal but for
-requests that the ends of a sample cut, and for rounding."""
 
 MOST_STATES = 8
 """States of a device; of more the shortest are taken together with those of their kind."""
@@ -120,7 +117,7 @@ class State:
 
 def contradicts(state: State) -> bool:
     """Whether rate times latency (Little) tells of requests in flight that the depth does not have."""
-    return state.depth < LITTLE * state.rate * state.latency_ms / 1000 - 0.05
+    return state.mean("queue_depth") < LITTLE * state.rate * state.latency_ms / 1000 - LITTLE_SLACK
 
 
 def _by_requests(rows: Table, column: str, rate: str) -> float:

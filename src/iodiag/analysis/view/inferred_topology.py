@@ -5,7 +5,8 @@ a stripe, 2·B for writes of a mirror, n/(n-1) for full stripes of RAID5, and sm
 give α and ρ that tell the same share (analysis.array.parity). Legs of one array run at equal rates, so only
 groups of equal rates are tried: few, whatever the number of devices. What an input states is never
 touched; what is concluded says "inferred: …" as its provenance and costs a rule a point. A mapped device
-that moves in each sample what one disk does stands on it alone.
+that moves in each sample what one disk does stands on it alone; so does one whose requests are as many as the
+disk completed and merged, since both are counted as they come, and bytes as they complete.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from iodiag.table.table import Floats, Table, numbered
 MOST_REPORTS = 512
 ROUNDED_KB = 1.0
 """kB/s that rounding takes off or adds where rates are printed without decimals."""
+LEAST_ASKED, MOST_LATE = 1000.0, 1.5
+"""Requests/s whose equal count is no chance; times by which a queue sets bytes asked and moved apart."""
 MOST_LEGS = 24
 ALIKE = 0.05
 """Legs have no larger gap between them, in what they read and in what they write."""
@@ -47,12 +50,17 @@ _IMAGE = re.compile(r"(.+)_[rm]image_\d+")
 
 
 class Traffic(NamedTuple):
-    """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages."""
+    """kB/s per device and report of one stream, both directions; `paged` is writes in whole pages.
+
+    `done` and `merged` are requests/s, both directions, that were completed and merged.
+    """
 
     names: tuple[str, ...]
     read: Floats
     write: Floats
     paged: Floats
+    done: Floats
+    merged: Floats
 
     def total(self) -> Floats:
         """Reads and writes together."""
@@ -117,19 +125,22 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
     bases = [n for n, name in enumerate(traffic.names) if not _MAPPED.fullmatch(name)]
     chained: dict[int, list[int]] = {}
     for place in mapped:
-        equal = _lowest(traffic, [base for base in bases if _is_equal(traffic, [place], base)])
+        lower = [n for n in mapped if _depth(traffic.names[n]) < _depth(traffic.names[place])]
+        equal = _carrying(traffic, [place], bases) or [n for n in lower if _is_merged(traffic, [place], n)]
         if len(equal) == 1:
             chained.setdefault(equal[0], []).append(place)
     rest = [n for n in mapped if not any(n in found for found in chained.values())]
-    free = [base for base in bases if base not in chained]
-    shared = _lowest(traffic, [base for base in free if _is_equal(traffic, rest, base)])
+    shared = _carrying(traffic, rest, [base for base in bases if base not in chained])
     reports = traffic.read.shape[1]
     often = "in each sample" if reports > 1 else "in the only sample"
     for base, places in chained.items():
         below = traffic.names[base]
         for place in sorted(places, key=lambda n: _depth(traffic.names[n])):
             name = traffic.names[place]
-            why = f"inferred: {often} {name} moves as many bytes as {traffic.names[base]}"
+            is_exact = _is_equal(traffic, [place], base)
+            what = "moves as many bytes as" if is_exact else "is asked as often as"
+            what_for = "" if is_exact else " completes and merges"
+            why = f"inferred: {often} {name} {what} {traffic.names[base]}{what_for}"
             yield Device(name, members=(below,), provenance={"members": why})
             below = name
     if len(rest) > 1 and len(shared) == 1:
@@ -139,11 +150,23 @@ def _chains(traffic: Traffic, known: set[str], topology: DeviceTopology) -> Iter
         yield from (Device(name, members=(base_name,), provenance={"members": why}) for name in names)
 
 
-def _lowest(traffic: Traffic, places: Sequence[int]) -> list[int]:
-    """Without disks whose partition is among them: that is what is stood on."""
-    names = {traffic.names[n] for n in places}
+def _carrying(traffic: Traffic, places: Sequence[int], bases: Sequence[int]) -> list[int]:
+    """The bases that move what some devices do, without disks whose partition is among them: it is nearer."""
+    found = [base for base in bases if _is_equal(traffic, places, base) or _is_merged(traffic, places, base)]
+    names = {traffic.names[n] for n in found}
     wholes = {whole_of(name, names) for name in names}
-    return [n for n in places if traffic.names[n] not in wholes]
+    return [n for n in found if traffic.names[n] not in wholes]
+
+
+def _is_merged(traffic: Traffic, places: Sequence[int], base: int) -> bool:
+    """Whether one below completes and merges what devices were asked for, of which it merges the most."""
+    exact = EXACT_MANY if traffic.read.shape[1] >= MANY else EXACT_ONE
+    above, below = traffic.done[list(places)].sum(axis=0), traffic.done[base] + traffic.merged[base]
+    if not places or below.max(initial=0) < LEAST_ASKED or (traffic.merged[base] < below / 2).any():
+        return False
+    moved, carried = traffic.total()[list(places)].sum(axis=0), traffic.total()[base]
+    is_late = (np.maximum(moved, carried) <= MOST_LATE * np.minimum(moved, carried) + ROUNDED_KB).all()
+    return bool(is_late and (np.abs(above - below) <= exact * np.maximum(above, below) + 1).all())
 
 
 def _is_equal(traffic: Traffic, places: Sequence[int], base: int) -> bool:
@@ -198,8 +221,13 @@ def _traffic(part: Table, *, with_partitions: bool = False) -> Traffic:
     at, when = place[codes[rows]], np.searchsorted(reports, report[rows])
     written = written[rows]
     pages = np.nan_to_num(least_writes(part[rows])) * KB_PER_PAGE
+    done, merged = (
+        sum(np.nan_to_num(part.floats(f"{way}{name}_per_s")[rows]) for way in ("read", "write"))
+        for name in ("s", "_merges")
+    )
     grids = []
-    for values in (read[rows], written, np.where(written > 0, np.maximum(written, pages), written)):
+    paged = np.where(written > 0, np.maximum(written, pages), written)
+    for values in (read[rows], written, paged, done, merged):
         grid = np.zeros((len(busiest), len(reports)))
         grid[at, when] = values
         grids.append(grid)

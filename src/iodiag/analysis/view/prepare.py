@@ -14,7 +14,7 @@ import numpy.typing as npt
 from iodiag.analysis.view.inferred_topology import infer
 from iodiag.analysis.view.request_columns import ANOMALIES, enriched
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
-from iodiag.model.capture import Capture, Fact, Section
+from iodiag.model.capture import EVENTS, Capture, Fact, Section
 from iodiag.model.topology import DeviceTopology, merge
 from iodiag.table.table import Column, Floats, Mask, Places, Table, by_text, numbered, repeated
 from iodiag.table.texts import Texts
@@ -55,7 +55,9 @@ def views(capture: Capture, selection: Selection) -> list[View]:
     tables = [rows for group in (capture.tables, capture.averages) for _, rows in group.each()]
     if len(hosts) > 1 and any("" in rows["host"].distinct() for rows in tables):
         hosts.append(None)
-    if len(hosts) == 1:
+    # a log of several hosts tells of others than those that samples are of
+    others = {host for rows in tables for host in rows["host"].distinct()} - {"", *hosts}
+    if len(hosts) == 1 and not others:
         everything = _Inputs(
             dict(capture.tables.each()),
             dict(capture.averages.each()),
@@ -118,7 +120,8 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
             samples = old if old is not None and len(old) else averages
             fallback.add(family)
         if samples is not None and len(samples):
-            tables[family] = _one_stream(_with_streams(samples), family)
+            streams = _with_streams(samples)
+            tables[family] = streams if family == EVENTS else _one_stream(streams, family)
     left_out = None
     parts: Mapping[str, Table] = {}
     topology = inputs.topology

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iodiag.analysis.view.view import IDLE_IOS_PER_S, IDLE_KB_PER_S
-from iodiag.table.table import Column, Floats, Table, is_repeated
+from iodiag.table.table import Column, Floats, Table, is_repeated, numbered
 
 Columns = dict[str, Column]
 
@@ -46,6 +46,9 @@ _TOTALS = tuple(
     f"{name}_kb" for name in _DIRECTIONS
 )  # all since boot, in a first report: no rate bounds them
 _MOST_MERGED_PCT = 90  # above, half of a per cent is more than a twentieth of what was not merged
+LITTLE, LITTLE_SLACK = 0.65, 0.05
+"""Share of rate times latency that a true mean number in flight has at the least: the two are equal but for
+requests that the ends of a sample cut, and for rounding."""
 _FAR_APART = 0.5  # a queue that grows or drains within a sample makes the two differ
 _COARSE = 0.01  # relative error of a printed latency beyond which depth over rate tells it better
 HALF_DIGIT = 0.005  # sysstat prints two decimals: a printed value stands for ± half of the last
@@ -212,11 +215,33 @@ def _use(disk: Table) -> Columns:
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
-        "depth": depth,
+        "depth": np.where(_is_miscounted(disk, depth, ios * wait / 1000), ios * wait / 1000, depth),
         "is_util_trusted": is_trusted,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
+
+
+def _is_miscounted(disk: Table, depth: Floats, held: Floats) -> npt.NDArray[np.bool_]:
+    """Where the counter of the queue lacks requests that rate times latency tells of (Little's law).
+
+    Kernels 4.19 and 4.20 lose most of them. What waited for longer than its sample may have been in flight
+    before: then the samples on either side have to say so as well.
+    """
+    is_short = depth < LITTLE * held - LITTLE_SLACK
+    if not is_short.any():
+        return is_short
+    wait, length = disk.floats("await_ms"), disk.floats("interval_s")
+    is_within = wait <= 1000 * np.where(np.isnan(length), 1.0, length)
+    codes = numbered(disk["device"])[0]
+    runs = np.zeros(len(disk), dtype=np.int8)
+    same = is_short[1:] & is_short[:-1] & (codes[1:] == codes[:-1])
+    runs[1:] += same
+    runs[:-1] += same
+    in_run = runs == 2
+    in_run[1:] |= in_run[:-1] & same
+    in_run[:-1] |= in_run[1:] & same
+    return np.asarray(is_short & (is_within | in_run))
 
 
 def _while_busy(disk: Table, name: str) -> Floats:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from iodiag.fleet.across_hosts.outcome_cube import CLEAR, NO_DATA, OutcomeCube, is_date
@@ -34,14 +35,18 @@ Affected = Mapping[tuple[str, str], "OnHost"]
 """What a rule found on a host."""
 
 
+def is_trouble(findings: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which findings do harm, and are the effect of no other."""
+    is_root = findings["explained_by"].isna() & (findings["severity"] != "info")
+    return (is_root & ~findings["rule"].isin(list(of_role(*HARMLESS)))).to_numpy(dtype=bool)
+
+
 def scored(findings: pd.DataFrame) -> pd.DataFrame:
     """One row per host, day and rule with harm: its worst unexplained finding, `harm` and `rank` added.
 
     `rank` is the severity as a number, 0 for `info`.
     """
-    is_root = findings["explained_by"].isna() & (findings["severity"] != "info")
-    is_root &= ~findings["rule"].isin(list(of_role(*HARMLESS)))
-    rows = findings[is_root.to_numpy(dtype=bool)].copy()
+    rows = findings[is_trouble(findings)].copy()
     start, end = _instants(rows["start"]), _instants(rows["end"])
     share = ((end - start).dt.total_seconds() / 86400).clip(LEAST_SHARE, 1.0).fillna(1.0)
     rows["rank"] = rows["severity"].map({name: at for at, name in enumerate(SEVERITIES)}).astype(np.int64)
@@ -51,8 +56,8 @@ def scored(findings: pd.DataFrame) -> pd.DataFrame:
         * share
     )
     rows = rows.sort_values(
-        ["host", "day", "rule", "harm", "rank", "title"],
-        ascending=[True, True, True, False, False, True],
+        ["host", "day", "rule", "harm", "rank", "page", "title"],
+        ascending=[True, True, True, False, False, False, True],
         kind="stable",
     )
     return rows.drop_duplicates(["host", "day", "rule"]).reset_index(drop=True)
@@ -65,8 +70,8 @@ def _instants(column: pd.Series) -> pd.Series:
 def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
     """Harm, days, worst severity and last day per host and rule, the worst rule of a host first.
 
-    The rows come in order of their days, one a day, as `scored` gives them. What has no date is no day, but
-    for a trouble that was found in nothing else; `in_undated` says that it was found there.
+    The rows come in order of their days, one a day, as `scored` gives them. What has no date is no day:
+    `in_undated` says that it was found there.
     """
     dated = rows["day"].where(rows["day"].map(is_date).astype(bool))
     groups = rows.assign(dated=dated).groupby(["host", "rule"], sort=True, observed=True)
@@ -78,9 +83,8 @@ def by_rule(rows: pd.DataFrame) -> pd.DataFrame:
         last=("dated", "last"),
         any_day=("day", "last"),
     ).reset_index()
-    found["in_undated"] = found["all_days"] > found["days"]
+    found["in_undated"] = found.pop("all_days") > found["days"]
     found["last"] = found["last"].fillna(found.pop("any_day"))
-    found["days"] = found["days"].where(found["days"] > 0, found.pop("all_days"))
     return found.sort_values(
         ["host", "harm", "rank", "rule"], ascending=[True, False, False, True], kind="stable"
     ).reset_index(drop=True)

@@ -14,6 +14,7 @@ from iodiag.model.fleet import DayCell, Heatmap, HeatmapRow
 
 HOSTS, DAYS, RULES = 40, 31, 4
 """How many hosts and days are shown, and how many rules a cell names."""
+_CELL = ("host", "day", "rank", "rule", "page")
 
 
 def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap:
@@ -23,9 +24,9 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
     order += islice((host for host in known.hosts if host not in harmed), HOSTS - len(order))
     at_days = range(max(0, len(known.days) - DAYS), len(known.days))
     shown = rows[rows["host"].isin(order)].sort_values(["rank", "harm"], ascending=False, kind="stable")
-    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for host, day, rank, rule in zip(shown["host"], shown["day"], shown["rank"], shown["rule"], strict=True):
-        found.setdefault((host, day), []).append((int(rank), rule))
+    found: dict[tuple[str, str], list[tuple[int, str, str]]] = {}
+    for host, day, *trouble in zip(*(shown[name] for name in _CELL), strict=True):
+        found.setdefault((host, day), []).append((int(trouble[0]), trouble[1], trouble[2]))
     best = known.cube.max(axis=2, initial=NO_DATA)
     places = {host: at for at, host in enumerate(known.hosts)}
 
@@ -33,12 +34,12 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
         day, said = known.days[at], int(best[places[host], at])
         if said == NO_DATA:
             return None
-        page = link(host, day)
         if (host, day) in found:
             troubles = found[host, day]
-            rules = tuple(rule for _, rule in troubles[:RULES])
-            return DayCell("found", SEVERITIES[troubles[0][0]], rules, page)
-        return DayCell("clear" if said >= CLEAR else "unjudged", report=_stored(page))
+            rank, _, page = troubles[0]
+            rules = tuple(rule for _, rule, _ in troubles[:RULES])
+            return DayCell("found", SEVERITIES[rank], rules, link(host, page))
+        return DayCell("clear" if said >= CLEAR else "unjudged")
 
     return Heatmap(
         days=tuple(known.days[at] for at in at_days),
@@ -46,8 +47,3 @@ def heatmap(rows: pd.DataFrame, known: OutcomeCube, link: ReportLink) -> Heatmap
         days_left_out=len(known.days) - len(at_days),
         hosts_left_out=len(known.hosts) - len(order),
     )
-
-
-def _stored(page: str) -> str:
-    """The address of the stored report that a page would be made of: a quiet day has no page."""
-    return f"{page.removesuffix('.html')}.json" if page.endswith(".html") else page

@@ -16,6 +16,7 @@ from iodiag.fleet.across_hosts.heatmap import heatmap
 from iodiag.fleet.across_hosts.inventory import ATTRIBUTES, Inventory
 from iodiag.fleet.across_hosts.outcome_cube import UNJUDGED, OutcomeCube, is_date, outcome_cube
 from iodiag.fleet.across_hosts.troubles import ReportLink
+from iodiag.fleet.discover import UNDATED
 from iodiag.model.fleet import FailedInputs, FleetReport, SilentHost, Totals, Trouble, Unjudged
 
 ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100, 50, 3, 100, 4
@@ -24,7 +25,7 @@ ONSETS, OUTLIERS, DEPARTURES, FAILED, EXAMPLES, SILENT, MISSING = 100, 100, 100,
 NEEDED = {
     "findings": (
         *("host", "day", "rule", "severity", "confidence", "devices", "start", "end", "title", "summary"),
-        *("evidence", "explained_by", "remedy", "confirm"),
+        *("evidence", "explained_by", "remedy", "confirm", "is_undated"),
     ),
     "devices": ("host", "day", "device", "kind", "model", "firmware", "rotational", "kernel"),
     "hours": (
@@ -59,7 +60,7 @@ def summarise(
     throughout. `link` gives the address of a host's report of a day. The same tables give the same report,
     in whatever order their rows come.
     """
-    tables = {name: _table(name, frames.get(name)) for name in NEEDED}
+    tables = _once({name: _table(name, frames.get(name)) for name in NEEDED})
     findings, devices, hours = tables["findings"], tables["devices"], tables["hours"]
     runs, compared = own_history.departed(hours)
     unlike, judged = own_history.as_tables(runs, compared)
@@ -105,12 +106,37 @@ def summarise(
     )
 
 
+def _once(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The tables with troubles that may be of any day on no day but UNDATED, found and judged there alone.
+
+    It is found again with every day of its host that a job judges: `page` is the day whose report shows it.
+    """
+    findings, outcomes = tables["findings"], tables["outcomes"]
+    is_undated = findings["is_undated"].eq(True).to_numpy(dtype=bool) & harm.is_trouble(findings)
+    findings["page"] = findings["day"]
+    findings.loc[is_undated, "day"] = UNDATED
+    dated = pd.MultiIndex.from_frame(findings.loc[~is_undated, ["host", "page", "rule"]])
+    undated = pd.MultiIndex.from_frame(findings.loc[is_undated, ["host", "page", "rule"]]).difference(dated)
+    if len(undated):
+        found = outcomes.loc[outcomes["status"] == "finding", ["host", "day", "rule"]].astype(object)
+        is_moved = pd.MultiIndex.from_frame(found).isin(undated)
+        tables["outcomes"] = outcomes.drop(index=found.index[is_moved])
+    return tables
+
+
+def _host_days(tables: Mapping[str, pd.DataFrame]) -> int:
+    """How many days of hosts were judged."""
+    found = tables["findings"][["host", "page"]].rename(columns={"page": "day"})
+    judged = tables["outcomes"][["host", "day"]].drop_duplicates().astype(object)
+    return len(pd.concat([found, judged]).drop_duplicates())
+
+
 def _totals(known: OutcomeCube, tables: Mapping[str, pd.DataFrame], rows: pd.DataFrame) -> Totals:
     """What is counted of the tables themselves."""
     days = _dated(known)
     return Totals(
         hosts=len(known.hosts),
-        host_days=int(known.observed.sum()),
+        host_days=_host_days(tables),
         first=days[0],
         last=days[-1],
         findings=len(tables["findings"]),

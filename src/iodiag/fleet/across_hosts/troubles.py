@@ -60,13 +60,13 @@ def affected(
             last=found["last"],
             is_older=is_older,
             days=int(found["days"]),
-            days_read=int(days_read[host]) if is_date(since) else 1,
+            days_read=int(days_read[host]),
             in_undated=bool(found["in_undated"]),
             change=onsets.change_of(host, rule, since, changes),
             evidence=text or row["summary"],
             address=address,
             day=row["day"],
-            report=link(host, row["day"]),
+            report=link(host, row["page"]),
         )
         words = (_words(row["remedy"]), _words(row["confirm"]))
         result[rule, host] = OnHost(one, int(found["rank"]), row["title"], *words)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from iodiag.formats.types import Line
-from iodiag.model.capture import Fact, SourceRef
+from iodiag.model.capture import Fact, SourceRef, filled
 from iodiag.model.topology import Device
 from iodiag.model.units import HUMAN_BYTES
 
@@ -31,9 +31,13 @@ def describe(name: str, stated: str, aliases: Sequence[str] = (), **known: Any) 
 def fact(
     kind: str, text: str, values: Mapping[str, float | str | None], source: str, lines: Sequence[Line]
 ) -> Fact:
-    """A fact that rests on `lines`; values that are None are left out."""
+    """A fact that rests on `lines`; values that are None are left out.
+
+    What `text` names stands in it as `{key}` of its value, so that it can be said under another name.
+    """
     kept = {name: value for name, value in values.items() if value is not None}
-    return Fact(kind, kept, text, SourceRef(source, lines[0].number, lines[-1].number))
+    ref = SourceRef(source, lines[0].number, lines[-1].number)
+    return Fact(kind, kept, filled(text, kept), ref, template=text)
 
 
 def number(text: str | None) -> float | None:

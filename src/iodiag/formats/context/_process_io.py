@@ -98,7 +98,7 @@ def _fact(kind: str, process: Process, measure: Measure, ranks: dict[str, int], 
             said.append(f"{verb} {measure.say(moved)}")
     values |= {f"{direction}_rank": rank for direction, rank in ranks.items()}
     values |= {name: round(value, 2) for name, value in process.extra.items()}
-    text = f"{process.name} ({measure.number_name} {process.number}) {' and '.join(said)} ({measure.basis})"
+    text = f"{{process}} ({measure.number_name} {process.number}) {' and '.join(said)} ({measure.basis})"
     return fact(kind, text, {**values, "samples": measure.samples}, source, [process.first, process.last])
 
 

@@ -35,7 +35,10 @@ def settings_block(lines: Sequence[Line], source: str, kind: str, wanted: str) -
             own.append(line)
     if not values:
         return ContextBlock(used, layout=layout) if pairs and layout in ("table", "batch") else None
-    text = ", ".join(f"{name} = {said[name]}" for name in values)
+    text = ", ".join(
+        f"{name} = {{{name}}}" if isinstance(value, str) else f"{name} = {said[name]}"
+        for name, value in values.items()
+    )
     if layout == "prose":
         values["is_prose"] = 1
     return ContextBlock(used, facts=(fact(kind, text, values, source, own),), layout=layout)

@@ -104,10 +104,10 @@ def _limit(entry: _Entry, source: str) -> Fact | None:
         return None
     device = _device(match["device"])
     said = ", ".join(f"{value:g} {_SPOKEN[name]}" for name, value in limits.items())
-    where = f"control group {entry.group}" if entry.group else "a control group"
+    where = "control group {group}" if entry.group else "a control group"
     values: dict[str, float | str | None] = {"device": device, "group": entry.group or None}
     values |= {f"limit_{name}": value for name, value in limits.items()}
-    return fact("cgroup", f"{where} is limited to {said} on {device}", values, source, [entry.line])
+    return fact("cgroup", f"{where} is limited to {said} on {{device}}", values, source, [entry.line])
 
 
 def _device(numbers: str) -> str:
@@ -124,7 +124,7 @@ def _pressures(entries: Sequence[_Entry], source: str) -> Iterator[Fact]:
             of_group.setdefault(entry.group, []).append((match, entry.line))
     for group, found in of_group.items():
         shares = {f"io_{match['state']}_10s_pct": number(match["share"]) for match, _ in found}
-        where = f"control group {group}" if group else "a control group"
+        where = "control group {group}" if group else "a control group"
         said = ", ".join(f"{match['share']} % ({match['state']})" for match, _ in found)
         text = f"tasks of {where} waited for I/O: {said}"
         yield fact("cgroup", text, {"group": group or None, **shares}, source, [line for _, line in found])

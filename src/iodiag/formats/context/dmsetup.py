@@ -191,7 +191,7 @@ def _mirror(words: Sequence[str], members: tuple[str, ...]) -> _Mapping:
 
 
 def _health_fact(name: str, mapping: _Mapping, source: str, line: Line) -> Fact:
-    text = f"{name} had {mapping.active} of {mapping.slots} legs in sync ({mapping.health})"
+    text = f"{{device}} had {mapping.active} of {mapping.slots} legs in sync ({mapping.health})"
     values = {
         "device": name,
         "health": mapping.health,

@@ -50,7 +50,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "worst_extents": extents[worst],
         "mean_extent_kb": round(mean, 1) if mean is not None else None,
     }
-    text = f"{worst} lay in {extents[worst]} extents"
+    text = f"{{worst_file}} lay in {extents[worst]} extents"
     text += f", {len(extents)} files in {sum(extents.values())}" if len(extents) > 1 else ""
     return ContextBlock(used, facts=(fact("filefrag", text, values, source, own),), layout="filefrag")
 

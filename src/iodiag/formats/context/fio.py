@@ -187,13 +187,13 @@ def _rates(text: str) -> Values:
 
 
 def _fact(values: Values, source: str, lines: Sequence[Line]) -> Fact:
-    said = f"fio {values.get('job')}"
-    said += f" ({values['rw']})" if values.get("rw") else ""
+    said = "fio {job}" if values.get("job") else "fio"
+    said += " ({rw})" if values.get("rw") else ""
     said += f": {values['direction']} {values.get('iops') or 0:.0f} IOPS"
     said += f" of {values['block_size_kb']:g} kB" if values.get("block_size_kb") else ""
     said += f" at depth {values['iodepth']:g}" if values.get("iodepth") else ""
     said += f", {values['latency_ms']:.3g} ms each" if values.get("latency_ms") else ""
-    said += f" on {values['device']}" if values.get("device") else ""
+    said += " on {device}" if values.get("device") else ""
     return fact("fio", said, values, source, lines)
 
 

@@ -88,7 +88,7 @@ def _fact(device: str, timings: Sequence[tuple[re.Match[str], Line]], source: st
         speeds["cached_read_mb_per_s" if is_cached else "sequential_read_mb_per_s"] = _megabytes(timing)
     said = ", ".join(f"{name.split('_')[0]} reads of {value:g} MB/s" for name, value in speeds.items())
     values = {"device": device or None, **speeds, "is_prose": 0}
-    text = f"hdparm measured {said}" + (f" on {device}" if device else "")
+    text = f"hdparm measured {said}" + (" on {device}" if device else "")
     return fact("hdparm", text, values, source, [line for _, line in timings])
 
 

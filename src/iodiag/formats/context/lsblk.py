@@ -320,6 +320,7 @@ def _device(row: _Row, members: tuple[str, ...], stated: str) -> Device:
     is_mapped = word in _MAPPED or bool(re.fullmatch(_DM_NAME, _key(row)))
     aliases = [bare_name(v) for w in _NAME_WORDS if (v := values.get(w))]
     aliases += device_numbers(numbers[1], numbers[2], is_mapped) if numbers else ()
+    aliases += [values["HCTL"]] if values.get("HCTL") else []
     aliases += volume_aliases(name) if word == "lvm" else ()
     points = (values.get("MOUNTPOINTS") or values.get("MOUNTPOINT") or "").split("\n")
     rota = values.get("ROTA", "")

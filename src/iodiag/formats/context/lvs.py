@@ -75,6 +75,8 @@ _JSON_WORDS = {
     "vg_size": "VSize",
     "origin": "Origin",
     "pool_lv": "Pool",
+    "data_percent": "Data%",
+    "metadata_percent": "Meta%",
     "copy_percent": "Cpy%Sync",
     "sync_percent": "Cpy%Sync",
     "devices": "Devices",
@@ -273,9 +275,26 @@ def _facts(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
     for group, own in groups.items():
         disks = list(dict.fromkeys(bare_name(row.values["PV"]) for row in own if "PV" in row.values))
         count = float(len(disks)) if disks else number(own[0].values.get("#PV"))
-        text = f"volume group {group} lay on {', '.join(disks) or f'{count or 0:g} physical volumes'}"
+        lower = "{disks,}" if disks else f"{count or 0:g} physical volumes"
+        text = f"volume group {{volume_group}} lay on {lower}"
         values = {"volume_group": group, "physical_volumes": count, "disks": " ".join(disks) or None}
         yield fact("lvs", text, values, source, [row.line for row in own])
+    yield from _pools(rows, source)
+
+
+def _pools(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
+    """How full each thin pool is; of thin volumes Data% says what is mapped, which harms nobody."""
+    for row in rows:
+        values = row.values
+        if not (values.get("Attr", "")[:1] == "t" or values.get("Type") == "thin-pool"):
+            continue
+        data, metadata = (number(values.get(word)) for word in ("Data%", "Meta%"))
+        if data is not None and values.get("VG") and values.get("LV"):
+            name = mapper_name(values["VG"], values["LV"])
+            text = f"data of thin pool {name} was {data:g} % full"
+            text += f", its metadata {metadata:g} %" if metadata is not None else ""
+            said: dict[str, float | str | None] = {"device": name, "data_pct": data, "metadata_pct": metadata}
+            yield fact("thin-pool", text, said, source, [row.line])
 
 
 FORMAT = ContextFormat(

@@ -188,7 +188,7 @@ def _fact(section: _Section, source: str) -> Fact:
     values = section.values
     slots, active = integer(values.get("Raid Devices")), integer(values.get("Active Devices"))
     state = values.get("State", "")
-    said = f"{section.name} was {state or 'in an unknown state'}"
+    said = f"{{array}} was {state or 'in an unknown state'}"
     if slots is not None and active is not None:
         said += f", {active} of {slots} members active"
     return fact(

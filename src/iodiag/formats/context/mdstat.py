@@ -167,7 +167,7 @@ def _fact(array: _Array, source: str) -> Fact:
     flags = [flag for member in head.members for flag in member.flags]
     slots, active = number(details.get("slots")), number(details.get("active"))
     activity = _activity(array)
-    said = [f"{head.name} was {' '.join(head.state)}"]
+    said = [f"{{array}} was {' '.join(head.state)}"]
     said += [f"with {active:g} of {slots:g} members"] if slots is not None and active is not None else []
     said += [f"({activity})"] if activity else []
     values = {

@@ -36,15 +36,19 @@ _DF = (
     r"^\s*(?P<source>/\S+)\s+(?:(?P<type>[a-z]\w{1,15})\s+)?(?P<size>[\d.]+[KMGTP]?i?)\s+[\d.]+[KMGTP]?i?\s+"
     r"[\d.]+[KMGTP]?i?\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
 )
-_DF_HEAD = r"^\s*Filesystem\s+(?:Type\s+)?(?:1[KM]-blocks|\d+-blocks|Size)\s+Used\s+.*Mounted on\s*$"
+_DF_HEAD = (
+    r"^\s*Filesystem\s+(?:Type\s+)?(?:(?:1[KM]-blocks|\d+-blocks|Size)\s+Used|(?P<inodes>Inodes)\s+IUsed)"
+    r"\s+.*Mounted on\s*$"
+)
 _FIND_HEAD = r"^\s*TARGET\s+SOURCE\s+FSTYPE(?:\s+OPTIONS)?\s*$"
 _NETWORK = r"^(?:nfs\d?|cifs|smb3|ceph|glusterfs|fuse\.(?:glusterfs|sshfs|s3fs)|lustre|beegfs|gpfs|9p)$"
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     first = lines[0].text
-    has_header = bool(re.match(_DF_HEAD, first) or re.match(_FIND_HEAD, first))
-    patterns = (_DF,) if re.match(_DF_HEAD, first) else _LINES
+    head = re.match(_DF_HEAD, first)
+    has_header = bool(head or re.match(_FIND_HEAD, first))
+    patterns = (_DF,) if head else _LINES
     found: list[tuple[re.Match[str], Line]] = []
     used = int(has_header)
     for line in lines[used:MAX_BLOCK_LINES]:
@@ -60,7 +64,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         return None
     devices = tuple(_device(m, origin("mounts", source, ln)) for m, ln in found if _is_block_device(m))
     is_kept = [(m, ln) for m, ln in found if _is_block_device(m) or re.match(_NETWORK, m["type"] or "")]
-    facts = tuple(_fact(match, source, line) for match, line in is_kept)
+    used_as = "inodes_used_pct" if head and head["inodes"] else "used_pct"
+    facts = tuple(_fact(match, source, line, used_as) for match, line in is_kept)
     return ContextBlock(used, devices, facts, layout="df" if patterns == (_DF,) else "mounts")
 
 
@@ -75,18 +80,20 @@ def _device(match: re.Match[str], stated: str) -> Device:
     return describe(name, stated, aliases, mountpoints=(match["target"],))
 
 
-def _fact(match: re.Match[str], source: str, line: Line) -> Fact:
+def _fact(match: re.Match[str], source: str, line: Line, used_as: str) -> Fact:
     found = match.groupdict()
     device = bare_name(found["source"])
-    text = f"{device} was mounted on {found['target']}"
-    text += f" as {found['type']}" if found["type"] else ""
-    text += f" ({found['options']})" if found.get("options") else ""
+    text = "{device} was mounted on {mountpoint}"
+    text += " as {filesystem}" if found["type"] else ""
+    text += " ({options})" if found.get("options") else ""
+    if found.get("used"):
+        text += f", {found['used']} % of its {'inodes' if used_as == 'inodes_used_pct' else 'space'} in use"
     values = {
         "device": device,
         "mountpoint": found["target"],
         "filesystem": found["type"],
         "options": found.get("options"),
-        "used_pct": number(found.get("used")),
+        used_as: number(found.get("used")),
     }
     return fact("mounts", text, values, source, [line])
 
@@ -104,5 +111,4 @@ FORMAT = ContextFormat(
     ),
     read=_read,
     releases="util-linux and coreutils of any release",
-    not_read="df -i",
 )

@@ -76,7 +76,7 @@ def _devices(found: _Map, source: str) -> list[Device]:
 def _fact(found: _Map, source: str) -> Fact:
     failed = [p["name"] for p in found.paths if re.search(r"\b(?:failed|faulty|offline|shaky)\b", p["state"])]
     name = found.head["name"]
-    text = f"{name} had {len(found.paths)} paths, {len(failed)} of them failed"
+    text = f"{{device}} had {len(found.paths)} paths, {len(failed)} of them failed"
     values = {
         "device": name,
         "paths": len(found.paths),

@@ -62,7 +62,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 
 def _sentence(values: dict[str, float | str | None]) -> str:
-    whose = f"the rows of {values['table']}" if "table" in values else "the table's rows"
+    whose = "the rows of {table}" if "table" in values else "the table's rows"
     if values.get("blocks_per_record") is not None:
         return f"{whose} lay in {values['blocks_per_record']} blocks per record"
     return f"{values['deleted_blocks']} blocks were deleted among {whose}"

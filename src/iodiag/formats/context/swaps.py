@@ -34,7 +34,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         if match["name"].startswith("/dev/")
     )
     share = round(100 * sum(used) / sum(sizes), 1) if sum(sizes) else None
-    text = f"{share or 0:g} % of the swap on {', '.join(names)} was in use"
+    text = f"{share or 0:g} % of the swap on {{devices,}} was in use"
     values = {
         "areas": len(rows),
         "size_kb": sum(sizes),

@@ -144,7 +144,7 @@ def _fact(name: str, attributes: Mapping[str, _Value], source: str) -> Fact | No
     for key, value in said.items():
         plain = number(value.text)
         values[key.partition("/")[2]] = value.text if plain is None else plain
-    text = f"{name} had " + ", ".join(f"{key.partition('/')[2]} {value.text}" for key, value in said.items())
+    text = "{device} had " + ", ".join(f"{key.partition('/')[2]} {value.text}" for key, value in said.items())
     return fact(
         "sysfs", text, values, source, sorted((v.line for v in said.values()), key=lambda line: line.number)
     )

@@ -1,4 +1,4 @@
-"""The reading of iostat's JSON, which iostat_json.py recognises and then imports this for."""
+"""The reading of iostat's and mpstat's JSON, which two modules recognise and then import this for."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from iodiag.formats.clock import Clock, Floats
 from iodiag.formats.columns import front_columns
 from iodiag.formats.exports._json_scan import Event, Value, scan
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
+from iodiag.formats.raw_columns.sar import combine_long_cpu, find_section
 from iodiag.formats.tables.iostat_text import layout as text_layout
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
@@ -37,9 +38,17 @@ _EVENTS = frozenset(
     for what in ("reads", "writes", "discards", "flushes", "ios", "read_merges", "write_merges", "merges")
 )
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
-_IN_ROWS = frozenset(("avg-cpu", "disk"))
+_IN_ROWS = frozenset(("avg-cpu", "disk", "cpu-load"))
+_LEFT_OUT = frozenset(("node-load", "sum-interrupts", "individual-interrupts", "soft-interrupts"))
 _ROW_KEYS = frozenset(("disk_device", "iowait"))
 _OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
+
+_CPU_SECTION = find_section(("CPU", "%usr", "%irq"))
+_SHARES = _CPU_SECTION.columns if _CPU_SECTION else {}
+_ONE_REPORT = (
+    "mpstat's only report may be an average since boot, as it prints without an interval, or one sample; "
+    "taken as since boot"
+)
 
 _TRUE_UNITS = {2.0: "512-byte sectors", 2048.0: "512-byte sectors", 1024.0: "kB", 1 / 1024: "MB"}
 """What the keys' unit divided by the true one tells: sectors under kB, sectors under MB, …"""
@@ -79,13 +88,13 @@ class _Group:
     def add(self, report: int, at: int, members: dict[str, Value]) -> None:
         self.reports.append(report)
         self.at.append(at)
-        self.devices.append(str(members.get("disk_device") or ""))
+        self.devices.append(str(members.get("disk_device") or members.get("cpu") or ""))
         self.values.extend([value if isinstance(value, float) else math.nan for value in members.values()])
 
 
 @dataclass
 class _Run:
-    """One host object: what one run of iostat printed. `groups` are its rows by their keys."""
+    """One host object: what one run of a tool printed. `groups` are its rows by their keys."""
 
     index: int
     at: int
@@ -96,9 +105,14 @@ class _Run:
     reports: list[_Report] = field(default_factory=list)
     groups: dict[tuple[str, ...], _Group] = field(default_factory=dict)
 
+    @property
+    def is_mpstat(self) -> bool:
+        """Whether mpstat printed it."""
+        return any(keys[0] == "cpu-load" for keys in self.groups)
+
 
 def read(source: Source, format_id: str) -> Iterator[Item]:
-    """Tables, a Section per run of iostat, and notes. `line` is where a device's values begin."""
+    """Tables, a Section per run, and notes. `line` is where a row's values begin."""
     data = undress(source.data)
     starts = line_starts(data)
     classes = unseen(len(starts))
@@ -122,6 +136,8 @@ def read(source: Source, format_id: str) -> Iterator[Item]:
     yield from {note.reason: note for note in reversed(notes)}.values()
     for run in runs:
         yield from _missing(source, starts, run)
+    if any(timed.run.is_mpstat and timed.is_since_boot for timed in read_runs):
+        yield ParseNote(source.name, 0, _ONE_REPORT)
     dated = [timed.ends for timed in read_runs if timed.ends.is_dated]
     is_aware = bool(dated) and all(ends.is_aware for ends in dated)
     yield from _tables(source.name, read_runs, is_aware)
@@ -169,14 +185,14 @@ def _take(run: _Run, event: Event) -> int:
     elif event.kind == "scalar" and name == "timestamp" and run.reports:
         run.reports[-1].clock = str(event.value)
         return CLASS["clock"]
-    elif event.members and name in ("avg-cpu", "disk") and run.reports:
+    elif event.members and name in _IN_ROWS and run.reports:
         keys = (name, *event.members)
         if keys not in run.groups and len(run.groups) == _MOST_LAYOUTS:
             return CLASS["unread"]
         group = run.groups.setdefault(keys, _Group())
         group.add(len(run.reports) - 1, event.start, event.members)
         return CLASS["row"]
-    elif event.members:
+    elif event.members and not _LEFT_OUT & set(event.path):
         return CLASS["unread"]
     return CLASS["header"]
 
@@ -191,7 +207,7 @@ def _missing(source: Source, starts: Ints, run: _Run) -> Iterator[ParseNote]:
     if run.groups and "nodename" not in run.facts:
         yield lost(run.at, "no host's name stands above the reports")
     has = {"timestamp": {number for number, report in enumerate(run.reports) if report.clock}}
-    keys = {"avg-cpu": set[str](), "disk": set[str]()}
+    keys = {family: set[str]() for family in _IN_ROWS}
     for (family, *own), group in run.groups.items():
         has.setdefault(family, set()).update(group.reports)
         keys[family].update(own)
@@ -200,9 +216,21 @@ def _missing(source: Source, starts: Ints, run: _Run) -> Iterator[ParseNote]:
         without = [report.at for number, report in enumerate(ended) if number not in numbers]
         if numbers and without:
             yield lost(without[0], f"{len(without)} of {len(run.reports)} reports without {family}")
+    cpus = _cpus_by_report(run)
+    if less := set[str]().union(*cpus) - set[str].intersection(*cpus or [set()]):
+        yield lost(run.at, f"reports without rows of CPU {', '.join(sorted(less))[:200]}")
     for (family, *own), group in run.groups.items():
         if less := keys[family].difference(own):
             yield lost(group.at[0], f"rows of {family} without {', '.join(sorted(less))[:200]}")
+
+
+def _cpus_by_report(run: _Run) -> list[set[str]]:
+    """The CPUs of each report of mpstat, which prints the same ones in all of them."""
+    found: dict[int, set[str]] = {}
+    for (family, *_), group in run.groups.items():
+        for report, cpu in zip(group.reports, group.devices, strict=True) if family == "cpu-load" else ():
+            found.setdefault(report, set()).add(cpu)
+    return list(found.values())
 
 
 def _is_elided(data: bytes, first: int) -> bool:
@@ -215,10 +243,10 @@ def _is_elided(data: bytes, first: int) -> bool:
 
 
 def _command(source: Source, line: int) -> Command | None:
-    """The iostat command shown in the lines just above a 1-based line."""
+    """The command of iostat or mpstat shown in the lines just above a 1-based line."""
     for number in range(line - 1, max(line - 1 - _LINES_BEFORE, 0), -1):
         command = _grammar.command(source.quote(number))
-        if command and command.tool == "iostat":
+        if command and command.tool in ("iostat", "mpstat"):
             return command
     return None
 
@@ -246,7 +274,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     note = _correct_unit(names, numbers) if is_disk else ""
     if note:
         notes.append(ParseNote(source, int(lines[0]), note))
-    unknown = [key for key in keys[1:] if key not in columns and key != "disk_device"]
+    unknown = [key for key in keys[1:] if key not in columns and key not in ("disk_device", "cpu")]
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
     rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
@@ -296,7 +324,7 @@ def _correct_unit(names: Sequence[str | None], numbers: Floats) -> str:
 def _layout_name(keys: tuple[str, ...]) -> str:
     """What the text report with the same columns is called."""
     if keys[0] != "disk":
-        return "avg-cpu"
+        return "mpstat" if keys[0] == "cpu-load" else keys[0]
     layout = text_layout(("Device", *(column.raw for column in _columns(keys[0], keys[1:]).values())))
     return layout.name if layout else "unknown columns"
 
@@ -304,6 +332,9 @@ def _layout_name(keys: tuple[str, ...]) -> str:
 @lru_cache(maxsize=256)
 def _columns(kind: str, keys: tuple[str, ...]) -> dict[str, LayoutColumn]:
     """The keys of an object that have columns, in their order."""
+    if kind == "cpu-load":
+        shares = {key: _SHARES.get(f"%{key}") for key in keys}
+        return {key: LayoutColumn(key, share[0]) for key, share in shares.items() if share}
     if kind == "avg-cpu":
         words = {key: CPU_WORDS.get(f"%{key}") for key in keys}
         return {key: LayoutColumn(key, name) for key, name in words.items() if name}
@@ -345,6 +376,8 @@ def _timed(run: _Run, found: list[_Table], clocks: list[Clock | None], order: st
     lengths = lengths_of(ends.seconds, stated, groups)
     is_elided = run.is_elided or bool(run.command and run.command.has_flag("y"))
     is_since_boot = not is_elided and may_be_since_boot(groups, stated)
+    if run.is_mpstat:  # with an interval its first report is a sample, too
+        is_since_boot = stated is None and len(run.reports) == 1
     if is_since_boot and len(lengths):
         lengths[0] = np.nan
     return _Timed(run, found, ends, lengths, is_since_boot)
@@ -390,11 +423,11 @@ def _rows(
     if family == "disk":
         data["device"] = Texts.of(name.strip() for name in items)
     else:
-        data["cpu"] = Texts.same("all", len(items))
+        data["cpu"] = Texts.of("all" if name in ("", "-1") else name for name in items)
     data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
     if family == "disk":
         data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)
-    return Table.of_columns(data, len(items))
+    return combine_long_cpu(Table.of_columns(data, len(items)))
 
 
 def _section(source: Source, format_id: str, starts: Ints, timed: _Timed) -> Section:

@@ -16,14 +16,17 @@ from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Export, Part, number, parse_stamp, settle_zone, short_rows
 from iodiag.formats.raw_columns.sar import SECTIONS
 from iodiag.formats.raw_columns.sar_section import SarSection
-from iodiag.formats.whole_files import Ints
+from iodiag.formats.whole_files import Bools, Ints
 from iodiag.model.capture import ParseNote, Source
 from iodiag.table.texts import Texts
 
 Value = str | float | None
 
 _ABSURD = 1e100  # no counter comes near; keeps products finite
-_MOST_LAYOUTS = 1000
+_MOST_LAYOUTS, _MOST_NOTES = 1000, 200
+_REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
+_GAP = "this sample begins later than the one before it ends: lines between them may be lost"
+_AGAIN = "a second row of the same item in one sample: lines between two samples are lost; left out"
 
 _BY_NAME = {section.name: section for section in SECTIONS}
 
@@ -214,10 +217,17 @@ def export(
     """The parts of all rows, and notes. `lines_of` turns places in the input into line numbers."""
     is_aware, notes = settle_zone(source.name, samples.zones)
     segment_of, kernels, cpus = _segments(samples)
-    parts = []
+    parts: list[Part] = []
+    again: list[int] = []
     for rows in samples.rows.values():
-        for part in _parts(samples, rows, segment_of, lines_of):
-            parts.append(part)
+        is_again = _is_again(rows)
+        again += lines_of(np.frombuffer(rows.places, dtype=np.int64)[is_again]).tolist()
+        parts += (_only(part, ~is_again) for part in _parts(samples, rows, segment_of, lines_of))
+    parts = [part for part in parts if len(part.lines)]
+    notes += [
+        ParseNote(source.name, line, _AGAIN, source.quote(line)[:200], is_unread=True)
+        for line in sorted(set(again))[:_MOST_NOTES]
+    ]
     notes += [
         ParseNote(source.name, line, reason, source.quote(line)[:200], is_unread=True)
         for line, reason in _missing(samples, parts, lines_of)
@@ -239,10 +249,59 @@ def _missing(
     untimed = [int(part.lines[np.isnan(part.seconds)][0]) for part in parts if np.isnan(part.seconds).any()]
     if untimed:
         yield min(untimed), "a sample without a time; lines may be lost"
+    gaps = _gaps(samples)
+    yield from ((int(lines_of(np.array([at]))[0]), _GAP) for at in _first_rows(samples, gaps)[:_MOST_NOTES])
     for rows in samples.rows.values():
         values = [name for name in rows.names if name not in rows.word_columns]
         if values and all(name in samples.unknown for name in values):
             yield int(lines_of(np.array([rows.places[0]]))[0]), "no value that this section has; left out"
+
+
+def _gaps(samples: Gathered) -> Ints:
+    """The samples that begin later than the one before them ends; the host ran on, so lines are lost.
+
+    An hour may be that of summer time.
+    """
+    hosts, seconds = np.array(samples.host_of, dtype=np.int64), np.array(samples.seconds)
+    between, lasted = np.diff(seconds), np.array(samples.intervals)[1:]
+    with np.errstate(invalid="ignore"):
+        is_late = (between > 1.5 * lasted + 2) & (lasted > 0) & (np.diff(hosts) == 0)
+        is_late &= np.abs(between - lasted - 3600) > 2
+    restarts = np.sort([at for host in samples.hosts for at, _ in host.restarts if at == at])
+    is_late &= np.searchsorted(restarts, seconds[:-1]) == np.searchsorted(restarts, seconds[1:], "right")
+    return np.flatnonzero(is_late) + 1
+
+
+def _first_rows(samples: Gathered, chosen: Ints) -> list[int]:
+    """The places of the first row of some samples."""
+    if not len(chosen):
+        return []
+    all_rows = samples.rows.values()
+    of = np.concatenate([np.frombuffer(rows.samples, dtype=np.int64) for rows in all_rows])
+    places = np.concatenate([np.frombuffer(rows.places, dtype=np.int64) for rows in all_rows])
+    return [int(places[of == sample].min()) for sample in chosen if (of == sample).any()]
+
+
+def _is_again(rows: _Rows) -> Bools:
+    """The rows whose item has a row in the same sample already: the lines between two samples are lost."""
+    own = [column for name, column in sorted(rows.words.items())]
+    seen: set[tuple[object, ...]] = set()
+    result = np.zeros(len(rows.places), dtype=np.bool_)
+    if rows.section.key_tokens.keys() & _REPEATED:
+        return result
+    for at, key in enumerate(zip(rows.samples, *own, strict=True)):
+        result[at] = key in seen
+        seen.add(key)
+    return result
+
+
+def _only(part: Part, chosen: Bools) -> Part:
+    """Some rows of a part."""
+    if chosen.all():
+        return part
+    cut = {name: getattr(part, name)[chosen] for name in ("lines", "hosts", "seconds", "interval", "segment")}
+    words = {name: column[chosen] for name, column in part.words.items()}
+    return part._replace(**cut, numbers=part.numbers[chosen], words=words)
 
 
 def _segments(samples: Gathered) -> tuple[Ints, dict[int, str], dict[int, int]]:

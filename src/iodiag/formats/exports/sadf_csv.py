@@ -23,6 +23,7 @@ from iodiag.formats.clock import Floats
 from iodiag.formats.exports._sadf_tables import Export, Part, number, settle_zone, tables
 from iodiag.formats.raw_columns.sar import SECTIONS, find_section
 from iodiag.formats.raw_columns.sar_section import SarSection
+from iodiag.formats.text.rows.disproven import INTERFACE
 from iodiag.formats.types import FileFormat, Item
 from iodiag.formats.whole_files import CLASS, UNSEEN, Bools, Ints, account
 from iodiag.model.capture import ParseNote, Source
@@ -55,6 +56,8 @@ _MOST_WORDS = 5000
 _INTEGER = re.compile(r"-?\d{1,9}")
 _NUMBERED = ("cpu", "interrupt", "tty", "fan", "sensor", "input", "battery", "bus")
 _REPEATS = ("bus",)
+_REPEATED = frozenset(("BUS", "FILESYSTEM", "MOUNTPOINT"))
+_RATE = r"\s*-?\d+[.,]\d+\s*"
 _STEPS_PER_FIELD = 8
 
 
@@ -138,7 +141,8 @@ def _part(
     good = ~(is_bad | has_no_interval | np.isnan(seconds))
     lines.refuse(chosen[~good], _NO_ROW)
     headers = np.flatnonzero(lines.classes == CLASS["header"])
-    is_other = good & _is_of_other_header(np.searchsorted(headers, chosen), seconds)
+    block = np.searchsorted(headers, chosen)
+    is_other = good & (_is_of_other_header(block, seconds) | _is_no_item(plan, block, fields))
     lines.refuse(chosen[is_other], _OTHER_HEADER)
     good &= ~is_other
     lines.classes[chosen[good]] = CLASS["row"]
@@ -170,6 +174,23 @@ def _is_of_other_header(block: Ints, seconds: Floats) -> Bools:
             result[own[again[0] :]] = True
         elif len(falls) and falls[0] == 1:
             result[own[0]] = True
+    return result
+
+
+def _is_no_item(plan: _Plan, block: Ints, fields: pd.DataFrame) -> Bools:
+    """The rows whose item cannot be their header's: a rate, an interface as a disk, one that was there.
+
+    What -h prints is cut by such proofs already.
+    """
+    if fields.shape[1] == _FRONT or plan.section.key_tokens.keys() & _REPEATED:
+        return np.zeros(len(fields), dtype=np.bool_)
+    own = fields[[0, 2, *(_FRONT + place for place in plan.words_at.values())]].assign(block=block)
+    # a line that stands there twice is the same row
+    result: Bools = own.duplicated().to_numpy() & ~fields.duplicated().to_numpy()
+    if plan.key is not None:
+        items = fields[_FRONT + plan.key].str
+        pattern = f"{_RATE}|{INTERFACE.pattern}" if plan.section.family == "disk" else _RATE
+        result = result | items.fullmatch(pattern).to_numpy(dtype=np.bool_)
     return result
 
 

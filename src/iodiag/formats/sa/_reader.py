@@ -39,7 +39,7 @@ def read_some(source: Source, wanted: Collection[str] | None) -> Iterator[Item]:
         if len(segment) < 2:
             continue
         yield from tables
-        yield _section(source, header, segment, sum(len(table.rows) for table in tables))
+        yield _section(source, header, segment, sum(len(table.rows) for table in tables), whole.zone_s)
     yield from _skipped(source, header)
     for remark in remarks:
         yield ParseNote(source.name, remark.at, remark.reason, remark.text, is_unread=remark.is_unread)
@@ -163,7 +163,7 @@ class _Base:
         return Table.of_columns(front | dict(rows.words) | dict(rows.numbers), len(rows.record))
 
 
-def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> Section:
+def _section(source: Source, header: SaHeader, segment: Segment, rows: int, zone_s: int) -> Section:
     return Section(
         source=source.name,
         format="sa",
@@ -176,6 +176,7 @@ def _section(source: Source, header: SaHeader, segment: Segment, rows: int) -> S
         reports=len(segment) - 1,
         rows=rows,
         first_line=int(segment.offset[0]),
+        utc_offset_s=float(zone_s),
     )
 
 

@@ -39,7 +39,7 @@ _COMMENT_BYTES = 64
 _FIRST_LOOK, _FURTHER = 8, 8
 """How many records are first taken to be like the one before, and how many times more each time they are."""
 
-_ZONE_STEP, _CLOCK_SLACK = 900, 5
+_DAY_S, _ZONE_STEP, _CLOCK_SLACK = 86_400, 900, 5
 """Time zones lie whole quarters of an hour from UTC; the two clocks are read seconds apart at most."""
 
 
@@ -88,6 +88,16 @@ class Segment:
 
     def __len__(self) -> int:
         return sum(len(run.time) for run in self.runs)
+
+    @property
+    def zone_s(self) -> int:
+        """How far the host's clock is ahead of UTC, by the two clocks of the first record.
+
+        Zones lie whole quarters of an hour apart, from 12 h behind UTC to 12 h before it; the few
+        zones beyond (+13, +14) come out a day behind.
+        """
+        ahead = (self.seconds_of_day - int(self.time[0]) % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
+        return round(ahead / _ZONE_STEP) * _ZONE_STEP
 
     def without(self, refused: Ints) -> Segment:
         """The segment without some of its records, given by their indices."""

@@ -14,16 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from iodiag.formats.sa._header import byte_order, read_header
 from iodiag.formats.types import FileFormat, Item
 from iodiag.model.capture import Source
 
-if TYPE_CHECKING:
-    from iodiag.formats.sa._records import Segment
-
-_QUARTER_S, _DAY_S = 900, 86_400
+_DAY_S = 86_400
 
 
 def read(source: Source) -> Iterator[Item]:
@@ -60,26 +57,13 @@ def outline(source: Source) -> Outline:
 
     header = read_header(source.name, source.data)
     segments, _ = walk(header, source.data)
-    zone_s = _zone_s(segments)
+    zone_s = segments[0].zone_s if segments else 0
     days: dict[str, None] = {}
     for segment in segments:
         middles = [(before + after) // 2 for before, after in pairwise(segment.time.tolist())]
         for number in sorted({(middle + zone_s) // _DAY_S for middle in middles}):
             days[str(datetime.fromtimestamp(number * _DAY_S, UTC).date())] = None
     return Outline(header.host, tuple(days), zone_s)
-
-
-def _zone_s(segments: list[Segment]) -> int:
-    """How far the host's clock is ahead of UTC, by the two clocks of the first record.
-
-    Zones lie whole quarters of an hour apart, from 12 h behind UTC to 12 h before it; the few
-    zones beyond (+13, +14) come out a day behind.
-    """
-    if not segments:
-        return 0
-    first = segments[0]
-    ahead = (first.seconds_of_day - int(first.time[0]) % _DAY_S + _DAY_S // 2) % _DAY_S - _DAY_S // 2
-    return round(ahead / _QUARTER_S) * _QUARTER_S
 
 
 def _recognise(head: bytes) -> bool:

@@ -38,7 +38,7 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
             source=found.name,
             format=context.format,
             layout=context.block.layout,
-            host=context.origin.host or None,
+            host=context.block.host or context.origin.host or None,
             is_context=True,
             start=start,
             end=end,

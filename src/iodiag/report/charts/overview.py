@@ -18,6 +18,7 @@ ROWS_SHOWN = 6
 DEVICES_TO_CHOOSE = 24
 _BARS = "▁▂▃▄▅▆▇█"
 _SPOKEN = (
+    (r"completed no|no request (?:was )?completed|nothing completed", "ios_per_s"),
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
     (r"[kM]B/s", "kb_per_s"),
     (r"busy|util", "util_pct"),
@@ -124,6 +125,8 @@ def _is_unaccounted(device: DeviceSummary, column: str) -> bool:
 
 def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPanel | None:
     values = [_typical(one, column, *_PARTS[column]) for one in shown]
+    if column == "await_ms":  # nothing was completed, or it is not counted, or it rounds to 0
+        values = [value or math.nan for value in values]
     if column == "util_pct":  # more is an error of the kernel, and counted as that
         values = [min(value, 100.0) for value in values]
     known = [value for value in values if value > 0]

@@ -41,26 +41,41 @@ def stack(report: Report, finding: Finding, when: str) -> Stack | None:
     numbers = {name: at for at, name in enumerate(name for layer in shown for name in layer)}
     edges = [Edge(None, name, totals[name]) for name in shown[0]]
     edges += [edge for edge in between if {edge.upper, edge.lower} <= drawn]
-    largest = max((_kb(edge.means) for edge in edges), default=0.0) or 1.0
+    links = _links(edges, every, numbers, is_large)
     gaps = tuple(_gap(layers[at], layers[at + 1], totals, is_large) for at in range(len(layers) - 1))
     left_out = sum(map(len, layers)) - len(drawn)
     return Stack(
         caption=f"What each layer asks of the one below it, means over {when}: r read, w written."
+        + (" Where arrows join, their sum." if any(not link.load for link in links) else "")
         + (f" {wording.plural(left_out, 'more device')} not drawn; the sums hold them." if left_out else ""),
         description=_told(edges, gaps, when, is_large),
         nodes=tuple(nodes),
-        links=tuple(
-            Link(
-                upper=None if edge.upper is None else numbers[edge.upper],
-                lower=numbers[edge.lower],
-                load=_load(edge.means, is_large),
-                requests=_requests(edge.means),
-                share=min(1.0, _kb(edge.means) / largest),
-            )
-            for edge in edges
-        ),
+        links=links,
         gaps=gaps,
     )
+
+
+def _links(
+    edges: Sequence[Edge], every: Iterable[Edge], numbers: Mapping[str, int], is_large: bool
+) -> tuple[Link, ...]:
+    """The edges with their numbers; of those that end in one device the first has their sum."""
+    largest = max((_kb(edge.means) for edge in edges), default=0.0) or 1.0
+    whole = {edge.lower: edge.means for edge in every if edge.upper is None}
+    ends = [edge.lower for edge in edges]
+    found = []
+    for at, edge in enumerate(edges):
+        joins = edge.upper is not None and ends.count(edge.lower) > 1
+        means = whole.get(edge.lower, {}) if joins else edge.means
+        is_told = joins and edge.lower in ends[:at]
+        link = Link(
+            upper=None if edge.upper is None else numbers[edge.upper],
+            lower=numbers[edge.lower],
+            load="" if is_told else _load(means, is_large),
+            requests="" if is_told else _requests(means),
+            share=min(1.0, _kb(edge.means) / largest),
+        )
+        found.append(link)
+    return tuple(found)
 
 
 def _believed(means: Means) -> Means:

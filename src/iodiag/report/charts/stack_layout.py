@@ -101,6 +101,8 @@ def _link(picture: Stack, link: Link, at: _Layout) -> list[Shape]:
         opacity=0.55,
     )
     head = Fill((end - size, end, end - size), (level - size / 2, level, level + size / 2), line_colour(0))
+    if not link.load:
+        return [line, head]
     middle = (max(start, end - at.gap) + fan + end - size) / 2
     return [
         line,

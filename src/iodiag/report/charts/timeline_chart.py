@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +42,7 @@ class _HostPanel:
     title: str
     columns: Mapping[str, str]
     is_stacked: bool = False
+    spoken: str = ""
 
 
 CPU_SHARES = {
@@ -54,9 +56,11 @@ _CPU = _HostPanel("CPU, %", CPU_SHARES)
 _AVAILABLE = _HostPanel(
     "CPU available (idle + iowait), %", {"idle_pct": "idle", "iowait_pct": "iowait"}, is_stacked=True
 )
-_TASKS = _HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"})
+_TASKS = _HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"}, spoken=r"\btasks?\b")
 _SWAPPING = _HostPanel(
-    "Swapping, kB/s", {"swap_in_kb_per_s": "swapped in", "swap_out_kb_per_s": "swapped out"}
+    "Swapping, kB/s",
+    {"swap_in_kb_per_s": "swapped in", "swap_out_kb_per_s": "swapped out"},
+    spoken=r"\bswap",
 )
 _HOST_PANELS = (_CPU, _TASKS, _SWAPPING)
 _HOST_COLUMNS = tuple(column for one in _HOST_PANELS for column in one.columns)
@@ -121,8 +125,12 @@ def _known(values: Iterable[float]) -> Iterable[bool]:
 
 
 def host_timeline(report: Report, finding: Finding, most: int = 3) -> Timeline | None:
-    """What the processors, the tasks and the swap did over time, in at most `most` panels; None without."""
-    shown, panels = _host_panels(report, finding, _HOST_PANELS)
+    """What the processors, the tasks and the swap did over time, in at most `most` panels; None without.
+
+    What the finding speaks of comes first.
+    """
+    order = sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
+    shown, panels = _host_panels(report, finding, order)
     return _over_time(report, finding, "The host", shown, panels[:most], _clocked_window(finding, shown))
 
 

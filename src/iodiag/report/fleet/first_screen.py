@@ -44,7 +44,9 @@ def _facts(report: FleetReport, lead: Trouble | None) -> Iterator[tuple[str, Spa
         )
         yield "Worst", (*words, Span(f", on {groups.share(lead)}"))
         yield "Measured", groups.measured(lead.affected[0])
-        yield "When", (Span(groups.when(lead, totals.last)),)
+        when = groups.when(lead, totals.last)
+        why = ": the capture or listing that shows it states no time"
+        yield "When", (Span(f"{when}{why if when == groups.UNDATED else ''}"),)
     if totals.begun_last_day:
         began = f"{wording.plural(totals.begun_last_day, 'trouble')} began on {totals.last}"
         yield "New", (Span(f"{began}, the last day"),)

@@ -12,6 +12,7 @@ from iodiag.report.document import Block, Bullets, Commands, Section, TextTable,
 from iodiag.report.finding_sections import command
 from iodiag.report.wording import Span, Spans
 
+UNDATED = "undated"
 CHANGES_SHOWN, DEVICES_SHOWN, FEWEST_FOR_PERCENT = 20, 4, 10
 
 
@@ -77,7 +78,7 @@ def period(one: Trouble | AffectedHost, last_day: str) -> str:
     """Since when, and until when where it is over."""
     since, last = (wording.visible(day, wording.NAME_LIMIT) for day in (one.since, one.last))
     if since == last:
-        return "in undated captures" if since == "undated" else f"on {since}"
+        return UNDATED if since == UNDATED else f"on {since}"
     if last == last_day:
         return f"since {since}{' or before' if one.is_older else ''}, still so"
     return f"from {since}{' or before' if one.is_older else ''} to {last}"
@@ -131,7 +132,9 @@ def _hosts(report: FleetReport, trouble: Trouble) -> TextTable:
 
 def days(one: AffectedHost) -> str:
     """On how many of its days a host has a trouble."""
-    also = ", and undated captures" if one.in_undated and one.since != "undated" else ""
+    if one.since == UNDATED:
+        return UNDATED
+    also = ", and undated captures" if one.in_undated else ""
     return f"{wording.count(one.days)} of {wording.count(one.days_read)}{also}"
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.load.load_sentences import (
+    both_ways,
     disks_below,
     in_order,
     inflation,
@@ -24,9 +25,9 @@ from iodiag.analysis.load.load_sentences import (
     state,
     template_values,
 )
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation import THRESHOLDS, Load, is_passing, longest_contiguous, with_verdict
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -37,19 +38,29 @@ from iodiag.model.rule import Limits, Needs, Rule, ToClear
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that nears its limit and never passes it in the capture."""
     clear = "busy, but far from its limit"
-    for found in with_verdict(view, RULE.id, limits, "approaching", clear, _past):
+
+    def past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
+        return _past(series, loads, limits)
+
+    for found in with_verdict(view, RULE.id, limits, "approaching", clear, past):
         yield found if isinstance(found, Outcome) else _finding(*found)
 
 
-def _past(series: DeviceSeries, loads: Sequence[Load]) -> Outcome | None:
-    if not any(load.verdict == "saturated" for load in loads):
-        return None
-    return Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
+def _past(series: DeviceSeries, loads: Sequence[Load], limits: Limits) -> Outcome | None:
+    near = [load for load in loads if load.verdict == "approaching"]
+    if any(load.verdict == "saturated" for load in loads):
+        return Outcome(RULE.id, "clear", (series.name,), "past its limit: see true-saturation")
+    if near and is_passing(series, in_order(near), limits):
+        reason = "near its limit in a sample or two alone: that passed, and is no lasting load"
+        return Outcome(RULE.id, "undetermined", (series.name,), reason)
+    return None
 
 
 def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]) -> Finding:
     lead = max(loads, key=lambda load: (load.basis == "measured", load.level.span))
     rows = in_order(loads)
+    often = ", " + in_samples(len(series.samples))
+    values = template_values(series, lead) | {"count": len(rows), "samples": len(series.samples)}
     points = 1 + {"measured": 1, "spindles": 2}.get(lead.basis, 0) + 2 * (lead.lower is not None)
     is_compared = lead.basis == "measured" and lead.lower is not None
     longest: Confidence = (
@@ -60,9 +71,10 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
         confidence=confidence(points, at_most=longest),
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY, template_values(series, lead)),
+        summary=say(_SUMMARY + often + both_ways(lead) + ".", values),
         evidence=(
             state(series, lead),
+            cite(rows, "it is so " + in_samples(len(series.samples)), values, weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
             *disks_below(lead),
@@ -75,7 +87,7 @@ def _finding(series: DeviceSeries, loads: Sequence[Load], below: tuple[str, ...]
 
 _SUMMARY = (
     "{device} nears its limit: a request takes {latency} ms at {depth} in flight, {inflation:.1f}x as long "
-    "as alone; about {gain:.0f} % more throughput is left at the most."
+    "as alone; about {gain:.0f} % more throughput is left at the most"
 )
 
 RULE = Rule(

@@ -22,12 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from iodiag.analysis.host.cpu import cpu_shares
+from iodiag.analysis.load.directions import ways_of_both
 from iodiag.analysis.load.queueing import Level, level_of, prepared
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import split
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import median
+from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -113,19 +115,24 @@ def _finding(series: DeviceSeries, step: LatencyStep) -> Finding:
         "when": f" at {began:%H:%M:%S}" if began else "",
     }
     rows = stacked([before.rows[-1:], after.rows])
+    added = after.latency_ms - before.latency_ms
+    apart, of_ways = ways_of_both(before.rows, after.rows)
     return RULE.finding(
-        severity="notice",
+        severity="notice" if is_felt(series, added, after.rate) else "info",
         confidence="low",
         devices=(series.name,),
         **when(after.rows),
         summary=say(
-            "{device} became slower{when}: {before} ms before, {after} ms after, at no higher load.", values
+            "{device} became slower{when}: {before} ms before, {after} ms after"
+            + apart
+            + ", at no higher load.",
+            values | of_ways,
         ),
         evidence=(
             cite(
                 rows,
-                "latency steps up {ratio:.1f} times, from {before} to {after} ms",
-                values,
+                "latency steps up {ratio:.1f} times, from {before} to {after} ms" + apart,
+                values | of_ways,
                 worst="await_ms",
             ),
             cite(

@@ -21,6 +21,7 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.load import rate_limits
 from iodiag.analysis.load.device_traits import is_spinning
+from iodiag.analysis.load.directions import ways_of_both
 from iodiag.analysis.load.plateaus import RateStep, rate_step
 from iodiag.analysis.load.queueing import level_of, prepared
 from iodiag.analysis.load.rate_limits import QUANTITIES, Quantity
@@ -124,7 +125,8 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
         "from {high} to {low} {unit} with {depth_before} and then {depth_after} in flight, {fast} and then "
         "{slow} ms each, {size:.1f} kB per request"
     )
-    yield cite(stacked([step.before, step.after]), text, values, worst="await_ms")
+    apart, of_ways = ways_of_both(step.before, step.after)
+    yield cite(stacked([step.before, step.after]), text + apart, values | of_ways, worst="await_ms")
     variation = 100 * step.noise_after / low
     yield cite(step.after, "the low rate is flat: give or take {variation:.1f} %", {"variation": variation})
     steady = 100 * step.noise_before / high

@@ -22,6 +22,7 @@ import numpy as np
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
+from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -120,6 +121,8 @@ def _finding(series: DeviceSeries, rows: Table, contrast: Contrast | None, wait:
         evidence.insert(0, cite(rows, text, values, worst=f"{contrast.direction}_await_ms"))
         summary = "Discards hold up {direction}s on {device}: {within} ms beside them, {without} ms without."
     severity: Severity = "warning" if contrast else "notice"
+    if contrast and not is_felt(series, contrast.within - contrast.without):
+        severity = "info"
     return RULE.finding(
         severity=severity,
         confidence=confidence(3 if contrast else 2),

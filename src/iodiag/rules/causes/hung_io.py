@@ -22,10 +22,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
@@ -48,6 +49,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 "here, look the same; f/s and f_await of iostat -x would settle it"
             )
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif found and _is_doubtful(view, series):
+            reason = "it completed nothing with some in flight, beside counts in flight that cannot be true"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
         elif latest := late_answer_ms(series, limits.late):
@@ -58,6 +62,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "no stretch without an answer")
+
+
+def _is_doubtful(view: View, series: DeviceSeries) -> bool:
+    """Whether it never answered, and this kernel's counts of what is in flight went wrong elsewhere."""
+    return not answers(series) and view.left_out is not None and len(view.left_out) > 0
 
 
 def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> bool:
@@ -88,7 +97,12 @@ def _froze(series: DeviceSeries, stall: Stall) -> bool:
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = _waiters(view, series, worst)
-    evidence = (*_evidence(series, worst), *waiters, *_against(series, worst))
+    evidence = (
+        *_evidence(series, worst),
+        *waiters,
+        *_against(series, worst),
+        *reported(view, (series.name,)),
+    )
     sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
     is_standing = (
@@ -98,7 +112,9 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     values = _values(series, worst) | {"count": len(stalls)}
     more = " {count} times; the longest" if len(stalls) > 1 else ""
     ends = ", and the capture ends so" if worst.release is None else ""
-    how_long = "for {seconds:.0f} s" if _is_timed(worst.rows) else "in {samples} of {all} samples"
+    how_long = (
+        "for {seconds:.0f} s" if _is_timed(worst.rows) else in_samples(len(series.samples), "samples", "all")
+    )
     return RULE.finding(
         severity=severity,
         confidence=sure,

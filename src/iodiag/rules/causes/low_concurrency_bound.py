@@ -242,7 +242,7 @@ def _finding(
     is_steady = len(level.rows) >= limits.least_samples
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
-    rate, size_kb, depth, latency_ms = level.told
+    _, rate, size_kb, depth, latency_ms = level.told
     values: Values = {
         "device": series.name,
         "rate": rate,

@@ -1,11 +1,11 @@
 """An array runs without one of its members.
 
-What it detects: an array of which /proc/mdstat, mdadm, or the status of a mapped device says that
-fewer members are active than it has slots. Where nothing says so, members of a RAID4 or 5 that read
-2 - 2/n times what the array is asked to read, with hardly a write: each page of the missing member is
-rebuilt from all the others. Where no array is described: a disk that wrote since boot and is silent in
-three samples and more, while others write in equal pairs (mirrors), one disk has no twin, and these add
-up to what the only md array writes.
+What it detects: an array of which /proc/mdstat, mdadm, or the status of a mapped device says that fewer
+members are active than it has slots, or a RAID controller's tool that it is degraded. Where nothing says
+so, members of a RAID4 or 5 that read 2 - 2/n times what the array is asked to read, with hardly a write:
+each page of the missing member is rebuilt from all the others. Where no array is described: a disk that
+wrote since boot and is silent in three samples and more, while others write in equal pairs (mirrors), one
+disk has no twin, and these add up to what the only md array writes.
 
 Why it matters: the next failure may lose the data, and every read of the missing member costs one
 from each other member.
@@ -27,6 +27,7 @@ from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_member
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
 from iodiag.analysis.array.resync import read_spread
+from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.facts import number, word
@@ -55,12 +56,36 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             reason = "nothing says how many members are active: give /proc/mdstat or dmsetup status"
             yield Outcome(RULE.id, "undetermined", (device.name,), reason)
+    of_controller = volumes(view)
+    yield from (_judged_by_controller(volume) for volume in of_controller if volume.state)
     left = dropped_member(view) if not redundant else None
     if left is not None:
         yield _has_left(left)
-    elif not redundant:
+    elif not redundant and not of_controller:
         reason = "no redundant array is known here: give lsblk, /proc/mdstat, lvs or dmsetup status"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
+
+
+def _judged_by_controller(volume: Volume) -> Finding | Outcome:
+    """What the tool of a RAID controller states of a volume."""
+    devices = (volume.device,) if volume.device else ()
+    if volume.state == "optimal":
+        return Outcome(RULE.id, "clear", devices, "its controller states that it is optimal")
+    fact = volume.facts[-1]
+    values: Values = {
+        "volume": f"{word(fact, 'part').capitalize()} of RAID controller {word(fact, 'controller')}",
+        "of": f" ({volume.device})" if volume.device else "",
+        "state": volume.state,
+    }
+    return RULE.finding(
+        severity="warning",
+        confidence="high",
+        devices=devices,
+        summary=say("{volume}{of} is {state}.", values),
+        evidence=tuple(cite_fact(one) for one in volume.facts),
+        refutes=("a newer listing of the controller, in which it is optimal",),
+        confirm=("storcli64 /c0/vall show; storcli64 /c0/eall/sall show", "ssacli ctrl all show config"),
+    )
 
 
 def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> Finding:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.disk_health import HEAT, reported
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import when
@@ -64,7 +65,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             reason = "throughput does not fall and come back in equal turns"
             yield Outcome(RULE.id, "clear", (series.name,), reason)
     for series, told, below in once_per_stack(view, found):
-        yield _finding(series, told, below)
+        yield _finding(view, series, told, below)
     if not flash:
         reason = "no device is known to be flash"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology.rotational",))
@@ -125,7 +126,7 @@ def _reads(rows: Table) -> float:
     return weighted.or_zero(weighted.ratio(rows, "read_kb_per_s", "kb_per_s"))
 
 
-def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...]) -> Finding:
+def _finding(view: View, series: DeviceSeries, one: Waves, below: tuple[str, ...]) -> Finding:
     sure = "medium" if _reads(stacked([one.fast, one.slow])) >= 0.5 else "low"
     is_timed = bool(np.isfinite(one.fast.floats("interval_s")).all())
     values: Values = {
@@ -147,9 +148,9 @@ def _finding(series: DeviceSeries, one: Waves, below: tuple[str, ...]) -> Findin
             "under the same demand: it seems to throttle for heat.",
             values,
         ),
-        evidence=tuple(_evidence(one, values)),
+        evidence=(*_evidence(one, values), *reported(view, (series.name, *below), HEAT)),
         refutes=("a temperature far below the drive's warning threshold while it is slow",),
-        cannot_know=("the temperature of the drive",),
+        cannot_know=("the temperature of the drive during the capture",),
     )
 
 

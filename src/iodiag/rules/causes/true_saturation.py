@@ -5,6 +5,9 @@ longer grows with the queue; or ten times as long in a real queue; or three and 
 card, or for every disk of an array of spinning disks, that is never idle; or a queue of eight and more on a
 device that is never idle, with three times the latency that a healthy one of its class takes at the most; or
 large requests of which a queue twice as long moves no more kB. One sample is enough: it counts its requests.
+What is said is of the direction that waits. Of a stack over one disk the lowest full device is told, with
+what waits above it; of devices that do and wait alike, the one that holds most, and none is left out because
+it falls short of a threshold by less than they differ.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
@@ -13,7 +16,8 @@ direction are compared. Writeback and asynchronous work queue deeply while nobod
 are counted and there are none, or a stream at the device's full speed adds no iowait to that of other times,
 it is a notice. A rate limit, a slow member or a rebuild below are causes of their own and are named by their
 rules. A device that is busy for longer with each request than a healthy one takes is slow, not full:
-extreme-latency tells it. A stick of unknown class that erases looks full.
+extreme-latency tells it. A sample or two between calm ones are a burst, and are called one. A stick of
+unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -30,17 +34,25 @@ from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
     NOBODY,
     application_latency,
+    both_ways,
     class_named,
     disks_below,
     in_order,
     inflation,
+    layers_above,
     parallelism,
     state,
     template_values,
     waiters,
 )
-from iodiag.analysis.load.queueing import prepared
-from iodiag.analysis.load.saturation import THRESHOLDS, Load, longest_contiguous, with_verdict
+from iodiag.analysis.load.saturation import (
+    THRESHOLDS,
+    Load,
+    is_burst,
+    is_passing,
+    longest_contiguous,
+    with_verdict,
+)
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -66,16 +78,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield found if isinstance(found, Outcome) else _finding(view, *found, limits)
 
 
-def _is_passing(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
-    """Whether it was full in so few samples among many with I/O that they are no state of it."""
-    share = rows.floats("span").sum() / prepared(series).floats("span").sum()
-    return bool(len(rows) < limits.lasting and share < limits.share / 100)
-
-
 def _is_odd(series: DeviceSeries, rows: Table, limits: Limits) -> bool:
     """Whether a passing flood is the odd one among samples that are as busy: these decide."""
-    usual = median(series.loaded.floats("util"))
-    return _is_passing(series, rows, limits) and usual >= limits.busy_util / 100
+    others = series.loaded[~np.isin(series.loaded["sample"], rows["sample"])]
+    is_busy = len(others) and median(others.floats("util")) >= limits.busy_util / 100
+    return bool(is_busy) and is_passing(series, rows, limits)
 
 
 _ODD = "it had a queue in a sample or two alone: a flood that passed, and not what it was busy with"
@@ -95,21 +102,33 @@ def _finding(
     shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
     values = template_values(series, lead) | counts | shown
     often = in_samples(len(series.samples))
+    summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
+    named = {}
+    if is_burst(series, rows, limits):
+        named = {"title": "A burst fills the device"}
+        # of unknown length where no clock tells: then say() omits it
+        values["burst"] = float(rows.floats("interval_s").sum())
+        summary = summary.replace(": ", " in a burst, {burst:.3g} s of samples: ", 1)
+    above = tuple(layers_above(view, series, lead))
     return RULE.finding(
         severity="notice"
-        if _is_passing(series, rows, limits)
+        if is_passing(series, rows, limits)
         else _severity(view, series, lead, sure, limits),
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
-        summary=say(_SUMMARY[lead.basis] + _SEEN.get(lead.basis, ".").format(often=often), values),
-        remedy=(*_OF_WRITES, *RULE.remedy) if lead.level.direction == "writes" else RULE.remedy,
+        **named,
+        summary=say(summary, values)
+        + "".join(say("; above it {above} takes {above_latency} ms", item.values) for item in above)
+        + ".",
+        remedy=(*_OF_WRITES, *RULE.remedy) if lead.said.direction == "writes" else RULE.remedy,
         confirm=("iostat -xyt 1 30 DEVICE", *RULE.confirm),
         evidence=(
             state(series, lead),
             cite(rows, f"it is full {often}", counts, worst="util_pct", weighs="context"),
             *inflation(series, lead),
             *parallelism(series, lead),
+            *above,
             *disks_below(lead),
             *waiters(view, lead),
             *application_latency(view, lead),
@@ -186,7 +205,7 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "queue", "throughput"), ", {often}.")
+_SEEN = dict.fromkeys(("class", "queue", "throughput"), ", {often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
@@ -225,13 +244,6 @@ RULE = Rule(
             "ms",
             "latency below which waiting is an inefficiency only",
             "judgement: flash under a benchmark",
-        ),
-        "lasting": Threshold(3, "samples", "samples that are more than a passing flood", "judgement"),
-        "share": Threshold(
-            20,
-            "%",
-            "share of the time with I/O that fewer samples must last to be told",
-            "judgement: one in five",
         ),
         "standstill": Threshold(
             40,

@@ -15,7 +15,8 @@ requests; spinning disks and memory cards pass for flat in every second window a
 fifty is a round number by chance, one in eight a number of two digits: one sample tells only of what a
 hypervisor serves, and two digits are a hint there, if they are a step of 100 IOPS or 10 MiB/s. A client
 that asks at a steady pace has no queue. A layer that delays requests makes round rates as well. Links have
-ceilings, and are named as such, but not of what a hypervisor serves; a rate above a limit is not held by it. Vendors change their limits: the list is dated.
+ceilings, and are named as such, but not of what a hypervisor serves; a rate above a limit is not held by
+it. Vendors change their limits: the list is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.

@@ -1,8 +1,9 @@
 """Writes became several times slower at one moment while reads and the load stayed as they were.
 
 What it detects: the latency of writes steps up at least fivefold and stays there, at an equal rate and size
-of writes, while reads take as long as before. Where only the time that requests of each direction waited is
-stored (binary files of sadc), waiting per kB written stands for the latency.
+of writes, while reads take as long as before. Or the controller's tool states it: writes go through though
+they are configured to be cached, or its battery has failed or learns. Where only the time that requests of
+each direction waited is stored (binary files of sadc), waiting per kB written stands for the latency.
 
 Why it matters: a write cache that acknowledged writes at once is off: a controller's battery is dead or in
 its learn cycle (every 30 or 90 days), a capacitor has failed, or somebody set the cache to write-through.
@@ -22,15 +23,17 @@ field.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.disk_health import lost_caches
 from iodiag.analysis.load.device_traits import is_spinning
 from iodiag.analysis.load.directions import (
+    DIRECTIONS,
     in_flight,
     mean_wait_per_kb,
     ratio_of,
@@ -40,11 +43,12 @@ from iodiag.analysis.load.directions import (
 )
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.changepoints import onset, partition
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import by_stream, seconds
 from iodiag.analysis.states.service_times import relative_error
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.precedence import WAITING
@@ -81,6 +85,7 @@ class WriteLatencyStep:
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per topmost device whose writes alone stepped up."""
     found: dict[str, WriteLatencyStep] = {}
+    lost = dict(lost_caches(view))
     for series in view.devices:
         if len(view.members(series)) >= 2 or not (series.loaded.floats("write_kb_per_s") > 0).any():
             continue
@@ -89,10 +94,13 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif step := _step(series, limits):
             found[series.name] = step
-        else:
+        elif series.name not in lost:
             yield Outcome(RULE.id, "clear", (series.name,), "writes do not step up alone at an equal load")
     for series, told, below in once_per_stack(view, found):
-        yield _finding(series, told, below, limits)
+        facts = [fact for name in (series.name, *below) for fact in lost.pop(name, ())]
+        yield _finding(series, told, below, facts, limits)
+    for name, facts in lost.items():
+        yield _stated(view.series(name), name, facts, limits)
 
 
 def _step(series: DeviceSeries, limits: Limits) -> WriteLatencyStep | None:
@@ -192,7 +200,33 @@ def _latency(rows: Table) -> float:
     return weighted.mean(rows, "write_await_ms")
 
 
-def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...], limits: Limits) -> Finding:
+def _stated(series: DeviceSeries | None, name: str, facts: Sequence[Fact], limits: Limits) -> Finding:
+    """A cache that the controller's tool states is off; how long writes take shows what that costs."""
+    latency = math.nan if series is None else _latency(series.loaded)
+    waiting = [
+        0.0 if series is None else float(np.nanmean(in_flight(series.loaded, way))) for way in DIRECTIONS
+    ]
+    is_paid = latency >= limits.half_turn and waiting[1] >= waiting[0]
+    values: Values = {"device": name or "a volume that the listing does not name", "latency": latency}
+    text = "The controller of {device} states that its write cache is off, a write takes {latency} ms."
+    return RULE.finding(
+        severity="warning" if is_paid else "notice",
+        confidence="high" if name else "medium",
+        devices=(name,) if name else (),
+        **(when(series.loaded) if series is not None and is_paid else {}),
+        summary=say(text, values),
+        evidence=tuple(cite_fact(fact) for fact in facts),
+        refutes=("a newer listing of the controller, in which the cache writes back",),
+    )
+
+
+def _finding(
+    series: DeviceSeries,
+    step: WriteLatencyStep,
+    below: tuple[str, ...],
+    facts: Sequence[Fact],
+    limits: Limits,
+) -> Finding:
     before, after = step.before, step.after
     began = after["time"].first()
     was_cached = is_spinning(series) is True and _latency(before) < limits.half_turn <= _latency(after)
@@ -207,7 +241,7 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
     }
     points = 2 + (2 if step.reads == step.reads else -1) + (request_count(after, "write") >= SURE)
     points += was_cached
-    sure = confidence(min(points, 2) if series.is_stacked else points)
+    sure = "high" if facts else confidence(min(points, 2) if series.is_stacked else points)
     text = "{device} makes writes wait {ratio:.1f} times as long {when} ({samples} of {all} samples)"
     if after.has("write_await_ms"):
         values |= {"before": _latency(before), "after": _latency(after)}
@@ -218,7 +252,7 @@ def _finding(series: DeviceSeries, step: WriteLatencyStep, below: tuple[str, ...
         devices=(series.name, *below),
         **when(after),
         summary=say(text + ", at the same rate and size of writes: a write cache seems lost.", values),
-        evidence=tuple(_evidence(series, step, values, was_cached)),
+        evidence=(*_evidence(series, step, values, was_cached), *map(cite_fact, facts)),
         refutes=("a writer that began to wait for stable storage (O_DSYNC, fsync) at that time",),
         cannot_know=(
             "whose cache it is: the controller's, the drive's, or that of storage behind a network",

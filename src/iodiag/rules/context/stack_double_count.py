@@ -44,7 +44,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     # a disk's counters hold those of its partitions, and of what lies beside them
     whole = without_parts(shown)
     names = {series.name for series in whole}
-    if wrong := [series.name for series in whole if beyond_whole(shown, series) is not None]:
+    if wrong := [series.name for series in whole if beyond_whole(view, series) is not None]:
         reason = "its partitions move more than it does: a counter is wrong, and so is any sum"
         yield Outcome(RULE.id, "undetermined", tuple(wrong), reason)
         return

@@ -60,7 +60,8 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     # what completes late in one sample was in flight in the sample before, and not counted there
     outlives[:-1] |= outlives[1:].copy()
     # a depth that rate and latency contradict proves nothing (Little's law)
-    outlives |= depth < 0.5 * weighted.values(samples, "ios_per_s") * await_ms / 1000 - HALF_DIGIT
+    counter = weighted.values(samples, "queue_depth")
+    outlives |= counter < 0.5 * weighted.values(samples, "ios_per_s") * await_ms / 1000 - HALF_DIGIT
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
     beyond = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100)
     beyond &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)

@@ -27,6 +27,7 @@ import numpy as np
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
+from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.waiting import STILL_KB, blocked, by_device, moved, rows_at, slowed, starved
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -75,7 +76,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
-    others = [*_starving(view, rows, limits), *_devices(view, rows, mean, limits, is_waited=bool(waits))]
+    hung = logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")
+    slow = _devices(view, rows, mean, limits, is_waited=bool(waits))
+    others = [*hung, *_starving(view, rows, limits), *slow]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
     points = 1 + 2 * is_direct + (view.cpus is not None) + witnesses
     is_many = len(rows) >= limits.samples

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.waiting import under_pressure
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -65,6 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 values,
                 worst=f"memory_some{kind}_pct",
             ),
+            *logged(view, "out of memory", table, "the kernel killed {count} processes to get memory"),
         ),
         refutes=("swap that lies on zram alone",),
         cannot_know=("whether the host runs short or the limit of a control group",),

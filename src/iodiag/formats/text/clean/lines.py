@@ -213,6 +213,11 @@ class Text:
         """A cleaned line with its original number, as context formats take it."""
         return Line(self.line(index), int(self.numbers[index]))
 
+    def stretch(self, first: int, last: int) -> Iterator[Line]:
+        """The lines `first` to `last` (exclusive, at least one) as `numbered` gives each."""
+        texts = self.data[self.starts[first] : self.ends[last - 1]].decode("utf-8", "replace").split("\n")
+        return map(Line, texts, self.numbers[first:last].tolist())
+
 
 def _ends_of(data: bytes, line_feeds: Ints | None = None) -> Ints:
     ends = places_of(b"\n", data) if line_feeds is None else line_feeds

@@ -13,10 +13,11 @@ from iodiag.formats.text.structure.blocks import CLASS, Walk
 from iodiag.model.capture import ParseNote
 
 _MOST_SHARE = 101.0  # sums of rounded parts go a little above 100
-_INTERFACE = re.compile(
+INTERFACE = re.compile(
     r"lo|(?:eth|ens|eno|em|bond|br|virbr|docker|veth|tun|tap|wlan|ib|sit|ppp|usbnet)\d[\w.:@]*|"
     r"(?:en|wl|ww)(?:[opsx][0-9a-f]+)+[\w.:@]*|(?:br-|veth|vnet|cali|flannel|cni)[\w.-]+"
 )
+"""What network interfaces are called, and no disk is."""
 _WHOLE_NUMBER = re.compile(r"\d*[1-9]\d*")
 
 
@@ -60,7 +61,7 @@ def _is_interface(rows: Rows) -> Bools:
     """The rows of a table of disks that are called as network interfaces are."""
     if rows.layout.family != "disk" or rows.layout.key != "device":
         return np.zeros(len(rows.lines), dtype=np.bool_)
-    names = [place for place, name in enumerate(rows.names) if _INTERFACE.fullmatch(name)]
+    names = [place for place, name in enumerate(rows.names) if INTERFACE.fullmatch(name)]
     return np.isin(rows.key, names)
 
 

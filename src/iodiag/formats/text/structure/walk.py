@@ -8,7 +8,7 @@ line is visited.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -41,8 +41,8 @@ from iodiag.formats.types import Line
 
 __all__ = ["CLASS", "UNSEEN", "walk"]
 
-_CONTEXT_LINES = 20_000
 _LONGEST_DECORATION = 300
+_MOST_AT_ONCE = 1024
 _CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,30})\s+"
 _RESTART = re.compile(_CLOCK + r"LINUX\s{1,9}RESTART\b")
 _COMMENT = re.compile(_CLOCK + r"COM\s")
@@ -222,7 +222,7 @@ def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
     for fmt in context_formats():
         if not fmt.starts.search(line):
             continue
-        lines = Window(found.text.numbered, index, min(index + _CONTEXT_LINES, len(found.text)))
+        lines = Window(found.text, index, min(index + fmt.most_lines, len(found.text)))
         block = fmt.read(lines, found.name)
         if block is None or block.used < 1:
             continue
@@ -231,7 +231,7 @@ def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
         found.contexts.append(FoundContext(fmt.id, index, found.origins[-1], block))
         found.classes[index : index + block.used] = CLASS["context"]
         unread = set(block.unread)
-        for offset in range(min(block.used, len(found.text) - index)):
+        for offset in range(min(block.used, len(found.text) - index) if unread else 0):
             if int(found.text.numbers[index + offset]) in unread:
                 found.classes[index + offset] = CLASS["unread"]
         return block.used
@@ -245,12 +245,19 @@ class Window(Sequence[Line]):
     lines for each of them would cost more than all the rest of reading.
     """
 
-    def __init__(self, line_at: Callable[[int], Line], first: int, last: int) -> None:
-        self._line_at = line_at
+    def __init__(self, text: Text, first: int, last: int) -> None:
+        self._text = text
         self._indices = range(first, last)
 
     def __len__(self) -> int:
         return len(self._indices)
+
+    def __iter__(self) -> Iterator[Line]:
+        """The lines one by one, made a few at first and then many at a time: most formats look at a few."""
+        first, last, count = self._indices.start, self._indices.stop, 1
+        while first < last:
+            yield from self._text.stretch(first, min(first + count, last))
+            first, count = first + count, min(2 * count, _MOST_AT_ONCE)
 
     @overload
     def __getitem__(self, at: int) -> Line: ...
@@ -258,8 +265,8 @@ class Window(Sequence[Line]):
     def __getitem__(self, at: slice) -> Sequence[Line]: ...
     def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
         if isinstance(at, int):
-            return self._line_at(self._indices[at])
+            return self._text.numbered(self._indices[at])
         indices = self._indices[at]
         if indices.step != 1:
-            return [self._line_at(index) for index in indices]
-        return Window(self._line_at, indices.start, indices.stop)
+            return [self._text.numbered(index) for index in indices]
+        return Window(self._text, indices.start, indices.stop)

@@ -40,6 +40,8 @@ from iodiag.rules.causes.fragmentation_sized_reads.reads import (
 
 DATABASE_PAGES_KB = (8.0, 16.0, 32.0)
 _SEVERAL = 1.5
+_ALL_OF_IT = 0.8
+"""Share of a disk's reads from which a volume speaks for it."""
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -47,7 +49,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, Finding] = {}
     for series in view.devices:
         verdict = _judge(view, series, limits)
-        if isinstance(verdict, Finding):
+        if isinstance(verdict, Finding) and (disk := _shared_disk(view, series)):
+            reason = f"{disk} serves other volumes as well: whether it seeks is judged there"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif isinstance(verdict, Finding):
             found[series.name] = verdict
         else:
             yield verdict
@@ -64,6 +69,15 @@ def _counted_above(view: View, name: str, found: dict[str, Finding]) -> str:
     if array := next((p.name for p in parents if p.parity_members and view.series(p.name)), None):
         return f"{array} reads in larger pieces; its members see them split"
     return ""
+
+
+def _shared_disk(view: View, series: DeviceSeries) -> str:
+    """The only disk below a volume where others read from it, too; empty where none is seen."""
+    below = [own for leaf in series.leaves if (own := view.series(leaf.name)) is not None]
+    if len(below) != 1 or below[0] is series:
+        return ""
+    reads, of_all = (weighted.mean(each.samples, "read_kb_per_s") for each in (series, below[0]))
+    return below[0].name if reads < _ALL_OF_IT * of_all else ""
 
 
 def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcome:

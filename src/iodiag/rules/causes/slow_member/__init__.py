@@ -16,7 +16,8 @@ When it is wrong: a leg that carries other work besides (a boot disk, another ar
 reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads one leg. Peers
 that only their rates suggest may be of different kinds, unless three and more are alike and one is not.
 Unequal loads are not judged, unless a quick member does as much or the slow one takes seconds. A disk that
-spins up takes seconds once.
+spins up takes seconds once. A few ms more on a member with idle time cost nobody anything: then it is
+information.
 
 References: Perseus (FAST '23), which compares disks with their peers at equal load; smartctl(8).
 """
@@ -32,10 +33,12 @@ from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
+from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
@@ -63,7 +66,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             cases.setdefault(disk, []).append(verdict)
         else:
             yield verdict
-    found = [_finding(disk, some) for disk, some in cases.items()]
+    found = [_finding(view, disk, some, limits) for disk, some in cases.items()]
     surely = {name for finding in found if finding.confidence != "low" for name in finding.devices}
     slow = [
         one
@@ -71,7 +74,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if one.slow.name not in surely and one.least_ratio >= limits.ratio
     ]
     told = {one.slow.name for one in slow}
-    yield from (_sick(group) for group in sick.by_common_sibling(slow))
+    yield from (_sick(view, group) for group in sick.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
     if not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
@@ -177,20 +180,31 @@ def _case(peers: Peers, found: Comparison, busy_reports: Keys, ratio: float) -> 
     return Case(found, points, at_most, waits, busier, in_resync)
 
 
-def _finding(disk: str, cases: list[Case]) -> Finding:
+def _is_paid(case: Case, limits: Limits) -> bool:
+    """Whether the wait is one that somebody feels, or the slow one has little idle time left for its set."""
+    values = template_values(case.found)
+    slow = case.found.peers.devices[case.found.slow]
+    added = float(values["latency"]) - float(values["others"])
+    return is_felt(slow, added) or not float(values["util"]) < limits.busy
+
+
+def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Finding:
     """One finding per disk: the surest case, and the array that waits, if another one shows it."""
     first, *rest = sorted(cases, key=lambda c: (c.at_most == "low", -c.points, -len(c.found.window)))
     points = first.points + 2 * (first.gate is None and any(case.gate is not None for case in rest))
     sure = grading.confidence(points, at_most=first.at_most)
     said = [*evidence(first, disk), *(item for case in rest for item in slowness_evidence(case, disk))]
     said += onset(first.found.peers.devices[first.found.slow], int(first.found.window["sample"].min()))
+    said += reported(view, (disk,))
+    values = template_values(first.found)
+    is_paid = any(_is_paid(case, limits) for case in cases)
     return RULE.finding(
-        severity="notice" if sure == "low" else "warning",
+        severity="info" if not is_paid else "notice" if sure == "low" else "warning",
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
         **grading.when(first.found.window),
-        summary=say(_SUMMARY, template_values(first.found)),
+        summary=say(_SUMMARY + (_PAID if is_paid else _UNPAID), values),
         evidence=tuple(said),
         refutes=("another load on the same disk (lsblk, iostat -x of its other partitions and volumes)",),
         cannot_know=("whether the disk, its link or its slot is slow, or whether it is of another model",),
@@ -198,7 +212,7 @@ def _finding(disk: str, cases: list[Case]) -> Finding:
     )
 
 
-def _sick(group: Sequence[SlowSibling]) -> Finding:
+def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = sick.template_values(group)
     return RULE.finding(
@@ -208,7 +222,7 @@ def _sick(group: Sequence[SlowSibling]) -> Finding:
         peers=tuple(series.name for series in group[0].fast),
         **grading.when(group[0].rows),
         summary=say(sick.SUMMARY, values),
-        evidence=tuple(sick.evidence(group, values)),
+        evidence=(*sick.evidence(group, values), *reported(view, [one.slow.name for one in group])),
         refutes=("disks of different kinds, or other requests at the slow one (random against sequential)",),
         cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
         remedy=_SICK_REMEDY,
@@ -223,9 +237,10 @@ _SICK_REMEDY = (
 )
 
 _SUMMARY = (
-    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load "
-    "({ratio} times); the set is no faster than its slowest member."
+    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load ({ratio} times)"
 )
+_PAID = "; the set is no faster than its slowest member."
+_UNPAID = "; at {util:.0f} % busy that costs its set little."
 
 RULE = Rule(
     id="slow-member",
@@ -258,6 +273,9 @@ RULE = Rule(
         ),
         "least_requests": Threshold(
             50, "requests", "served by each", "the mean of 50 exponential latencies errs by 14 %"
+        ),
+        "busy": Threshold(
+            60, "%", "of the time from which a member leaves its set little headroom", "judgement"
         ),
         "least_depth": Threshold(
             0.2, "requests", "in flight at the slow one", "judgement: below, nobody waits for it"

@@ -86,6 +86,7 @@ def template_values(found: Comparison) -> Values:
         "most_load": max(loads),
         "spread": 100 * found.load_spread,
         "depth": depths[found.slow],
+        "util": weighted.mean(found.rows[found.slow], "util_pct"),
         "depths": float(np.nansum(depths)),
         "busy": busy[found.slow],
         "busy_others": float(np.median(np.delete(busy, found.slow))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iodiag.analysis.array.slow_siblings import SlowSibling
+from iodiag.analysis.load.directions import ways_of_both
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration
 from iodiag.model.finding import Evidence
@@ -65,6 +66,9 @@ def evidence(group: Sequence[SlowSibling], values: Values) -> Iterator[Evidence]
     yield cite(first.rows, text, values, worst="latency_ms")
     text = "{fast}: {rate_fast} requests/s of {size_fast:.1f} kB took {latency_fast} ms, in the same samples"
     yield cite(stacked(first.fast_rows), text, values)
+    apart, of_ways = ways_of_both(first.rows, stacked(first.fast_rows))
+    if apart:
+        yield cite(first.rows, "at {device} and the others" + apart[1:], values | of_ways, weighs="context")
     text = "by the requests counted the ratio is at least {least:.1f}, give or take two standard errors"
     yield cite(first.rows, text, values, weighs="context")
     for other in group[1:]:

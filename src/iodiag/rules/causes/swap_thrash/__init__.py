@@ -71,6 +71,8 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
         all_kb = np.full(len(frame), np.nan)
         all_kb[own] = (moved.floats("pgpgin_kb_per_s") + moved.floats("pgpgout_kb_per_s"))[other]
         enough |= (amount >= IDLE_KB_PER_S) & (amount >= limits.share / 100 * all_kb)
+        # beside a copy only memory that is seen to be small tells a flood from room for it
+        is_flood &= ~(went < limits.felt_share / 100 * all_kb) | np.isfinite(room_kb(view, frame))
         if _is_waited(view, frame, limits):
             # out as fast as the device takes them, and nothing else to wait for
             is_flood |= (went >= limits.one_way) & (went >= limits.all_share / 100 * all_kb)
@@ -108,9 +110,10 @@ def _grown(view: View, limits: Limits) -> str:
     """By how much what lies in swap grew while no rate of it was sampled; empty where it hardly did."""
     swap = view.samples("swap")
     used = np.empty(0) if swap is None or "swap" in view.fallback else swap.floats("used_kb")
-    if not np.isfinite(used).any() or np.nanmax(used) - used[0] < limits.swapped_kb:
+    used = used[np.isfinite(used)]
+    if not len(used) or used.max() - used[0] < limits.swapped_kb:
         return ""
-    values: Values = {"before": used[0] / 1024, "after": float(np.nanmax(used)) / 1024}
+    values: Values = {"before": used[0] / 1024, "after": float(used.max()) / 1024}
     text = "swap in use grows from {before:.1f} to {after:.1f} MB, while si and so are averages since boot: "
     return say(text + "memory ran short meanwhile; how fast shows in vmstat 1", values)
 
@@ -121,7 +124,7 @@ def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:
     if not len(rows):
         return Outcome(RULE.id, "clear", (), "pages are put away and not asked for again, which is harmless")
     values: Values = {way: weighted.mean(rows, f"{way}_kb") for way in ("in", "out")}
-    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.nanmin(room_kb(view, rows))) / GB}
+    values |= {"count": len(rows), "samples": len(frame), "gb": float(np.min(room_kb(view, rows))) / GB}
     often = in_samples(len(frame))
     text = f"{{out}} kB/s go out to swap and {{in}} kB/s come back, {often}"
     if has_room(view, rows).all():

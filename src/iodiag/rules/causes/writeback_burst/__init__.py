@@ -1,8 +1,8 @@
 """The page cache is written back in floods, or faster than the device takes it.
 
-What it detects: bursts in which a device gets several times its usual writes and queue, while reads
-there take twice as long or writes ten times as long as between the bursts. One burst is enough where
-reads take four times as long, or are served four times less often. A
+What it detects: bursts in which a device gets several times its usual writes, and holds several times as
+many of them, while reads take twice as long or writes ten times as long as between the bursts. One
+burst is enough where reads take four times as long, or are served four times less often. A
 variant needs no bursts: so much memory is dirty that the kernel makes every writer wait.
 
 Why it matters: a flood fills the device's queue, and reads and log writes wait behind it. A
@@ -25,10 +25,19 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, Weighs, cite, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.rules.causes.writeback_burst.floods import Blocked, Floods, Throttle, blocked_by, floods, throttle
+from iodiag.rules.causes.writeback_burst.floods import (
+    Blocked,
+    Floods,
+    Throttle,
+    blocked_by,
+    floods,
+    throttle,
+    writes_held,
+)
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -63,13 +72,15 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     points += (found.period_s > 0) + (found.starved >= limits.clear_harm)
     sure = confidence(points)
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
-    if reads_wait and sure != "low":
+    if reads_wait and not tasks_wait and not is_felt(found.series, found.read_added_ms):
+        severity = "info"
+    elif reads_wait and sure != "low":
         severity = "warning"
     values: Values = {
         "device": found.series.name,
         "count": found.count,
         "rate": weighted.mean(found.inside, "write_kb_per_s"),
-        "depth": weighted.mean(found.inside, "depth"),
+        "depth": float(np.average(writes_held(found.inside), weights=weighted.lengths(found.inside))),
         "await": weighted.mean(found.inside, "write_await_ms"),
     }
     who = "reads" if reads_wait else "writes" if found.is_split else "requests"
@@ -87,7 +98,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
             "{device} gets "
             + often
             + " of writes (in {inside} of {all} samples: {rate:.0f} kB/s, {depth:.0f} "
-            "in flight); meanwhile " + victims + fewer + ".",
+            "of them in flight); meanwhile " + victims + fewer + ".",
             values,
         ),
         evidence=tuple(_of_floods(found, tasks, values, victims)),
@@ -97,7 +108,7 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
 
 
 def _of_floods(found: Floods, blocked: Blocked, values: Values, victims: str) -> Iterator[Evidence]:
-    text = "{count} bursts ({inside} samples) of {rate} kB/s with {depth} requests in flight"
+    text = "{count} bursts ({inside} samples) of {rate} kB/s with {depth} writes in flight"
     yield cite(found.inside, text, values, worst="write_kb_per_s")
     yield cite(found.inside, victims + " in them as between them", values, worst="write_await_ms")
     if found.period_s > 0:

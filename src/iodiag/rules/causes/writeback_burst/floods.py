@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from iodiag.analysis.host.waiting import rows_at
+from iodiag.analysis.load.directions import in_flight
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.windows import longest
@@ -17,6 +18,9 @@ from iodiag.table.table import Floats, Mask, Places, Table
 
 LEAST_DEPTH = 4.0
 """Requests in flight below which a burst of writes is no flood."""
+
+LONGEST_S = 60.0
+"""Seconds of a sample up to which it may be of a flood."""
 
 LEAST_REQUESTS = 20.0
 """Requests that a mean latency needs on either side: it is known to a quarter then."""
@@ -54,6 +58,12 @@ class Floods:
         """The others."""
         return self.series.samples[~self.is_inside]
 
+    @property
+    def read_added_ms(self) -> float:
+        """How much longer a read takes inside than outside."""
+        inside, outside = (weighted.mean(rows, "read_await_ms") for rows in (self.inside, self.outside))
+        return inside - outside
+
     @cached_property
     def period_s(self) -> float:
         """The median time from one to the next, NaN where it varies by more than a fifth."""
@@ -75,12 +85,15 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
     Calm is the median, or where floods may fill half of the samples and more, the others with I/O, if any.
     """
     samples = series.samples
-    rate, depth = weighted.values(samples, "write_kb_per_s"), weighted.values(samples, "depth")
-    mask = (rate >= IDLE_KB_PER_S) & (depth >= LEAST_DEPTH)
+    rate, held = weighted.values(samples, "write_kb_per_s"), writes_held(samples)
+    mask = (rate >= IDLE_KB_PER_S) & (held >= LEAST_DEPTH)
+    # a mean over minutes is no flood: all of the load may have been another
+    mask &= ~(weighted.lengths(samples) > LONGEST_S)
     if not mask.any():
         return None
-    mask &= (rate >= times_rate * _calm(samples, "write_kb_per_s", mask)) & (
-        depth >= times_depth * _calm(samples, "queue_depth", mask)
+    is_idle = samples["is_idle"]
+    mask &= (rate >= times_rate * _calm(rate, is_idle, mask)) & (
+        held >= times_depth * _calm(held, is_idle, mask)
     )
     starts = np.flatnonzero(mask & ~np.concatenate([[False], mask[:-1]]))
     # a burst cut by one calmer sample is one burst
@@ -102,15 +115,22 @@ def floods(series: DeviceSeries, times_rate: float, times_depth: float) -> Flood
 _OF_WRITES, _OF_ALL = ("write_await_ms", "writes_per_s"), ("latency_ms", "ios_per_s")
 
 
-def _calm(samples: Table, column: str, may_be_flood: Mask) -> float:
-    """What a column is between floods: its median, or the others' with I/O where most may be floods."""
-    data = samples.floats(column)
+def writes_held(samples: Table) -> Floats:
+    """Writes in flight; where no direction is told apart, by their share of the bytes if that is larger."""
+    held, depth = in_flight(samples, "write"), weighted.values(samples, "depth")
+    moved, total = samples.floats("write_kb_per_s"), samples.floats("kb_per_s")
+    share = np.divide(moved, total, out=np.zeros(len(moved)), where=total > 0)
+    return np.where(np.isnan(held), np.where(share >= 0.5, share, 0.0) * depth, held)
+
+
+def _calm(data: Floats, is_idle: Mask, may_be_flood: Mask) -> float:
+    """What a number is between floods: its median, or the others' with I/O where most may be floods."""
     known = ~np.isnan(data)
     if not known.any():
         return float("nan")
     if may_be_flood.mean() < 0.5:
         return median(data[known])
-    others = data[known & ~may_be_flood & ~samples["is_idle"]]
+    others = data[known & ~may_be_flood & ~is_idle]
     return median(others) if len(others) else float(np.percentile(data[known], 25))
 
 

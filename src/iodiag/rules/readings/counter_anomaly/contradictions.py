@@ -29,7 +29,7 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     if series.is_stacked or not _is_from(view.kernel, (5, 0)):
         return
     samples = series.samples
-    ios, depth = weighted.values(samples, "ios_per_s"), weighted.values(samples, "depth")
+    ios, depth = weighted.values(samples, "ios_per_s"), weighted.values(samples, "queue_depth")
     booked = ios * weighted.values(samples, "await_ms") / 1000
     # each total is of whole ms, and depth and latency are rounded after that
     ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
@@ -72,7 +72,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
     """Nothing in flight and idle, by the columns, where rate times latency (Little's law) makes some."""
     samples = series.samples
     held = samples.floats("ios_per_s") * samples.floats("await_ms") / 1000
-    is_wrong = (held >= _LEAST_HELD) & (samples.floats("depth") < 0.1 * held)
+    is_wrong = (held >= _LEAST_HELD) & (samples.floats("queue_depth") < 0.1 * held)
     # what waited long may have been in flight before the sample; what is quick was within it
     is_quick = samples.floats("await_ms") <= 10 * weighted.seconds_or_one(samples)
     is_wrong &= is_quick | ~(samples.floats("util") > 0.1 * np.minimum(held, 1))
@@ -81,7 +81,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
         values: Values = {
             "device": series.name,
             "held": float(held[is_wrong].max()),
-            "depth": weighted.mean(rows, "depth"),
+            "depth": weighted.mean(rows, "queue_depth"),
             "util": weighted.mean(rows, "util_pct"),
         }
         text = (
@@ -93,7 +93,7 @@ def of_nothing_in_flight(series: DeviceSeries) -> Iterator[Evidence]:
 
 def of_parts(view: View, series: DeviceSeries) -> Iterator[Evidence]:
     """Partitions that move more than the disk they are of: one of its counters has wrapped."""
-    beyond = beyond_whole(view.devices, series)
+    beyond = beyond_whole(view, series)
     if beyond is not None:
         parts, own = beyond
         values: Values = {"device": series.name, "parts": parts, "own": own}

@@ -1,0 +1,180 @@
+"""What else stepped in the samples of a finding: CPU, memory, tasks, network, and other devices.
+
+All columns are brought to the samples of the finding's first device, by report in one input and by time
+between inputs. What only says the same again is left out: the finding's own devices and those above and
+below them, the sums over all disks, and the share of time that tasks waited for I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from iodiag.analysis.array.side_by_side import once
+from iodiag.analysis.measure.before_after import counts, is_negligible, unit_of
+from iodiag.analysis.measure.coincident_steps import coincident_steps
+from iodiag.analysis.view.view import View, report_numbers
+from iodiag.model import columns as registry
+from iodiag.model.finding import HARMLESS, Finding, Move, by_harm
+from iodiag.model.network_columns import NETWORK_EVENTS
+from iodiag.table.table import Mask, Places, Table, by_text
+
+MOST_MOVES = 6
+MOST_FINDINGS, MOST_SAMPLES = 5, 4000
+"""Findings that are looked at, the most harmful ones, and samples around each, for the time that it takes."""
+
+_TABLES = (
+    "cpu",
+    "queue",
+    "paging",
+    "swapping",
+    "memory",
+    "swap",
+    "system",
+    "pressure",
+    "network",
+    "sockets",
+    "kernel_tables",
+    "nfs_mounts",
+    "temperature",
+    "cpu_frequency",
+    *NETWORK_EVENTS,
+)
+_OF_DEVICES = ("ios_per_s", "kb_per_s", "await_ms", "queue_depth")
+_SAME_AGAIN = ("iowait_pct", "idle_pct", "pgpgin_kb_per_s", "pgpgout_kb_per_s", "io_")
+_SLOW = ("_10s_pct", "_60s_pct", "_300s_pct", "load_5m", "load_15m")
+"""Endings of averages over longer than a sample, which move late."""
+
+
+MOST_PARTS = 50
+"""Devices or interfaces of a table that are looked at: of hundreds, what a few do shows on the first, too."""
+
+
+COVERED = 0.95
+"""Share of the samples that the other input must cover: two tools do not start in the same second."""
+
+
+class _Part(NamedTuple):
+    """The rows of one device or interface, or of a table that has one per report, beside those of a grid."""
+
+    table: str
+    name: str
+    rows: Table
+    quantities: Sequence[str]
+    places: Places
+
+
+def with_moves(view: View, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings; those of a trouble in a part of the capture with what else stepped then."""
+    findings = list(findings)
+    wanted = [f for f in sorted(findings, key=by_harm) if f.role not in HARMLESS and f.severity != "info"]
+    beside: dict[bytes, list[_Part]] = {}
+    moves = {id(finding): _moves(view, finding, beside) for finding in wanted[:MOST_FINDINGS]}
+    return [replace(f, moved=moves[id(f)]) if moves.get(id(f)) else f for f in findings]
+
+
+def _moves(view: View, finding: Finding, beside: dict[bytes, list[_Part]]) -> tuple[Move, ...]:
+    """The largest steps of other columns in a finding's samples; `beside` keeps what findings share."""
+    series = view.series(finding.devices[0]) if finding.devices else None
+    grid = once(series) if series is not None else view.cpu_all
+    if grid is None:
+        return ()
+    hit = _hit(grid, finding)
+    if not hit.any() or 2 * hit.sum() > len(hit):
+        return ()
+    (numbers,) = report_numbers(grid)
+    parts = beside.setdefault(numbers.tobytes(), [])
+    if not parts:
+        parts += _parts(view, grid)
+    own = {name for device in finding.devices for name in _stack(view, device)}
+    first = max(0, int(np.median(np.flatnonzero(hit))) - MOST_SAMPLES // 2)
+    stretch = slice(first, first + MOST_SAMPLES)
+    named = []
+    values = []
+    for part in parts:
+        for quantity in part.quantities if part.table != "disk" or part.name not in own else ():
+            data = part.rows.floats(quantity)[part.places[stretch]]
+            if np.isfinite(data).all():
+                named.append((part.table, part.name, quantity))
+                values.append(data)
+    steps = coincident_steps(np.array(values), hit[stretch]) if values else []
+    moves = [Move(*named[step.column], step.beside, step.inside, step.size) for step in steps]
+    return tuple([move for move in moves if _is_worth_a_row(move)][:MOST_MOVES])
+
+
+def _hit(grid: Table, finding: Finding) -> Mask:
+    """The samples of a finding; where they span most of the capture, those that its first evidence cites."""
+    if finding.samples is not None and "sample" in grid:
+        first, last = finding.samples
+        hit = np.asarray((grid["sample"] >= first) & (grid["sample"] <= last))
+    elif finding.start and finding.end and not grid["time"].is_unknown().any():
+        texts = [time.isoformat() for time in grid["time"]]
+        hit = np.array([finding.start <= text <= finding.end for text in texts])
+    else:
+        return np.zeros(len(grid), dtype=np.bool_)
+    cited = finding.evidence[0] if finding.evidence else None
+    if 2 * hit.sum() > len(grid) and cited is not None and cited.rows == len(cited.lines):
+        hit = hit & np.asarray(grid["source"] == cited.source) & np.isin(grid["line"], cited.lines)
+    return hit
+
+
+def _is_worth_a_row(move: Move) -> bool:
+    is_little = is_negligible(max(move.beside, move.during), unit_of(move.quantity, move.table))
+    return counts(move.beside, move.during) and not is_little
+
+
+def _parts(view: View, grid: Table) -> Iterator[_Part]:
+    """The other tables and devices that have a sample for each one of the grid."""
+    for table in _TABLES:
+        rows = view.cpu_all if table == "cpu" else view.samples(table)
+        if rows is None or table in view.fallback:
+            continue
+        key = registry.KEY_COLUMNS.get(table)
+        parts = by_text(rows, key) if key and table != "cpu" else [("", rows)]
+        quantities = [
+            column.name
+            for column in registry.FAMILIES[table]
+            if column.kind != "count"
+            and rows.has(column.name)
+            and not column.name.startswith(_SAME_AGAIN)
+            and not column.name.endswith(_SLOW)
+        ]
+        for name, part in islice(parts, MOST_PARTS):
+            if (places := _places(part, grid)) is not None:
+                yield _Part(table, name, part, quantities, places)
+    for series in view.devices[:MOST_PARTS]:
+        if (places := _places(once(series), grid)) is not None:
+            yield _Part("disk", series.name, once(series), _OF_DEVICES, places)
+
+
+def _stack(view: View, name: str) -> set[str]:
+    """A device and all that share a disk with it: what one does the other shows."""
+    topology = view.topology
+    leaves = {leaf.name for leaf in topology.leaves(name)} | {topology.canonical(name), name}
+    return leaves | {
+        device.name for device in topology if leaves & {leaf.name for leaf in topology.leaves(device.name)}
+    }
+
+
+def _places(rows: Table, grid: Table) -> Places | None:
+    """For each sample of the grid the row of the same report or, of another input, of the nearest time."""
+    if len(rows) < 2:
+        return None
+    own, wanted = report_numbers(rows, grid)
+    order = np.argsort(own, kind="stable")
+    at = np.minimum(np.searchsorted(own[order], wanted), len(rows) - 1)
+    if (own[order][at] == wanted).all():
+        return order[at]
+    if any(times.is_unknown().any() for times in (rows["time"], grid["time"])):
+        return None
+    own, wanted = (times.stamps.astype(np.int64) for times in (rows["time"], grid["time"]))
+    order = np.argsort(own, kind="stable")
+    middle = (own[order][1:] + own[order][:-1]) // 2
+    at = np.searchsorted(middle, wanted)
+    apart = np.abs(own[order][at] - wanted)
+    is_near = apart <= np.median(np.abs(np.diff(wanted)))
+    return order[at] if is_near.mean() >= COVERED else None

@@ -1,0 +1,405 @@
+"""The kernel's log names errors of a device.
+
+What it detects: lines of the kernel's log (dmesg, journalctl -k, messages) on a device: a medium error, an
+I/O error, a command that timed out, a reset, a link that went down or became slower, a path that was lost, a
+member that left its array, an error of a file system. Where one falls into a stretch in which the device, or
+one above or below it, completed nothing or took several times its usual latency, give or take one sample, it
+is the cause of that stretch.
+
+Why it matters: while a command times out (30 s by default) and the device is reset, everything that needs it
+waits. A disk with medium errors loses data next.
+
+When it is wrong: a log without a wall clock, one of another day, or of a zone that nothing states, says what
+happened and not that it happened then: such lines are told as facts. Where a device is slow for much of the
+capture, an event meets a slow sample by chance: then the confidence is medium. A latency that ended more
+than a sample before the event has another cause. Errors of a drive without a medium (DVD, floppy) are left
+out. A disk that was pulled on purpose logs the same.
+
+References: Linux drivers/scsi/scsi_error.c and sd.c, drivers/ata/libata-eh.c, drivers/nvme/host/pci.c,
+block/blk-core.c, drivers/md (dm-mpath.c, raid5.c), fs/ext4/super.c, fs/xfs/xfs_error.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from iodiag.analysis.array.equal_rates import whole_of
+from iodiag.analysis.host.kernel_events import are_elsewhen, kernel_events, on_clock_of, sample_length
+from iodiag.analysis.load.stalls import stalled
+from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.evidence import Values, cite, duration, say
+from iodiag.analysis.measure.facts import number
+from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.quantiles import percentiles
+from iodiag.analysis.measure.windows import windows
+from iodiag.analysis.states.service_times import usual_ms
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import EVENTS
+from iodiag.model.finding import Confidence, Finding, Outcome, Severity
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.table.table import Mask, Table, stacked
+
+OF_DEVICES = {
+    "media error": "medium errors",
+    "offline": "a device taken offline",
+    "md": "a failed array member",
+    "file system": "file system errors",
+    "I/O error": "I/O errors",
+    "timeout": "timeouts",
+    "reset": "resets",
+    "path down": "a lost path",
+    "link down": "a lost link",
+    "link speed": "a slower link",
+}
+"""Kinds of events that are trouble of a device, the gravest first, and what the log is said to have."""
+
+LOSING = ("media error", "offline", "md", "file system")
+"""Kinds after which data is lost or the next failure loses it, however long ago they were."""
+
+_LEAST_FOR_MEDIAN = 4
+_ADDRESS = re.compile(r"\d+:\d+:\d+:\d+|(?:ata|host)\d+|")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The events of some devices that the log names in the same lines; `names` "" where it names none."""
+
+    names: tuple[str, ...]
+    rows: Table = field(repr=False)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Their kinds, the gravest first."""
+        present = set(self.rows["kind"])
+        return [kind for kind in OF_DEVICES if kind in present]
+
+    @property
+    def label(self) -> str:
+        """What to call them in a sentence."""
+        named = [name for name in self.names if name]
+        return ", ".join(named[:4]) + (", …" if len(named) > 4 else "") or "an adapter"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Samples of a device that stood still or was slow, one after the other, and events within a sample."""
+
+    series: DeviceSeries = field(repr=False)
+    rows: Table = field(repr=False)
+    events: Table = field(repr=False)
+    share: float
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per device, or group of them, that the log names."""
+    logs, events = view.facts_of("kernel-log"), kernel_events(view)
+    if events is None and not logs:
+        reason = "no log of the kernel is here: dmesg -T, or journalctl -k -o short-iso, of the same time"
+        yield Outcome(RULE.id, "not_applicable", (), reason, (EVENTS,))
+        return
+    troubles = [] if events is None else list(_troubles(view, events))
+    for trouble in troubles:
+        stretches = list(_stretches(view, trouble, limits))
+        yield _cause(trouble, stretches, limits) if stretches else _fact(view, trouble)
+    if hung := _hung(view, events):
+        yield hung
+    if not troubles:
+        lines = sum(number(log, "lines") for log in logs)
+        text = "no line of the kernel's log names trouble of a device (lines read: {lines:.0f})"
+        yield Outcome(RULE.id, "clear", (), say(text, {"lines": lines}))
+
+
+def _troubles(view: View, events: Table) -> Iterator[Trouble]:
+    """The events by device; devices that the same lines name, as those of an adapter, together."""
+    events = events[np.asarray(events["kind"].isin([*OF_DEVICES, "path up"]))]
+    places: dict[str, list[int]] = {}
+    shown = {*events["device"], *view.topology.devices, *(series.name for series in view.devices)}
+    for place, name in enumerate(events["device"]):
+        places.setdefault(_disk(view, name, shown), []).append(place)
+    sources, lines = list(events["source"]), events["line"].tolist()
+    alike: dict[frozenset[tuple[str, int]], list[str]] = {}
+    for name, own in places.items():
+        alike.setdefault(frozenset((sources[n], lines[n]) for n in own), []).append(name)
+    for names in alike.values():
+        trouble = Trouble(tuple(names), events[np.array(places[names[0]])])
+        if trouble.kinds:
+            yield trouble
+
+
+def _disk(view: View, name: str, shown: Collection[str]) -> str:
+    """The device that a name in the log is of: a partition without samples is its disk, if `shown`."""
+    known = view.topology.canonical(name)
+    if view.series(known) is not None:
+        return known
+    return whole_of(name, shown) or known
+
+
+def _stretches(view: View, trouble: Trouble, limits: Limits) -> Iterator[Stretch]:
+    """Where the devices, or those above and below, were slow while something was logged of them.
+
+    What the log names by the address of an adapter or port may be any of the host's disks.
+    """
+    if all(_ADDRESS.fullmatch(name) for name in trouble.names):
+        near = list(view.devices)
+    else:
+        names = [other for name in trouble.names for other in _stack(view, name)]
+        near = [series for name in dict.fromkeys(names) if (series := view.series(name)) is not None]
+    for series in near:
+        samples = series.samples
+        seconds, length = on_clock_of(samples, trouble.rows), sample_length(samples)
+        ends = samples["time"].seconds()
+        if not np.isfinite(seconds).any() or not np.isfinite(ends).any():
+            continue
+        found = list(windows(samples, _is_slow(series, limits)))
+        share = sum(len(rows) + 2 for rows in found) / len(samples)
+        for rows in found:
+            first, last = float(np.nanmin(rows["time"].seconds())), float(np.nanmax(rows["time"].seconds()))
+            is_near = (seconds >= first - 2 * length) & (seconds <= last + length)
+            if is_near.any():
+                yield Stretch(series, rows, trouble.rows[is_near], share)
+
+
+def _stack(view: View, name: str) -> list[str]:
+    others = (*view.topology.above(name), *view.topology.below(name))
+    return [name, *(device.name for device in others)]
+
+
+def _is_slow(series: DeviceSeries, limits: Limits) -> Mask:
+    """Samples in which a device completed nothing, or took several times its usual latency."""
+    samples, loaded = series.samples, series.loaded.floats("latency_ms")
+    size = weighted.or_zero(weighted.ratio(samples, "kb_per_s", "ios_per_s"))
+    sane = usual_ms(series, size)
+    (calm,) = percentiles(loaded[loaded > 0], 25)
+    is_known = np.count_nonzero(loaded > 0) >= _LEAST_FOR_MEDIAN
+    least = max(limits.slower * calm, sane) if is_known else limits.slower * sane
+    return np.asarray(stalled(samples) | (samples.floats("latency_ms") >= least))
+
+
+def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Finding:
+    """The events as the cause of the stretches that they fall into."""
+    worst = max(stretches, key=lambda one: (_still_s(one), _latency(one.rows)))
+    is_named = not all(_ADDRESS.fullmatch(name) for name in trouble.names)
+    sure: Confidence = "high" if is_named and worst.share <= limits.share / 100 else "medium"
+    own = [one for one in stretches if one.series is worst.series]
+    events = stacked([one.events for one in own])
+    kinds = Trouble(trouble.names, events).kinds
+    (calm,) = percentiles(worst.series.loaded.floats("latency_ms"), 25)
+    values: Values = {
+        "device": worst.series.name,
+        "of": trouble.label,
+        "kinds": _listed(kinds),
+        "count": len(own),
+        **_lines(events),
+        "still": _still_s(worst),
+        "latency": duration(_latency(worst.rows)),
+        "calm": duration(calm) if calm > 0 else "unknown",
+    }
+    did = "completed nothing for {still:.0f} s" if _still_s(worst) else "took {latency} per request"
+    often = " ({count} such stretches)" if len(own) > 1 else ""
+    others = [one.series.name for one in stretches] + [name for name in trouble.names if is_named]
+    return RULE.finding(
+        severity="warning",
+        confidence=sure,
+        devices=tuple(dict.fromkeys((worst.series.name, *others))),
+        **when(worst.rows),
+        summary=say(
+            "{device} " + did + " when the kernel logged {kinds} for {of} ({at})" + often + ".", values
+        ),
+        evidence=(
+            cite(
+                _weighed(events),
+                "{lines} lines of the kernel's log on {of} then: {kinds}",
+                values,
+                worst="grave",
+            ),
+            cite(
+                worst.rows, "up to {latency} per request, where {calm} is usual", values, worst="latency_ms"
+            ),
+        ),
+        remedy=tuple(_remedies(kinds)),
+        confirm=tuple(_commands(trouble, kinds)),
+        refutes=("a log of another host, or a clock of it that is off by more than a sample",),
+        cannot_know=("whether the device, its cable, its slot or its adapter is at fault",),
+    )
+
+
+def _weighed(events: Table) -> Table:
+    """The events with how grave their kind is, for the choice of the lines to quote."""
+    ranks = {kind: float(len(OF_DEVICES) - place) for place, kind in enumerate(OF_DEVICES)}
+    return events.with_columns(grave=np.array([ranks.get(kind, 0.0) for kind in events["kind"]]))
+
+
+def _still_s(one: Stretch) -> float:
+    """For how many seconds of a stretch nothing completed."""
+    return float(np.count_nonzero(stalled(one.rows))) * sample_length(one.series.samples)
+
+
+def _latency(rows: Table) -> float:
+    latency = rows.floats("latency_ms")
+    return float(np.nanmax(latency)) if np.isfinite(latency).any() else 0.0
+
+
+def _fact(view: View, trouble: Trouble) -> Finding:
+    """The events alone, where no latency of the samples goes with them."""
+    kinds, samples = trouble.kinds, view.samples("disk")
+    is_other = samples is not None and bool(are_elsewhen(samples, trouble.rows).all())
+    is_timed = samples is not None and bool(np.isfinite(on_clock_of(samples, trouble.rows)).any())
+    values: Values = {
+        "of": trouble.label,
+        "kinds": _listed(kinds),
+        **_lines(trouble.rows),
+    }
+    if samples is None:
+        then = ""
+    elif is_other:
+        then = ", not during the capture"
+    elif is_timed:
+        then = "; no latency of the capture goes with it"
+    else:
+        then = "; whether that was during the capture is not known, as the clocks cannot be compared"
+    where = " ({at})" if values["at"] else ""
+    return RULE.finding(
+        severity=_severity(trouble, kinds, is_other=is_other),
+        confidence="high"
+        if any(name and not _ADDRESS.fullmatch(name) for name in trouble.names)
+        else "medium",
+        devices=tuple(name for name in trouble.names if not _ADDRESS.fullmatch(name)),
+        **_times(trouble.rows),
+        summary=say("The kernel's log has {kinds} for {of}" + where + then + ".", values),
+        evidence=(cite(_weighed(trouble.rows), "{lines} lines on {of}: {kinds}", values, worst="grave"),),
+        remedy=tuple(_remedies(kinds)),
+        confirm=tuple(_commands(trouble, kinds)),
+        refutes=("a log of another host", "a disk that was pulled, or a link that was reset, on purpose"),
+        cannot_know=("whether anybody waited for it", "what happened after the log's last line"),
+    )
+
+
+def _severity(trouble: Trouble, kinds: Sequence[str], *, is_other: bool) -> Severity:
+    paths = [kind for kind in trouble.rows["kind"] if kind.startswith("path")]
+    if set(kinds) & set(LOSING) or (paths and paths[-1] == "path down" and not is_other):
+        return "warning"
+    return "info" if is_other else "notice"
+
+
+def _times(rows: Table) -> dict[str, str]:
+    start, end = rows["time"].min(), rows["time"].max()
+    return {"start": start.isoformat(), "end": end.isoformat()} if start and end else {}
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    """What the log names, as words."""
+    *others, last = [OF_DEVICES[kind] for kind in kinds[:4]]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _lines(rows: Table) -> Values:
+    """How many lines of a log there are, and the times of the first and the last, else what they state."""
+    first, last, boots = rows["time"].min(), rows["time"].max(), rows.floats("boot_s")
+    values: Values = {"lines": len(set(zip(rows["source"], rows["line"].tolist(), strict=True)))}
+    if first is not None and last is not None:
+        zone = " UTC" if first.tzinfo is not None else ""
+        stamps = [f"{time:%Y-%m-%d %H:%M:%S}{zone}" for time in (first, last)]
+    elif np.isfinite(boots).any():
+        values |= {"after_boot": round(float(np.nanmin(boots))), "until": round(float(np.nanmax(boots)))}
+        stamps = [f"{values[name]} s after boot" for name in ("after_boot", "until")]
+    else:
+        stamps = [stamp for stamp in rows["stamp"] if stamp] or [""]
+    return values | {"at": stamps[0] + (f" to {stamps[-1]}" if stamps[-1] != stamps[0] else "")}
+
+
+def _hung(view: View, events: Table | None) -> Finding | None:
+    """Tasks that the kernel found hung, where the capture does not count blocked ones."""
+    if events is None or view.samples("queue") is not None:
+        return None
+    rows = events[np.asarray(events["kind"] == "hung task")]
+    disk = view.samples("disk")
+    if disk is not None and len(rows):
+        rows = rows[~are_elsewhen(disk, rows)]
+    if not len(rows):
+        return None
+    tasks = Counter(match[1] for text in rows["message"] if (match := re.search(r"task (\S{1,64}):\d", text)))
+    values: Values = {
+        "tasks": ", ".join(name for name, _ in tasks.most_common(3)),
+        **_lines(rows),
+    }
+    return RULE.finding(
+        severity="warning",
+        confidence="high",
+        title="The kernel's log names hung tasks",
+        **_times(rows),
+        summary=say("The kernel found tasks hung for minutes, {lines} times: {tasks} ({at}).", values),
+        evidence=(cite(rows, "{lines} lines on hung tasks: {tasks}", values),),
+        remedy=("See what they wait in: cat /proc/PID/stack of the tasks in state D.",),
+        confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "dmesg -T | grep -A 20 'blocked for more than'"),
+        cannot_know=("which device they waited for",),
+    )
+
+
+_REMEDIES = {
+    "media error": "Save what is on it, read its SMART data (reallocated, pending and uncorrectable "
+    "sectors), and replace it when they grow.",
+    "offline": "Check its power, slot and cable, then replace it; a rescan brings it back for a test alone.",
+    "md": "Replace the member and let the array rebuild, after a look at its SMART data and cable.",
+    "file system": "Repair the device below first; then check the backups, and the unmounted file system.",
+    "link speed": "Replace or reseat the cable, or use another slot: the link became slower after errors.",
+    "link down": "Reseat the cable or the drive, check its power, or use another slot or port.",
+    "path down": "Look at the other side of the path: adapter, cable, SFP, zoning and port of the storage.",
+    "timeout": "Look at cable, slot and power, then at the firmware of drive and adapter, and at SMART data.",
+    "reset": "Look at cable, slot and power, then at the firmware of drive and adapter, and at SMART data.",
+    "I/O error": "Look at cable, slot and power, and at SMART data; what asked got an error, not late data.",
+}
+
+
+def _remedies(kinds: Iterable[str]) -> Iterator[str]:
+    yield from dict.fromkeys(_REMEDIES[kind] for kind in kinds)
+
+
+def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
+    names = [name for name in trouble.names if re.fullmatch(r"[\w-]+", name)]
+    pattern = "|".join(names[:4]) or "ata|scsi|reset|timeout"
+    yield f"dmesg -T | grep -E '{pattern}'"
+    yield from ("smartctl -x /dev/DEVICE", "nvme smart-log /dev/DEVICE")
+    if "path down" in kinds:
+        yield "multipath -ll"
+    if "link speed" in kinds or "link down" in kinds:
+        yield "grep . /sys/class/ata_link/link*/sata_spd"
+    if "file system" in kinds:
+        rows = trouble.rows[np.asarray(trouble.rows["kind"] == "file system")]
+        if re.fullmatch(r"[\w-]+", rows["device"][0]):
+            yield f"findmnt -o TARGET,FSTYPE,OPTIONS /dev/{rows['device'][0]}"
+
+
+RULE = Rule(
+    id="device-errors",
+    role="cause",
+    explains=(
+        *("symptom", "common-cause-stall", "hung-io", "slow-member", "latency-above-baseline"),
+        *("backend-latency-shift", "path-imbalance", "layer-added-latency"),
+    ),
+    explains_samples=True,
+    title="The kernel's log names errors of a device",
+    why="While a command times out and a device is reset, everything that needs it waits.",
+    remedy=tuple(dict.fromkeys(_REMEDIES.values())),
+    needs=Needs(),
+    thresholds={
+        "slower": Threshold(
+            5, "x", "latency over the usual one that is slow", "judgement: no queue of chance"
+        ),
+        "share": Threshold(
+            50, "%", "of the samples slow, or next to such, up to which no chance", "judgement"
+        ),
+    },
+    confirm=("dmesg -T", "smartctl -x /dev/DEVICE"),
+    references=(
+        "https://docs.kernel.org/scsi/scsi_eh.html",
+        "https://docs.kernel.org/driver-api/libata.html",
+    ),
+    # the log tells, no sample does
+    to_clear=ToClear(samples=0, requests=0),
+    detect=detect,
+)

@@ -1,0 +1,102 @@
+"""A disk reports itself as failing, or has counted errors that it could not correct.
+
+What it detects: a failed SMART status, an attribute below its threshold, an NVMe critical warning, sectors
+that are pending or failed the disk's own scan, a predicted failure: these hold at the time of the listing.
+Over the disk's life: errors that it could not correct, many CRC errors on its link, its endurance used up.
+
+Why it matters: a disk tries a sector that it cannot read again and again, for seconds, and everybody behind
+it waits; then it fails.
+
+When it is wrong: a counter over a disk's life does not say when it counted, so that it alone is a notice. CRC
+errors are those of a cable or a backplane, long exchanged perhaps. The listing may be older than the capture.
+Reallocated sectors are no longer used; they slow nothing down, and are cited only.
+
+References: smartctl(8); ATA/ATAPI Command Set (ACS-3), device statistics; NVM Express base specification,
+SMART / Health Information; Pinheiro et al., "Failure Trends in a Large Disk Drive Population" (FAST '07).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from iodiag.analysis.host.disk_health import Disk, disk_reports
+from iodiag.analysis.measure.evidence import cite_fact, say
+from iodiag.analysis.view.view import View
+from iodiag.model.capture import Fact
+from iodiag.model.finding import Finding, Outcome
+from iodiag.model.health_counters import FAILING, shown
+from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+
+
+def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
+    """A finding per disk that reports itself as failing, or has counted much."""
+    reports = disk_reports(view)
+    for disk, facts in reports.items():
+        values = {name: value for fact in facts for name, value in fact.values.items()}
+        failing, counted = shown(values, FAILING), shown(values, _much(values, limits))
+        if failing or counted:
+            yield _finding(disk, facts, values, failing, counted)
+        else:
+            yield Outcome(RULE.id, "clear", (disk.device,) if disk.device else (), "it reports no failure")
+    if not reports:
+        reason = "no disk's own counters are given: smartctl -x or nvme smart-log"
+        yield Outcome(RULE.id, "not_applicable", (), reason, ("facts.smartctl",))
+
+
+def _much(values: Mapping[str, float | str], limits: Limits) -> list[str]:
+    """What was counted over the disk's life and is more than happens to sound disks."""
+    least = {"uncorrected_errors": 1, "crc_errors": limits.crc, "percentage_used": limits.endurance}
+    return [name for name, value in least.items() if float(values.get(name, 0)) >= value]
+
+
+def _finding(
+    disk: Disk, facts: list[Fact], values: Mapping[str, float | str], failing: list[str], counted: list[str]
+) -> Finding:
+    said = {**values, "disk": disk.name}
+    over = "" if failing else " over its life"
+    return RULE.finding(
+        # a disk that nothing names must not explain what another one does
+        severity="warning" if failing and disk.device else "notice",
+        confidence="high" if failing else "medium",
+        devices=(disk.device,) if disk.device else (),
+        summary=say("{disk} reports" + over + " " + ", ".join((failing or counted)[:3]) + ".", said),
+        evidence=tuple(cite_fact(fact) for fact in facts),
+        refutes=("a newer listing without these", "an entry of the kernel's log that blames another part"),
+        cannot_know=("when it counted them: a second listing some minutes later shows what still grows",),
+        remedy=(_CABLE, *RULE.remedy) if "crc_errors" in _names(counted) else RULE.remedy,
+    )
+
+
+def _names(templates: list[str]) -> str:
+    return " ".join(templates)
+
+
+_CABLE = "CRC errors are those of the link: exchange the cable, then the slot of the backplane."
+
+RULE = Rule(
+    id="device-health",
+    role="cause",
+    explains=("extreme-latency", "slow-member", "hung-io"),
+    title="A disk reports errors of its own",
+    why="It retries what it cannot read for seconds, and may fail.",
+    remedy=(
+        "Check the backups, then replace the disk; on an array replace it before any other work on it.",
+        "Until then read it as little as possible; a pending sector is settled when it is written.",
+    ),
+    needs=Needs(),
+    thresholds={
+        "crc": Threshold(
+            100, "errors", "on the link", "judgement: a few come with plugging, a bad cable makes thousands"
+        ),
+        "endurance": Threshold(100, "%", "of the rated endurance", "NVM Express: Percentage Used"),
+    },
+    confirm=(
+        "smartctl -x /dev/DEVICE",
+        "nvme smart-log /dev/DEVICE",
+        "dmesg -T | grep -iE 'I/O error|medium'",
+    ),
+    references=("https://www.usenix.org/conference/fast-07/failure-trends-large-disk-drive-population",),
+    # the listing tells, no sample does
+    to_clear=ToClear(samples=0, requests=0),
+    detect=detect,
+)

@@ -1,0 +1,317 @@
+"""The kernel's log: its clocks, its messages, and which disk an address of it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+
+import iodiag
+from command_line import program
+from iodiag.formats.context.kernel_log import FORMAT
+from iodiag.hosts.joining import join
+from iodiag.model.columns import FAMILIES, KEY_COLUMNS, LABEL_COLUMNS
+from reading import blocks_of
+from writers.captures import iostat
+
+ERROR = "blk_update_request: critical medium error, dev sdb, sector 1264871"
+
+
+def read(text):
+    return iodiag.read(io.BytesIO(text.encode()), name="log.txt")
+
+
+def events(text):
+    return read(text).tables["events"]
+
+
+def told(*messages):
+    """Device and kind of each event of some messages, long after boot."""
+    found = events("".join(f"[{90000 + n}.000000] {text}\n" for n, text in enumerate(messages)))
+    return list(zip(found["device"].astype(str), found["kind"].astype(str), strict=True))
+
+
+STAMPS = {
+    f"[93211.552391] {ERROR}": None,
+    f"<3>[93211.552391] {ERROR}": None,
+    f"kern  :err   : [93211.552391] {ERROR}": None,
+    f"[93211.552391] [  T411] {ERROR}": None,
+    f"[93211.552391] box kernel: {ERROR}": None,
+    f"[  +0.000012] {ERROR}": None,
+    f"[Mon Nov 23 10:00:00 2026] {ERROR}": "2026-11-23 10:00:00",
+    f"[Mon Nov  2 10:00:00 2026] {ERROR}": "2026-11-02 10:00:00",
+    f"2026-11-23T10:00:00,250000+01:00 {ERROR}": "2026-11-23 09:00:00.250000+00:00",
+    f"2026-11-23T10:00:00+0100 box kernel: {ERROR}": "2026-11-23 09:00:00+00:00",
+    f"2026-11-23T10:00:00.5+01:00 box kernel: [93211.552391] {ERROR}": "2026-11-23 09:00:00.500000+00:00",
+    f"1795428000.500000 box kernel: {ERROR}": "2026-11-23 10:00:00.500000+00:00",
+    f"Mon 2026-11-23 10:00:00 UTC box kernel: {ERROR}": "2026-11-23 10:00:00+00:00",
+    f"Nov 23 10:00:00 box kernel: {ERROR}": None,
+    f"Nov  3 10:00:00 box kernel: : {ERROR}": None,
+    f"Nov 23 10:00:00.123456 box kernel: {ERROR}": None,
+    f"Nov 23 10:00:00 box kern.err kernel: [93211.552391] {ERROR}": None,
+    f"Nov 23 10:00:00 kernel: {ERROR}": None,
+}
+
+
+@pytest.mark.parametrize(("line", "time"), STAMPS.items(), ids=STAMPS)
+def test_every_clock_of_a_log(line, time):
+    row = events(f"{line}\n").iloc[0]
+    assert (row["device"], row["kind"], row["message"], row["line"]) == ("sdb", "media error", ERROR, 1)
+    assert row["boot_s"] == 93211.552391 if "93211" in line else pd.isna(row["boot_s"])
+    assert pd.isna(row["time"]) if time is None else str(row["time"]) == time
+    assert str(row["host"]) == ("box" if " box " in line else "")
+
+
+def test_what_time_it_was_by_an_audit_record_or_the_setting_of_the_clock():
+    audit = "[    1.500000] audit: type=2000 audit(1795428001.500:1): state=initialized\n"
+    rtc = "[    1.500000] rtc_cmos 00:01: setting system clock to 2026-11-23T10:00:01 UTC (1795428001)\n"
+    for tie, time in ((audit, "10:01:40"), (rtc, "10:01:39.500000")):
+        assert str(events(f"{tie}[  100.000000] {ERROR}\n")["time"][0]) == f"2026-11-23 {time}+00:00"
+    later = "[  200.000000] audit: type=1400 audit(1795428300.000:7): apparmor\n"
+    assert str(events(f"{audit}{later}[  201.000000] {ERROR}\n")["time"][0]).startswith("2026-11-23 10:05:01")
+
+
+MESSAGES = {
+    "end_request: I/O error, dev sda, sector 5": ("sda", "I/O error"),
+    "blk_update_request: I/O error, dev dm-3, sector 5 op 0x1:(WRITE) flags 0x0": ("dm-3", "I/O error"),
+    "I/O error, dev vda, sector 5 op 0x0:(READ) flags 0x80700 phys_seg 1": ("vda", "I/O error"),
+    "critical medium error, dev sdc, sector 5": ("sdc", "media error"),
+    "Buffer I/O error on device sdb1, logical block 3": ("sdb1", "I/O error"),
+    "Buffer I/O error on dev dm-0, logical block 3, lost async page write": ("dm-0", "I/O error"),
+    "sd 0:0:0:0: [sda]  Sense Key : Medium Error [current] [descriptor]": ("sda", "media error"),
+    "sd 0:0:0:0: [sda] tag#0 FAILED Result: hostbyte=DID_TIME_OUT driverbyte=DRIVER_OK": ("sda", "timeout"),
+    "sd 0:0:0:0: [sda] tag#0 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK": ("sda", "offline"),
+    "sd 3:0:1:0: rejecting I/O to offline device": ("3:0:1:0", "offline"),
+    "sd 0:0:3:0: attempting task abort! scmd(ffff880)": ("0:0:3:0", "timeout"),
+    "sd 0:0:3:0: [sdd] tag#4 timing out command, waited 180s": ("sdd", "timeout"),
+    "ata3.00: exception Emask 0x0 SAct 0x7 SErr 0x0 action 0x6 frozen": ("ata3", "I/O error"),
+    "ata3.00: error: { UNC }": ("ata3", "media error"),
+    "ata3: hard resetting link": ("ata3", "reset"),
+    "ata3: link is slow to respond, please be patient (ready=0)": ("ata3", "timeout"),
+    "ata3: limiting SATA link speed to 1.5 Gbps": ("ata3", "link speed"),
+    "ata3: SATA link up 3.0 Gbps (SStatus 123 SControl 320)": ("ata3", "link speed"),
+    "ata3: SATA link down (SStatus 0 SControl 300)": ("ata3", "link down"),
+    "nvme nvme0: I/O 123 QID 4 timeout, aborting": ("nvme0n1", "timeout"),
+    "nvme nvme0: I/O tag 12 (100c) opcode 0x2 (Read) QID 4 timeout, aborting req_op": ("nvme0n1", "timeout"),
+    "nvme nvme0: I/O 123 QID 4 timeout, reset controller": ("nvme0n1", "reset"),
+    "nvme nvme0: Device not ready; aborting reset": ("nvme0n1", "offline"),
+    "nvme nvme0: controller is down; will reset: CSTS=0xffffffff": ("nvme0n1", "reset"),
+    "mpt2sas0: sending diag reset !!": ("", "reset"),
+    "megaraid_sas 0000:03:00.0: resetting fusion adapter scsi0.": ("host0", "reset"),
+    "hpsa 0000:03:00.0: scsi 0:1:0:0: resetting logical  Direct-Access HP": ("0:1:0:0", "reset"),
+    "qla2xxx [0000:05:00.0]-801c:2: Abort command issued nexus=2:0:1 -- 1 2002.": ("host2", "timeout"),
+    "lpfc 0000:04:00.0: 0:1305 Link Down Event x2 received": ("", "link down"),
+    " rport-1:0-2: blocked FC remote port time out: removing target": ("host1", "path down"),
+    "device-mapper: multipath: Failing path 8:16.": ("sdb", "path down"),
+    "device-mapper: multipath: 253:3: Failing path 65:160.": ("sdaa", "path down"),
+    "md/raid:md0: Disk failure on sdb1, disabling device.": ("sdb1", "md"),
+    "raid5:md0: read error corrected (8 sectors at 264 on sdb1)": ("sdb1", "media error"),
+    "md: recovery of RAID array md0": ("md0", "md resync"),
+    "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls": ("sda1", "file system"),
+    "EXT4-fs (dm-1): Remounting filesystem read-only": ("dm-1", "file system"),
+    "Aborting journal on device dm-1-8.": ("dm-1", "file system"),
+    "XFS (dm-0): metadata I/O error: block 0x12 (xlog) error 5": ("dm-0", "file system"),
+    "BTRFS error (device sdc1): bdev /dev/sdc1 errs: wr 0, rd 1, flush 0": ("sdc1", "file system"),
+    "INFO: task jbd2/sda1-8:345 blocked for more than 120 seconds.": ("", "hung task"),
+    "Out of memory: Kill process 957 (app) score 524 or sacrifice child": ("", "out of memory"),
+    "Memory cgroup out of memory: Killed process 9 (java)": ("", "out of memory"),
+    "CPU0: Core temperature above threshold, cpu clock throttled (total events = 1)": ("", "throttled"),
+}
+
+
+@pytest.mark.parametrize(("message", "event"), MESSAGES.items(), ids=MESSAGES)
+def test_messages_of_kernels_from_2_6_on(message, event):
+    assert told(message) == [event]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "blk_update_request: I/O error, dev fd0, sector 0",
+        "Buffer I/O error on dev sr0, logical block 0, async page read",
+        "critical target error, dev sda, sector 0 op 0x3:(DISCARD) flags 0x800",
+        "usb 1-1: reset high-speed USB device number 2 using xhci_hcd",
+        "EXT4-fs (sda1): mounted filesystem with ordered data mode",
+        "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro",
+        "ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)",
+        "sd 0:0:0:0: [sda] Attached SCSI disk",
+        "nvme nvme0: 8/0/0 default/read/poll queues",
+    ],
+)
+def test_ordinary_messages_are_read_and_no_events(message):
+    capture = read(f"[90000.000000] {message}\n[90001.000000] {ERROR}\n")
+    assert len(capture.tables["events"]) == 1
+    assert dict(capture.ledgers[0].counts) == {"context": 2}
+
+
+def test_a_boot_looks_for_what_is_there():
+    boot = "[    1.0000] ata1: SATA link down (SStatus 0)\n[    2.0000] ata2: hard resetting link\n"
+    assert "events" not in read(boot).tables
+    assert read(boot).evidence[0].text.startswith("the kernel's log has 2 lines, 0 of")
+
+
+def test_ports_and_controllers_become_disks_where_the_log_says_which():
+    ports = (
+        "scsi host4: ahci\n",
+        "scsi host5: ahci\n",
+        "ata1: SATA max UDMA/133 abar\n",
+        "ata2: DUMMY\n",
+        "sd 4:0:0:0: [sdc] 100 512-byte logical blocks\n",
+        "scsi host7: usb-storage 1-1.4:1.0\n",
+        "sd 7:0:0:0: [sde] 100 512-byte logical blocks\n",
+        "nvme nvme1: pci function 0000:01:00.0\n",
+    )
+    start = "".join(f"[    1.{n:06}] {line}" for n, line in enumerate(ports))
+    rest = (
+        "ata1: hard resetting link",
+        "usb 1-1.4: reset SuperSpeed USB device",
+        "sd 4:0:0:0: device reset: ok",
+    )
+    rest += ("nvme 0000:01:00.0: I/O 3 QID 1 timeout, aborting",)
+    found = events(start + "".join(f"[9000.00000{n}] {line}\n" for n, line in enumerate(rest)))
+    assert list(found["device"]) == ["sdc", "sde", "sdc", "nvme1n1"]
+
+
+def test_between_exception_and_end_a_port_s_disk_reports():
+    lines = "ata3.00: exception Emask 0x0", "sd 2:0:0:0: [sdb] Unhandled error code", "ata3: EH complete"
+    assert told(*lines, "ata3: hard resetting link") == [("sdb", "I/O error"), ("sdb", "reset")]
+
+
+def test_names_change_with_a_boot():
+    text = ""
+    for name in ("sda", "sdb"):
+        text += "Nov 23 10:00:00 box kernel: Linux version 6.1.0\n"
+        text += f"Nov 23 10:00:01 box kernel: sd 2:0:0:0: [{name}] Attached SCSI disk\n"
+        text += "Nov 23 10:00:02 box kernel: sd 2:0:0:0: rejecting I/O to offline device\n"
+    assert list(events(text)["device"]) == ["sda", "sdb"]
+
+
+def test_a_refused_request_names_its_disk_in_the_line_below():
+    refused = "sd 0:0:0:0: rejecting I/O to offline device"
+    failed = "blk_update_request: I/O error, dev {}, sector 5"
+    assert told(refused, failed.format("sda")) == [("sda", "offline"), ("sda", "I/O error")]
+    both = told(refused, failed.format("sda"), refused, failed.format("sdb"))
+    assert [name for name, kind in both if kind == "offline"] == ["0:0:0:0"] * 2
+
+
+def test_names_are_of_one_host():
+    text = "Nov 23 10:00:01 web1 kernel: sd 2:0:0:0: [sda] Attached SCSI disk\n"
+    text += "Nov 23 10:00:02 web2 kernel: sd 2:0:0:0: rejecting I/O to offline device\n"
+    assert list(events(text)["device"]) == ["2:0:0:0"]
+
+
+def test_daemons_that_watch_disks():
+    text = (
+        "Nov 23 10:00:04 box multipathd: Lun1: sdcr - tur checker reports path is down\n"
+        "Nov 23 10:00:04 box multipathd[88]: checker failed path 69:240 in map Lun1\n"
+        "Nov 23 10:00:05 box multipathd[88]: 69:240: reinstated\n"
+        "Nov 23 10:00:05 box smartd[9]: Device: /dev/sdc [SAT], 8 Currently unreadable (pending) sectors\n"
+        "Nov 23 10:00:05 box mdadm[9]: Fail event detected on md device /dev/md0, component device /dev/sdb1"
+        "\n"
+        "Nov 23 10:00:05 box app[9]: blk_update_request: I/O error, dev sdz, sector 5\n"
+    )
+    found = events(text)
+    assert list(found["kind"]) == ["path down", "path down", "path up", "media error", "md"]
+    assert list(found["device"]) == ["sdcr", "sdcr", "sdcr", "sdc", "sdb1"]
+
+
+def test_a_log_without_clocks_in_a_ticket():
+    text = f"Help! I see\n\nend_request: I/O error, dev sda, sector 5\n{ERROR}\n\nThe drive is new.\n"
+    (block,) = blocks_of(FORMAT, text)
+    assert (block.used, len(block.tables[0].rows)) == (2, 2)
+
+
+def test_other_lines_and_gaps_are_the_log_s_own():
+    text = (
+        "-- Logs begin at Mon 2026-11-09 08:00:11 CET. --\n"
+        "Nov 23 10:00:00 box systemd[1]: Started Session 4.\n"
+        f"Nov 23 10:00:00 box kernel: {ERROR}\n"
+        "Nov 23 10:00:00 box last message repeated 3 times\n"
+        "    res 40/00:00 Emask 0x4 (timeout)\n\n"
+        "-- Reboot --\n"
+        f"Nov 23 10:00:00 box kernel: {ERROR}\n"
+    )
+    assert dict(read(text).ledgers[0].counts) == {"context": 7}
+
+
+def test_the_rows_of_a_sampler_are_no_log_s():
+    assert blocks_of(FORMAT, "Nov 23 10:00:00 box iostat[9]: sda 1.00 2.00 3.00 4.00\n") == []
+
+
+def test_lines_of_several_hosts_keep_their_hosts():
+    text = "".join(f"Nov 23 10:00:00 {host} kernel: {ERROR}\n" for host in ("web1", "web2", "web1"))
+    capture = read(text)
+    assert list(capture.tables["events"]["host"]) == ["web1", "web2", "web1"]
+    assert {fact.host for fact in capture.evidence} == {"web1", "web2"}
+
+
+def test_the_table_has_the_columns_of_the_contract():
+    table = events(f"[93211.552391] {ERROR}\n")
+    own = {KEY_COLUMNS["events"], *LABEL_COLUMNS["events"], *(column.name for column in FAMILIES["events"])}
+    assert {"source", "line", "host", "time", *own} <= set(table.columns)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[93211.5] " + "a" * 100_000,
+        "Nov 23 10:00:00 " + "x" * 5000 + " kernel: boom",
+        "[99999999999.999999] sd " + "9" * 400 + ":0:0:0: [sda] Sense Key : Medium Error",
+        "[93211.552391] I/O error, dev <script>alert(1)</script>, sector 5",
+        "2026-99-99T10:00:00,250000+01:00 " + ERROR,
+        "[Mon Nov 99 10:00:00 2026] " + ERROR,
+    ],
+)
+def test_hostile_lines_name_nothing_that_is_no_name(line):
+    try:
+        found = read(f"{line}\n[93211.552391] {ERROR}\n").tables["events"]
+    except iodiag.IodiagError:
+        return
+    assert set(found["device"]) <= {"sda", "sdb"}
+
+
+def test_the_events_are_converted_as_other_tables_are(tmp_path):
+    (tmp_path / "dmesg.txt").write_text(f"[Mon Nov 23 10:00:00 2026] {ERROR}\n", encoding="utf-8")
+    done = program("convert", tmp_path / "dmesg.txt", "--table", "events")
+    header, row = done.stdout.decode().splitlines()
+    cells = dict(zip(header.split(","), next(csv.reader([row])), strict=True))
+    assert (cells["device"], cells["kind"], cells["time"]) == ("sdb", "media error", "2026-11-23 10:00:00")
+
+
+def test_a_report_s_logs_are_the_host_s(tmp_path):
+    for name, text in {
+        "sos_commands/kernel/dmesg": f"[93211.552391] {ERROR}\n",
+        "var/log/messages": f"Nov 20 13:00:16 box kernel: [93211.552391] {ERROR}\n",
+        "sos_commands/general/iostat": iostat([{"sdb": {"r/s": 9.0, "rkB/s": 72.0, "r_await": 5.0}}] * 3),
+    }.items():
+        place = tmp_path / "sosreport-box-2026-11-20" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    captures, problems = iodiag.read_many([tmp_path])
+    table = join(captures).tables["events"]
+    assert not problems
+    assert set(table["host"]) == {"box"}
+    assert [str(time) for time in table["time"]] == ["2026-11-20 13:00:16"] * 2
+
+
+def test_anonymized_events_hold_no_names(tmp_path):
+    place = tmp_path / "messages"
+    line = "Nov 20 13:00:16 secretbox kernel: XFS (vgsecret-lvsecret): log I/O error -5\n"
+    place.write_text(line, encoding="utf-8")
+    for command in (["analyze", "--format", "json"], ["convert", "--table", "events"]):
+        done = program(*command, "--anonymize", place)
+        assert done.returncode == 0
+        assert b"secret" not in done.stdout
+
+
+def test_a_log_among_the_inputs_of_a_fleet_makes_no_days(tmp_path):
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "iostat.txt").write_text(iostat([{"sdb": {"r/s": 9.0}}] * 3), encoding="utf-8")
+    lines = "".join(f"[Mon Nov {day:2} 10:00:00 2026] {ERROR}\n" for day in range(2, 31, 7))
+    (tmp_path / "box" / "dmesg.txt").write_text(lines, encoding="utf-8")
+    done = program("fleet", tmp_path / "box", "-o", tmp_path / "out", "--quiet")
+    assert done.returncode == 0
+    days = {path.name for path in (tmp_path / "out").rglob("*day=*")}
+    assert {day.partition("=")[2][:10] for day in days} == {"2026-11-20"}

@@ -1,0 +1,88 @@
+import pytest
+
+from iodiag.formats.context.raid_controller import FORMAT
+from reading import blocks_of
+from sample_files import SAMPLES
+
+
+def facts_of(text):
+    return [fact.values for block in blocks_of(FORMAT, text) for fact in block.facts]
+
+
+def of_part(name, part):
+    found = {}
+    for values in facts_of((SAMPLES / f"raid-controller/{name}.txt").read_text()):
+        if values.get("part", "") == part:
+            found |= values
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "battery", "volume", "policies", "disk", "says"),
+    [
+        (
+            "storcli",
+            "failed",
+            ("0", "raid5", "degraded", "sda"),
+            ("write through", "write back"),
+            "252:3",
+            {"uncorrected_errors": 17, "other_errors": 2, "predicted_failures": 0, "temperature_c": 31},
+        ),
+        (
+            "megacli",
+            "learning",
+            ("0", "raid1", "optimal", None),
+            ("write through", "write back"),
+            "32:1",
+            {"health": "FAILED", "predicted_failures": 3, "other_errors": 12},
+        ),
+        (
+            "ssacli",
+            "failed",
+            ("1", "raid10", "degraded", "sda"),
+            ("write through", None),
+            "1I:1:2",
+            {"disk_state": "Failed"},
+        ),
+    ],
+)
+def test_a_controller_s_battery_volumes_and_disks(name, battery, volume, policies, disk, says):
+    assert of_part(name, "")["battery"] == battery
+    number, *known = volume
+    values = of_part(name, f"volume {number}")
+    assert [values.get(key) for key in ("level", "state", "device")] == known
+    assert (values.get("write_policy"), values.get("configured_policy")) == policies
+    assert of_part(name, f"disk {disk}").items() >= says.items()
+
+
+HEADER = "DG/VD TYPE  State Access Consist Cache Cac sCC       Size Name\n" + "-" * 64 + "\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "policy", "state"),
+    [
+        ("0/0   RAID6 Optl  RW     Yes     NRWBD -   ON  36.383 TB", "write back", "optimal"),
+        ("0/0   RAID6 Pdgd  RW     Yes     RAWBC -   ON  36.383 TB", "write back", "degraded"),
+        ("0/0   RAID6 Rec   RW     Yes     NRWTD -   ON  36.383 TB", "write through", "rebuilding"),
+        ("0/0   RAID6 OfLn  RW     Yes     RFWBD -   ON  36.383 TB", "write back", "failed"),
+    ],
+)
+def test_a_volume_s_table_pasted_alone(row, policy, state):
+    (values,) = facts_of(HEADER + row + "\n")
+    assert (values["write_policy"], values["state"], values["level"]) == (policy, state, "raid6")
+
+
+def test_the_overview_has_the_battery_of_each_controller():
+    header = (
+        "Ctl Model             Ports PDs DGs DNOpt VDs VNOpt BBU  sPR DS EHS ASOs Hlth\n" + "-" * 70 + "\n"
+    )
+    row = "  1 PERC H730P Mini       8   2   1     0   1     0 Msng On  -  Y      3 Opt\n"
+    (values,) = facts_of(header + row)
+    assert (values["controller"], values["battery"]) == ("1", "missing")
+
+
+@pytest.mark.parametrize(
+    "text", ["Controller = 0\nStatus = Failure\n", "Adapter #0\n\nDevice: rrqm/s wrqm/s r/s\n"]
+)
+def test_a_listing_without_a_state_is_no_fact(text):
+    assert facts_of(text) == []

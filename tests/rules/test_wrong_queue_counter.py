@@ -1,0 +1,70 @@
+"""Where rate times latency contradicts the counter of the queue, no rule rests on the counter."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodiag.rules import all_rules
+from property_tests import examples
+from rules.conftest import analyzed
+from writers.captures import iostat
+
+OF_COUNTERS = ("counter-anomaly", "util-sampling-bias", "svctm-misread")
+RULES = [rule for rule in all_rules() if rule not in OF_COUNTERS]
+WAY = st.tuples(st.floats(1, 3000), st.sampled_from([4, 16, 128, 512]), st.floats(0.1, 900))
+
+
+def row(reads, writes, util, counted=1.0):
+    held = (reads[0] * reads[2] + writes[0] * writes[2]) / 1000
+    found = {"aqu-sz": counted * held, "%util": min(100.0, max(util, 0.0), 100 * held)}
+    for name, (rate, size, wait) in (("r", reads), ("w", writes)):
+        found |= {f"{name}/s": rate, f"{name}kB/s": rate * size, f"{name}_await": wait}
+    return found
+
+
+def said(samples):
+    report = analyzed(iostat(samples), rules=RULES)
+    return [(f.rule, f.severity, f.confidence, f.devices) for f in report.findings], report
+
+
+@examples(40)
+@given(st.lists(st.tuples(WAY, WAY, st.floats(5, 100)), min_size=1, max_size=5), st.floats(0.01, 0.5))
+def test_a_counter_that_is_too_low_changes_no_finding(rows, counted):
+    right, _ = said([{"sda": row(*one)} for one in rows])
+    wrong, report = said([{"sda": row(*one, counted)} for one in rows])
+    assert wrong == right
+    assert not any(rule.status == "error" for rule in report.outcomes)
+
+
+@pytest.mark.parametrize("counted", [1.0, 0.03])
+def test_a_card_whose_kernel_loses_most_of_its_queue_is_full(counted):
+    """Kernels 4.19 and 4.20: 97 writes wait 2.9 s each, and the counter shows two or three."""
+    one = {"mmcblk0": row((0, 4, 0), (33, 512, 2900), 99.0, counted)}
+    report = analyzed(iostat([one] * 4))
+    first = report.findings[0]
+    assert (first.rule, first.severity, first.devices) == ("true-saturation", "warning", ("mmcblk0",))
+    assert "95.70 requests queue" in first.summary
+    others = [f.summary for f in report.findings if f.rule not in OF_COUNTERS]
+    assert not any("2.87 in flight" in text or "throughput is left" in text for text in others)
+
+
+def test_one_sample_that_ends_a_stall_is_left_as_it_is():
+    """Requests that waited before their sample make more by rate times latency than were ever in flight."""
+    stall = [{"sda": {"aqu-sz": 32.0, "%util": 100.0}}] * 6
+    end = {"sda": {"r/s": 32, "rkB/s": 128, "r_await": 6500, "aqu-sz": 16.0, "%util": 60.0}}
+    report = analyzed(iostat([{"sda": row((100, 4, 5), (1, 4, 1), 50)}] * 5 + [*stall, end]))
+    assert not any("208.0 in flight" in f.summary for f in report.findings)
+
+
+OF_LOAD = ("true-saturation", "approaching-saturation", "volume-cap", "queue-limit", "low-concurrency-bound")
+
+
+@examples(40)
+@given(st.lists(st.tuples(WAY, WAY, st.just(97.0)), min_size=1, max_size=5), st.floats(20, 200))
+def test_a_counter_that_is_far_too_high_makes_no_device_full(rows, counted):
+    rows = [((a[0], a[1], a[2] % 2), (b[0], b[1], b[2] % 2), util) for a, b, util in rows]
+    right, _ = said([{"sda": row(*one) | {"%util": 97.0}} for one in rows])
+    wrong, _ = said([{"sda": row(*one, counted) | {"%util": 97.0}} for one in rows])
+    assert {found for found in wrong if found[0] in OF_LOAD} <= set(right)
