@@ -24,13 +24,18 @@ def test_the_list_is_dated_and_whole():
         (3000, "ios_per_s", True),
         (2940, "ios_per_s", True),
         (2900, "ios_per_s", False),
+        (3010, "ios_per_s", True),
+        (3040, "ios_per_s", False),
+        (111 * 1024, "kb_per_s", True),
+        (112.4 * 1024, "kb_per_s", True),
+        (114.7 * 1024, "kb_per_s", False),
         (125 * 1024, "kb_per_s", True),
         (115 * 1024, "kb_per_s", False),
         (137, "ios_per_s", False),
         (0, "ios_per_s", False),
     ],
 )
-def test_near_is_within_two_and_a_half_per_cent(value, quantity, expected):
+def test_near_is_up_to_two_and_a_half_per_cent_below_a_limit_and_not_above_it(value, quantity, expected):
     assert (rate_limits.near(value, quantity) is not None) == expected
 
 
@@ -42,11 +47,25 @@ def test_near_is_within_two_and_a_half_per_cent(value, quantity, expected):
         (996, "ios_per_s", 1000),
         (250.5 * 1024, "kb_per_s", 250 * 1024),
         (139, "ios_per_s", None),
+        (120 * 1e6 / 1024 * 1.002, "kb_per_s", 120 * 1e6 / 1024),
+        (120 * 1e6 / 1024 * 1.007, "kb_per_s", None),
         (0, "kb_per_s", None),
     ],
 )
 def test_round_numbers(value, quantity, expected):
     assert rate_limits.round_number(value, quantity) == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "quantity", "expected"),
+    [
+        (400.0, "ios_per_s", (400, "IOPS")),
+        (125 * 1024.0, "kb_per_s", (125, "MiB/s")),
+        (120 * 1e6 / 1024, "kb_per_s", (120, "MB/s")),
+    ],
+)
+def test_a_round_number_has_the_unit_in_which_it_is_round(rate, quantity, expected):
+    assert rate_limits.in_its_unit(rate, quantity) == (pytest.approx(expected[0]), expected[1])
 
 
 @given(st.floats(0.5, 1e6))
@@ -81,6 +100,6 @@ def test_too_short_a_series_has_no_step():
 
 def test_of_the_limits_near_the_nearest_is_named_and_of_equal_ones_the_first_listed():
     listed = [cap for cap in rate_limits.published()[1] if cap.quantity == "ios_per_s"]
-    for rate in (15_800, 16_000, 16_200, 3_010, 79_000):
+    for rate in (15_800, 16_000, 16_070, 3_010, 79_000):
         nearest = min(listed, key=lambda cap: max(cap.value / rate, rate / cap.value))
         assert rate_limits.near(rate, "ios_per_s") == nearest

@@ -14,7 +14,7 @@ from writers.captures import iostat
 
 PROGRAMS = re.compile(
     r"biolatency|biosnoop|blockdev|cat|ceph|cryptsetup|dd|dmesg|dmsetup|drbdadm|echo|find|findmnt|fio|grep|"
-    r"hdparm|head|iostat|journalctl|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
+    r"hdparm|head|iostat|journalctl|losetup|lsblk|lspci|lsscsi|lvs|mdadm|mountstats|mpstat|multipath|mysql|nfsiostat|"
     r"nfsstat|nvme|pg_test_fsync|pidstat|ps|psql|sar|sdparm|sleep|smartctl|smem|ss|ssacli|storcli64|swapon|"
     r"sysctl|systemctl|top|uname|uptime|vmstat"
 )
@@ -91,6 +91,8 @@ def test_a_layer_gets_its_own_tool_and_its_disks_theirs(report_of, device):
         ("rbd0", (), "ceph osd perf"),
         ("drbd1", (), "drbdadm status"),
         ("nbd0", (), "ss -tin"),
+        ("loop3", (), "losetup -l"),
+        ("dev7-0", (), "losetup -l"),
         (
             "nvme1n1",
             ('NAME="nvme1n1" TYPE="disk" MODEL="Amazon Elastic Block Store"\n',),

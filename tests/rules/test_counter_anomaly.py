@@ -51,6 +51,12 @@ def test_depth_below_what_rate_and_latency_make(report_of):
     assert not found(report_of(iostat([{"sda": load(400, 20, depth=16)}] * 5), rules=[RULE]))
 
 
+def test_a_depth_that_rounds_to_none_contradicts_nothing(report_of):
+    rounded = load(20, 0.37, depth=0.0, util=2.0)
+    assert not found(report_of(iostat([{"sda": rounded}] * 5), rules=[RULE]))
+    assert found(report_of(iostat([{"sda": load(20, 1.5, depth=0.0, util=2.0)}] * 5), rules=[RULE]))
+
+
 @pytest.mark.parametrize("device", ["md0", "dm-3"])
 def test_stacked_devices_are_not_held_against_little_s_law(report_of, device):
     assert not found(report_of(iostat([{device: load(400, 20, depth=4)}] * 5), rules=[RULE]))

@@ -53,3 +53,16 @@ def test_a_first_report_like_the_others_needs_no_contrast(report_of):
     text = iostat([{"sda": {"r/s": 0.5, "rkB/s": 9.5}}] * 5)
     finding = only(report_of(text, rules=[RULE]))
     assert finding is None or len(finding.evidence) == 1
+
+
+def test_no_sentence_calls_an_average_a_sample(report_of):
+    row = {"r/s": 100.37, "rkB/s": 1000.3, "r_await": 900.0, "aqu-sz": 90.0, "%util": 99.73}
+    parts = iostat([{"sda": row}]).split("11/20/26")
+    averages = "11/20/26".join(parts[:2]) + parts[3].partition("\n")[2]
+    report = report_of(averages)
+    assert only(report).severity == "notice"
+    findings = [finding for finding in report.findings if finding.devices]
+    assert findings
+    for finding in findings:
+        assert "only sample" not in finding.summary
+        assert finding.samples is None

@@ -73,7 +73,23 @@ def test_near_misses_stay_clear(report_of, changes):
 def test_flash_has_no_seeks_to_save(report_of):
     report = report_of(run(), SSD, rules=[RULE])
     assert only(report) is None
-    assert "flash" in outcome(report).reason
+    assert "it does not spin" in outcome(report).reason
+
+
+def test_what_does_not_spin_is_said_of_devices_that_read(report_of):
+    flushed = {"w/s": 400.0, "wkB/s": 90000.0, "w_await": 4.0, "aqu-sz": 1.6, "%util": 97.0}
+    for row, reason in ((FRAGMENTS, "does not spin by its name (nvme)"), (flushed, "no busy stretch of")):
+        report = report_of(iostat([{"nvme1n1": row}] * 20), rules=[RULE])
+        assert reason in outcome(report, "nvme1n1").reason
+
+
+@pytest.mark.parametrize(("others", "status"), [(0.0, "finding"), (60000.0, "clear")])
+def test_a_volume_does_not_seek_where_its_disk_streams(report_of, others, status):
+    volume = "NAME KNAME TYPE ROTA\nsda sda disk 1\n`-vg-lv dm-0 lvm 1\n"
+    disk = FRAGMENTS | {"r/s": 170.0 + others / 30, "rkB/s": 1670.0 + others}
+    report = report_of(iostat([{"sda": disk, "dm-0": FRAGMENTS}] * 20), volume, rules=[RULE])
+    assert {o.status for o in report.outcomes if "dm-0" in o.devices} == {status}
+    assert (only(report) is None) == (status == "clear")
 
 
 @pytest.mark.parametrize(

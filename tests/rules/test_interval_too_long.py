@@ -49,6 +49,12 @@ def test_near_misses_stay_clear(report_of, row):
     assert not found(report_of(sar_d([{"sda": row}] * 10, step=10), rules=[RULE]))
 
 
+@pytest.mark.parametrize(("util", "status"), [(33, "undetermined"), (89, "undetermined"), (97, "clear")])
+def test_a_deep_queue_for_a_part_of_a_second_is_a_burst(report_of, util, status):
+    report = report_of(iostat([{"sda": load(80, 400, util=util)}] * 8), rules=[RULE])
+    assert [o.status for o in report.outcomes] == [status]
+
+
 def test_a_loaded_device_in_samples_of_minutes_is_context(report_of):
     (finding,) = found(report_of(sar_d([{"sda": sar_row(200, 4, 60)}] * 4, step=600), rules=[RULE]))
     assert finding.severity == "info"

@@ -150,6 +150,25 @@ def test_queues_that_tell_of_no_limit_stay_open(run, row, samples):
     assert {o.status for o in report.outcomes} == {"undetermined"}
 
 
+@pytest.mark.parametrize(
+    ("row", "is_full"),
+    [
+        (load(712, 16.9, size=26), True),
+        (load(1500, 8, size=8), False),  # what an array of disks takes for one alone
+        (load(712, 14, size=26), False),
+        (load(400, 30, size=26), False),  # one disk that sorts its queue
+        (load(1200, 16.9, size=64), False),  # larger requests take longer
+    ],
+)
+def test_an_unknown_class_means_the_slowest_however_many_requests_it_serves(run, row, is_full):
+    findings = found(run(iostat([{"sda": row}])))
+    assert bool(findings) == is_full
+    for finding in findings:
+        text = " ".join(item.text for item in finding.evidence)
+        assert "1.1x what one request alone takes a healthy device" in text
+        assert "of unknown class; taken for a spinning disk" in text
+
+
 def test_more_in_flight_than_any_disk_takes_at_once(run):
     (finding,) = found(run(iostat([{"sda": load(29000, 4.8, reads=0.0, size=12)}] * 3)))
     assert finding.severity == "warning"

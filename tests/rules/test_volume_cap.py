@@ -94,6 +94,27 @@ def test_few_samples_of_anything_else_stay_open(run, row, samples):
     assert status(report) == {"undetermined"}
 
 
+@pytest.mark.parametrize(
+    ("device", "mib", "says", "limit"),
+    [
+        ("vda", 114.7, "a rate limit: 114.7", "120 MB/s is a round number"),  # faster than a gigabit network
+        ("vda", 111.5, "a rate limit", "112 MiB/s is the limit of a gigabit network"),
+        ("sda", 111.5, "the ceiling of its link", "112 MiB/s is the limit of a gigabit network"),
+        ("vda", 115.8, "a rate limit", ""),  # no number of either unit
+        ("vda", 124.0, "a rate limit", "125 MiB/s is the limit of Amazon EBS gp3"),
+    ],
+)
+def test_a_rate_above_a_limit_is_not_held_by_it(run, device, mib, says, limit):
+    rows = [
+        held(mib * 1024 / size, 40 * (1 + n % 2), size) for n, size in enumerate((256.0, 384.0, 512.0) * 4)
+    ]
+    (finding,) = found(run(iostat([{device: row} for row in rows]), FLASH))
+    assert says in finding.summary
+    shown = [e.text for e in finding.evidence if "is the limit of" in e.text or "round number" in e.text]
+    assert len(shown) == bool(limit)
+    assert limit in " ".join(shown)
+
+
 WRITES = ((984, 47.93, 4.41), (913, 48.0, 3.69), (805, 47.9, 4.35), (1015, 48.01, 3.3), (916, 48.07, 3.54))
 
 

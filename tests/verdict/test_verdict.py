@@ -328,6 +328,49 @@ def test_a_busy_device_far_slower_than_any_disk_is_waited_for(row, state):
     assert ("md0 has more to do" in report.headline) == (state == "open")
 
 
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [(("sda",), "sdb, which had some since boot"), (("sda", "sdb"), "no device had any I/O")],
+)
+def test_a_device_that_is_not_listed_any_more_was_not_seen_idle(later, said):
+    lines = iostat([{"sda": {}, "sdb": {}}] * 3).splitlines()
+    first = lines.index("11/20/26 13:00:01")
+    kept = [
+        line for n, line in enumerate(lines) if n < first or not line.startswith("sd") or line[:3] in later
+    ]
+    report = report_of("\n".join(kept) + "\n")
+    assert report.verdict.state == "unknown"
+    assert said in report.headline
+
+
+def both(reads, wait, writes=150, size=8, util=20):
+    row = {
+        "r/s": reads,
+        "rkB/s": reads * size,
+        "r_await": wait,
+        "w/s": writes,
+        "wkB/s": writes * 8,
+        "w_await": 0.2,
+    }
+    return row | {"aqu-sz": (reads * wait + writes * 0.2) / 1000, "%util": util}
+
+
+@pytest.mark.parametrize(
+    ("row", "context", "state"),
+    [
+        (both(6, 32), "", "unknown"),
+        (both(6, 32), DISK, "unknown"),
+        (both(6, 14), DISK, "healthy"),  # what a disk takes that seeks
+        (both(6, 32, size=512, util=21), DISK, "healthy"),  # as long as the transfer takes
+        (both(6, 32, util=5), DISK, "healthy"),  # four in flight at a time
+        (both(2, 32), DISK, "healthy"),  # too few to say
+        (both(6, 0, writes=6) | {"w_await": 32, "aqu-sz": 0.2}, DISK, "healthy"),  # cache flushes
+    ],
+)
+def test_slow_reads_are_not_hidden_by_quick_writes(row, context, state):
+    assert state_of(iostat([{"sda": row}] * 5, cpu=IDLE_CPU), *([context] if context else [])) == state
+
+
 def test_a_device_that_completes_nothing_is_not_said_to_be_busy():
     assert "sda completes nothing" in judged([], iostat([{"sda": STUCK}] * 3))[1]
 

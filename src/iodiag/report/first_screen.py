@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -94,8 +95,8 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     states = [s for s in report.states if s.device in devices[:4] and _is_on_host(s.host, lead)]
     cited = {(item.source, line) for item in (lead.evidence if lead else ()) for line in item.lines}
     own = [s for s in states if any((s.source, line) in cited for line in s.lines)]
-    longest = max((s.samples for s in own if s.direction != "idle"), default=0)
-    worst = _costliest([s for s in own if s.samples == longest] or states, devices)
+    first = [s for s in own if s.device == devices[0]] or own
+    worst = _quoted(lead.summary, first) if lead and first else _costliest(states, devices)
     if worst is not None:
         seen, _, cost = worst.text.rpartition(": ")
         yield "Cost", (wording.name(worst.device), Span(": "), *wording.prose(cost))
@@ -117,11 +118,28 @@ def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
     yield "Result", (Span(tally(report)),)
 
 
-_HOW_OFTEN = re.compile(r"in (?:\d+ of \d+|the only) samples?")
+_HOW_OFTEN = re.compile(r"(?:in |\(|over )(?:\d+ of \d+|\d+|the only) samples?|every sample")
 
 
 def _is_on_host(host: str | None, lead: Finding | None) -> bool:
     return lead is None or host == lead.host
+
+
+_MILLISECONDS = re.compile(r"(\d[\d,]*\.?\d*) ms")
+
+
+def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None:
+    """Of the states that a finding cites the one that its sentence is about: it cites what it compares, too.
+
+    That is the one whose latency is the longest in the sentence, else the slowest of those that lasted.
+    """
+    longest = max((s.samples for s in states if s.direction != "idle"), default=0)
+    timed = [s for s in states if s.latency_ms]
+    shown = max((float(found.replace(",", "")) for found in _MILLISECONDS.findall(summary)), default=0.0)
+    if shown and timed:
+        return min(timed, key=lambda s: abs(math.log((s.latency_ms or shown) / shown)))
+    lasting = [s for s in states if 2 * s.samples >= longest and s.direction != "idle"]
+    return max(lasting, key=lambda s: s.latency_ms or 0.0, default=None)
 
 
 def _costliest(states: Sequence[StateSummary], devices: Sequence[str]) -> StateSummary | None:

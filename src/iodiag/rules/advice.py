@@ -26,7 +26,8 @@ _OF_HARDWARE = re.compile(
     r"\bSMART\b|smartctl|hdparm|sdparm|\bcables?\b|\bslot\b|battery is|battery or|park their heads|heat sink|"
     r"spinning disks|disks of your own"
 )
-_NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*")
+_NO_DISK = re.compile(r"(zram|ram|loop|sr|fd)\d+.*|dev(1|2|7|11)-\d+")  # sar's names by number
+_LOOP = re.compile(r"loop\d+.*|dev7-\d+")
 _USB = re.compile(r"usb|flash (disk|drive)|cruzer|datatraveler", re.IGNORECASE)
 _SAFE = re.compile(r"[\w.+:/@!-]+")
 _NUMBERS = re.compile(r"dev(\d+)-(\d+)")
@@ -55,6 +56,11 @@ _BACKENDS = (
     ),
     _Backend(
         re.compile(r"nbd\d+.*"), "Look at the server that exports it, and at the network to it.", ("ss -tin",)
+    ),
+    _Backend(
+        _LOOP,
+        "Look at the disk that holds the file behind it: a loop device is as quick as that.",
+        ("losetup -l",),
     ),
     _Backend(
         re.compile(r".*"),
@@ -130,7 +136,8 @@ def _is_layer(device: Device) -> bool:
 
 
 def _is_remote(device: Device) -> bool:
-    return is_remote(device) or re.match(r"drbd\d", device.name) is not None
+    """Whether something else than a disk serves it: a network, a hypervisor, a file."""
+    return is_remote(device) or re.match(rf"drbd\d|{_LOOP.pattern}", device.name) is not None
 
 
 def _is_disk(device: Device) -> bool:

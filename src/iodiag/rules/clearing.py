@@ -12,11 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from iodiag.analysis.load.directions import DIRECTIONS
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.states.service_times import events_per_sample
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
 from iodiag.model.rule import Rule, ToClear
+from iodiag.table.table import Table
 
 
 def checked(outcome: Outcome, rule: Rule, view: View) -> Iterator[Outcome]:
@@ -47,16 +49,16 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
         return "there are only averages, which show neither bursts nor changes"
     if lack := _few(len(series.loaded), len(samples), needed.samples):
         return lack
-    missing = [
-        column for column in needed.columns if not any(samples.has(each) for each in column.split("|"))
-    ]
+    missing = [column for column in needed.columns if not _has(samples, column)]
     if missing:
         return f"the capture lacks {', '.join(column.split('|')[0] for column in missing)} of it"
     if needed.columns and series.is_untimed:
         return UNTIMED
-    requests = float(np.nansum(events_per_sample(samples)))
     if needed.requests and not samples.has("ios_per_s"):
         return "the capture lacks its requests per second"
+    if needed.requests and (one := _one_direction(samples)):
+        return f"the capture lacks {one} of it"
+    requests = float(np.nansum(events_per_sample(samples)))
     if requests < needed.requests:
         return f"it completed {requests:.0f} requests; {needed.requests} would show it"
     lengths = samples.floats("interval_s")
@@ -68,6 +70,30 @@ def _device_lacks(series: DeviceSeries, needed: ToClear, view: View) -> str:
     if busiest < needed.busy_pct:
         return f"it was at most {busiest:.0f} % busy: a limit shows only on a device that is used"
     return ""
+
+
+def _has(samples: Table, column: str) -> bool:
+    """Whether a column or one of its alternatives has values; of both directions, if both move data."""
+    names = column.split("|")
+    ways = {way: [name for name in names if name.startswith(f"{way}_")] for way in DIRECTIONS}
+    if not all(ways.values()):
+        return any(map(samples.has, names))
+    if any(samples.has(name) for name in names if not name.startswith(tuple(DIRECTIONS))):
+        return True
+    return all(any(map(samples.has, own)) or _is_still(samples, way) for way, own in ways.items())
+
+
+def _one_direction(samples: Table) -> str:
+    """The rate that is missing where the requests of one direction alone are counted; else empty."""
+    rates = [f"{way}s_per_s" for way in DIRECTIONS]
+    shares = [np.isfinite(samples.floats(rate)).mean() for rate in rates]
+    return next((rates[n] for n in (0, 1) if shares[n] < 0.5 < shares[1 - n]), "")
+
+
+def _is_still(samples: Table, way: str) -> bool:
+    """Whether a direction is shown to move nothing."""
+    moved = samples.floats(f"{way}_kb_per_s")
+    return bool(np.isfinite(moved).any()) and not (moved > 0).any()
 
 
 def _few(loaded: int, samples: int, needed: int) -> str:

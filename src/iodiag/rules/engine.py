@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from iodiag.analysis.measure.evidence import best_matching_lines
+from iodiag.analysis.measure.evidence import AVERAGED, ONLY_SAMPLE, best_matching_lines
 from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
 from iodiag.model.capture import Source
@@ -106,7 +106,9 @@ def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
     about = "disk" if finding.devices else None
     if view.fallback & ({about} if about else used):
         severity = finding.severity if finding.severity == "info" else "notice"
-        finding = replace(finding, confidence="low", severity=severity)
+        # an average is no sample of now, and no sentence may call it one
+        summary = finding.summary.replace(ONLY_SAMPLE, AVERAGED)
+        finding = replace(finding, confidence="low", severity=severity, samples=None, summary=summary)
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
         finding = replace(finding, severity="notice")
     return finding

@@ -43,6 +43,9 @@ USED = 0.5
 LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 """Busy share and latency up to which a few requests per second are what an idle device shows."""
 
+LONE, LEAST_READS = 1.5, 25.0
+"""Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
@@ -84,6 +87,11 @@ def waited(state: State) -> float:
 
 
 def _judged(series: DeviceSeries, state: State) -> ShownHealth:
+    found = _by_mean(series, state)
+    return "not shown" if found == "healthy" and reads_are_late(series, state) else found
+
+
+def _by_mean(series: DeviceSeries, state: State) -> ShownHealth:
     if state.kind == "stuck":
         return "waiting"
     latency = state.latency_ms
@@ -128,6 +136,20 @@ def _judged(series: DeviceSeries, state: State) -> ShownHealth:
     return "not shown" if is_open else "healthy"
 
 
+def reads_are_late(series: DeviceSeries, state: State) -> bool:
+    """Whether reads take longer than a spinning disk does, which the mean with quick writes would hide.
+
+    Nothing but a queue excuses them: cache flushes, which writes wait for, do not.
+    """
+    reads = state.mean("reads_per_s")
+    counted = state.requests * reads / state.rate if state.rate > 0 else 0.0
+    if not counted >= LEAST_READS or is_hardly_used(state):
+        return False
+    size = weighted.ratio(state.rows, "read_kb_per_s", "reads_per_s")
+    least = LONE if state.at_once < QUEUE and class_of(series) in ("spinning", "unknown") else CALM
+    return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
+
+
 def is_brief(series: DeviceSeries) -> bool:
     """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
@@ -138,6 +160,7 @@ def is_brief(series: DeviceSeries) -> bool:
 def _is_brief(series: DeviceSeries, state: State) -> bool:
     reads = state.mean("read_await_ms") if state.mean("reads_per_s") > 0 else 0.0
     is_read_promptly = reads <= CALM * usual_ms(series, state.size_kb)
+    is_read_promptly &= not reads_are_late(series, state)
     return state.util < BRIEF and state.latency_ms < SLOWEST_LITTLE_MS and is_read_promptly
 
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+import numpy as np
+
 from iodiag.analysis.host.waiting import starved
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.states.service_times import class_of
@@ -227,6 +229,16 @@ def _unknown(views: Sequence[View]) -> str:
     return f"The capture cannot tell: {_why(views)}. {more}"
 
 
+def _unseen(view: View) -> list[str]:
+    """Devices with I/O since boot that no sample is of: idle ones may be left out, or rows be cut off."""
+    old = view.since_boot.get("disk")
+    if old is None or "disk" in view.fallback:
+        return []
+    has_io = np.any([old.floats(name) > 0 for name in ("ios_per_s", "reads_per_s", "writes_per_s")], axis=0)
+    worked = old[has_io]["device"].distinct()
+    return [name for name in worked if view.series(view.topology.canonical(name)) is None]
+
+
 def _calm(views: Sequence[View]) -> str:
     """What shows that nothing is wrong as far as the capture goes; empty where something may be."""
     left = [
@@ -269,12 +281,17 @@ def _why(views: Sequence[View]) -> str:
         values: Values = {"names": ", ".join(series.name for series, _ in with_traffic[:3])}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
-        untimed = "; the kernel does not time it: capture its members" if first.is_untimed else ""
+        untimed = "; the kernel does not time it" if first.is_untimed else ""
+        untimed += ": capture its members" if untimed and first.is_stacked else ""
         return say(
             f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed})", values
         )
     if any(view.devices for view in views):
-        return "no device had any I/O while it was taken"
+        gone = [name for view in views for name in _unseen(view)]
+        if not gone:
+            return "no device had any I/O while it was taken"
+        names = ", ".join(gone[:3]) + _more(len(gone) - 3)
+        return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
         return f"{calm}; it holds no numbers of any disk"
     if any(view.left_out is not None and len(view.left_out) for view in views):

@@ -180,7 +180,14 @@ BASIC = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\n"
 
 @pytest.mark.parametrize(
     ("seconds", "head", "is_since_boot"),
-    [(2587, "", True), (1800, "", False), (5, "", False), (5, BANNER, False), (2587, BANNER, True)],
+    [
+        (2587, "", True),
+        (2_000_000, "", True),
+        (1800, "", False),
+        (5, "", False),
+        (5, BANNER, False),
+        (2587, BANNER, True),
+    ],
 )
 def test_totals_and_rates_tell_the_length_of_a_first_report(seconds, head, is_since_boot):
     rows = "".join(
@@ -188,6 +195,34 @@ def test_totals_and_rates_tell_the_length_of_a_first_report(seconds, head, is_si
         for name, n in (("sda", 117.4), ("sdb", 12.43))
     )
     assert reading(head + BASIC + rows).disk["since_boot"].tolist() == [is_since_boot] * 2
+
+
+def totals(rate, seconds):
+    return f"mmcblk0 6.07 {rate:.2f} {rate / 3:.2f} {rate * seconds:.0f} {rate / 3 * seconds:.0f}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "lengths", "old"),
+    [
+        ("$ iostat 10\n", (13.8, 10, 10, 10), [0]),
+        ("", (13.8, 10, 10, 10), [0]),
+        ("", (10, 10, 13.8, 10), []),  # a report that came late is none
+        ("", (11, 10, 10, 10), []),
+        ("", (13.8, 10), [0]),
+        ("", (60, 10, 10, 10), []),  # what somebody asked for
+        ("", (13.8,), []),  # nothing tells the usual length
+        ("$ iostat 10\n", (13.8,), [0]),
+    ],
+)
+def test_totals_of_another_length_than_the_others_make_an_average_since_boot(command, lengths, old):
+    rows = [totals(200.0 + 37 * n, seconds) for n, seconds in enumerate(lengths)]
+    found = reading(command + "\n".join(BASIC + row for row in rows)).disk["since_boot"]
+    assert found.to_numpy().nonzero()[0].tolist() == old
+
+
+def test_each_run_below_a_header_of_its_own_begins_with_its_average():
+    run = BASIC + totals(8771.13, 13.8) + totals(138.4, 10) + totals(92, 10) + totals(211.6, 10)
+    assert reading(f"{run}\n{run}").disk["since_boot"].tolist() == [True, False, False, False] * 2
 
 
 def test_whole_numbers_of_dec_0_betray_nothing():

@@ -11,10 +11,10 @@ import numpy as np
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
-from iodiag.analysis.load.saturation import Load, served_rate, slower_above
+from iodiag.analysis.load.saturation import Load, slower_above
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact
 from iodiag.analysis.measure.facts import number
-from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, RANDOM_KB, class_of
+from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import sentence_of
 from iodiag.analysis.states.states import states
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -67,14 +67,10 @@ def _of_level(level: Level, prefix: str) -> Values:
     }
 
 
-def class_named(series: DeviceSeries, load: Load | None = None) -> str:
-    """The class that a device is held against, for sentences; where it is a guess, with its reason."""
+def class_named(series: DeviceSeries) -> str:
+    """The class that a device is held against, for sentences; an unknown one means the slowest."""
     name = class_of(series)
-    if name != "unknown" or load is None:
-        return "of unknown class" if name == "unknown" else name
-    if served_rate(series, load.level, load.said) >= FASTER_THAN_SEEKS and load.level.size_kb < RANDOM_KB:
-        return "of unknown class; taken for a network volume, as it does more requests/s than one disk"
-    return "of unknown class; taken for one spinning disk"
+    return "of unknown class; taken for a spinning disk" if name == "unknown" else name
 
 
 def _larger(one: float, other: float) -> float:
@@ -145,7 +141,7 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
             "{latency} ms at {depth} in flight is {inflation:.1f}x what one request alone takes a healthy "
             "device ({class}) at the most"
         )
-        values |= {"class": class_named(series, load)}
+        values |= {"class": class_named(series)}
         yield cite(rows, text, values, worst="await_ms")
     elif load.basis == "queue":
         text = "{depth} in flight is more than a disk or its controller takes at once"

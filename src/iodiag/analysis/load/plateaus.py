@@ -134,7 +134,8 @@ def likeness(found: Plateau) -> Iterator[Evidence]:
         values |= {"listed": found.in_unit(found.cap.value), "name": found.cap.name}
         yield cite(found.rows, "{listed:g} {unit} is the limit of {name} (list of {date})", values)
     elif found.round_rate is not None:
-        values["round"] = found.in_unit(found.round_rate)
+        counted = rate_limits.quantity_of(found.quantity)
+        values["round"], values["unit"] = rate_limits.in_its_unit(found.round_rate, counted)
         yield cite(found.rows, "{round:g} {unit} is a round number, as settings are", values)
 
 

@@ -19,10 +19,16 @@ DIRECTED: tuple[Directed, ...] = ("reads_per_s", "writes_per_s", "read_kb_per_s"
 """The same of one direction alone: some limits meter reads and writes apart."""
 
 NEAR = 0.025
-"""A plateau within 2.5 % of a published limit is near it: sampling edges blur an exact limiter."""
+"""A plateau up to 2.5 % below a published limit is near it: sampling edges blur an exact limiter."""
+
+ABOVE = 0.005
+"""More than 0.5 % above a limit no plateau is held by it: that far the lengths of samples are rounded."""
 
 ROUND = 0.01
-"""A plateau within 1 % of a round number is near it: one in eight is by chance."""
+"""A plateau within 1 % of a round number is near it: one in eight is by chance. Within half of that where
+megabytes are counted by thousands: as a second unit it makes chance likelier."""
+
+_KB_PER_DECIMAL_MB = 1e6 / 1024
 
 EXACT = 0.0015
 """A meter is exact: as near as this to one of the round numbers is one rate in fifty by chance, to a number
@@ -63,12 +69,13 @@ def published() -> tuple[str, tuple[Cap, ...]]:
 
 
 def near(value: float, quantity: Quantity) -> Cap | None:
-    """The published limit that a rate is within NEAR of, the nearest one."""
+    """The nearest published limit that a rate is within NEAR below, or ABOVE: more would refute it."""
     if value <= 0:
         return None
     caps, logarithms = _of(quantity)
-    nearest = caps[int(np.abs(logarithms - math.log(value)).argmin())]
-    return nearest if abs(value / nearest.value - 1) <= NEAR else None
+    over = math.log(value) - logarithms
+    is_near = (over >= math.log(1 - NEAR)) & (over <= math.log(1 + ABOVE))
+    return caps[int(np.where(is_near, np.abs(over), np.inf).argmin())] if is_near.any() else None
 
 
 @cache
@@ -88,24 +95,39 @@ def is_exact(value: float, quantity: Quantity) -> bool:
 def round_number(value: float, quantity: Quantity) -> float | None:
     """The round number (1, 1.2, 1.5, 2, 2.5 … times a power of ten, of IOPS or MiB/s) within ROUND of a rate.
 
-    Or the one of two digits within EXACT of it.
+    Or the one of two digits within EXACT of it, or the one of MB/s within half of ROUND.
     """
     if value <= 0:
         return None
     nearest = _nearest_round(value, quantity)
     if abs(value / nearest - 1) <= ROUND:
         return nearest
-    digit = _power(value, quantity) / 10
+    digit = _power(value, _unit(quantity)) / 10
     of_two_digits = round(value / digit) * digit
-    return of_two_digits if abs(value / of_two_digits - 1) <= EXACT else None
+    if abs(value / of_two_digits - 1) <= EXACT:
+        return of_two_digits
+    decimal = _nearest_round(value, quantity, _KB_PER_DECIMAL_MB)
+    return decimal if quantity == "kb_per_s" and abs(value / decimal - 1) <= ROUND / 2 else None
 
 
-def _nearest_round(value: float, quantity: Quantity) -> float:
-    power = _power(value, quantity)
+def in_its_unit(round_rate: float, quantity: Quantity) -> tuple[float, str]:
+    """A round number in the unit in which it is round: IOPS, MiB/s or MB/s."""
+    if quantity == "ios_per_s":
+        return round_rate, "IOPS"
+    decimal = round_rate / _KB_PER_DECIMAL_MB
+    is_decimal = abs(decimal - float(f"{decimal:.2g}")) < 1e-9 * decimal
+    return (decimal, "MB/s") if is_decimal else (round_rate / KB_PER_MB, "MiB/s")
+
+
+def _nearest_round(value: float, quantity: Quantity, unit: float | None = None) -> float:
+    power = _power(value, unit or _unit(quantity))
     return min((start * power for start in (*_ROUND_STARTS, 10.0)), key=lambda one: abs(value - one))
 
 
-def _power(value: float, quantity: Quantity) -> float:
-    """The power of ten, of IOPS or MiB/s, below a positive rate."""
-    unit = KB_PER_MB if quantity == "kb_per_s" else 1.0
+def _unit(quantity: Quantity) -> float:
+    return KB_PER_MB if quantity == "kb_per_s" else 1.0
+
+
+def _power(value: float, unit: float) -> float:
+    """The power of ten of a unit below a positive rate."""
     return float(10.0 ** math.floor(math.log10(value / unit)) * unit)

@@ -44,7 +44,15 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
 from iodiag.analysis.measure.windows import longest
-from iodiag.analysis.states.service_times import CALM, SERVICE, class_of, slowest_ms, usual_ms
+from iodiag.analysis.states.service_times import (
+    CALM,
+    FASTER_THAN_SEEKS,
+    RANDOM_KB,
+    SERVICE,
+    class_of,
+    slowest_ms,
+    usual_ms,
+)
 from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -72,9 +80,6 @@ HOT = 0.8
 
 LEAST_OVERLAP = 1.5
 """Requests served at once that prove a parallel device; a disk that reorders its queue gains less."""
-
-FASTER_THAN_SEEKS = 500.0
-"""Requests per second, each under a millisecond, that no spinning disk serves."""
 
 QUEUE_SLACK = 1.5
 """A queue of N makes a request at most N times as long; what is longer still was of another kind."""
@@ -473,7 +478,7 @@ def _judged(view: View, series: DeviceSeries, load: Load, limits: Limits) -> Loa
         if least > limits.inflation:
             return _by_latency(series, load, limits)
     for waiting in (level.told, level.whole):
-        inflation = waiting.latency_ms / _usual_ms(series, level, waiting)
+        inflation = waiting.latency_ms / _usual_ms(series, waiting)
         basis = _over(view, series, level, waiting, inflation, limits)
         if basis is not None and _reaches_disks(view, series, level, limits):
             load = load._replace(basis=basis, inflation=inflation, verdict="saturated")
@@ -493,15 +498,21 @@ def _over(
     # longer than any healthy device takes for one alone, and not that slow by itself: they wait in line
     is_queue = depth > limits.inflation and waiting.latency_ms > slowest_ms(series, waiting.size_kb)
     is_slow = inflation > limits.calm_inflation and depth >= limits.hard_depth
+    # how many disks share the queue is unknown, but one request alone takes less on any
+    is_fast = served_rate(series, level, waiting) >= FASTER_THAN_SEEKS and waiting.size_kb < RANDOM_KB
+    is_shared = is_full and is_deep and inflation > 1 and is_fast and class_of(series) == "unknown"
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
-    if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up:
+    if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
     return "queue" if is_full and _is_beyond(series, level, limits) else None
 
 
-def _usual_ms(series: DeviceSeries, level: Level, told: Told) -> float:
-    """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network."""
-    usual = usual_ms(series, told.size_kb, served_rate(series, level, told))
+def _usual_ms(series: DeviceSeries, told: Told) -> float:
+    """What a healthy device takes at most; what does not spin and is no NVMe may stand behind a network.
+
+    An unknown class means the slowest, however many requests it serves: an array of disks seeks, too.
+    """
+    usual = usual_ms(series, told.size_kb)
     if class_of(series) == "nvme":
         return usual
     return max(usual, SERVICE["network"].usual_ms + told.size_kb / SERVICE["network"].usual_kb_per_ms)
@@ -546,7 +557,7 @@ def _reaches_disks(view: View, series: DeviceSeries, level: Level, limits: Limit
         seen |= bool(np.isin(report_keys(own.samples), reports).any())
         if len(rows):
             there = level_of(rows)
-            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there, there.whole)
+            is_slow = there.latency_ms > limits.calm_inflation * _usual_ms(own, there.whole)
             if is_slow and there.util >= limits.busy_util / 100:
                 return True
     return not seen

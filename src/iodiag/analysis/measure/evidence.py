@@ -67,9 +67,12 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
     return text if not template.endswith(".") or text.endswith(".") else text + "."
 
 
+ONLY_SAMPLE, AVERAGED = "in the only sample", "as an average since boot or over a run"
+
+
 def in_samples(samples: int, count: str = "count", of: str = "samples") -> str:
     """How often something was seen, as a part of a template with the names of both counts."""
-    return "in the only sample" if samples == 1 else f"in {{{count}}} of {{{of}}} samples"
+    return ONLY_SAMPLE if samples == 1 else f"in {{{count}}} of {{{of}}} samples"
 
 
 class _Clause(NamedTuple):

@@ -93,10 +93,10 @@ class DeviceSeries:
 
     @cached_property
     def is_untimed(self) -> bool:
-        """Whether it serves requests and shows no latency, no queue and no busy time: md counts none."""
-        timed = (self.samples.floats(column) for column in ("latency_ms", "depth", "util"))
+        """Whether it serves requests and its columns of times are printed as zeros: md counts none."""
+        timed = np.concatenate([self.samples.floats(column) for column in ("latency_ms", "depth", "util")])
         has_io = bool((self.samples.floats("ios_per_s") > 0).any())
-        return has_io and not any((values > 0).any() for values in timed)
+        return has_io and bool((timed == 0).any()) and not (timed > 0).any()
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,15 +139,15 @@ def _evidence(step: RateStep, limits: Limits) -> Iterator[Evidence]:
 
 def _known(rows: Table, rate: float, quantity: Quantity, unit: float) -> Iterator[Evidence]:
     cap, number = rate_limits.near(rate, quantity), rate_limits.round_number(rate, quantity)
-    values: Values = {"rate": rate / unit}
+    values: Values = {"rate": rate / unit, "its": "IOPS" if quantity == "ios_per_s" else "MiB/s"}
     if cap is not None:
         values |= {"listed": cap.value / unit, "name": cap.name, "date": rate_limits.published()[0]}
         yield cite(rows, "{rate} is near {listed:g}, the limit of {name} (list of {date})", values)
     elif number is not None:
         yield cite(
             rows,
-            "the low rate is {round:g} or nearly so, a round number as settings are",
-            values | {"round": number / unit},
+            "{rate} {its} is about {round:g} {unit}, a round number as settings are",
+            values | dict(zip(("round", "unit"), rate_limits.in_its_unit(number, quantity), strict=True)),
         )
 
 

@@ -261,6 +261,6 @@ RULE = Rule(
     },
     confirm=("dd if=/dev/DEVICE of=/dev/null bs=1M count=1024 iflag=direct",),
     references=("https://docs.aws.amazon.com/ebs/latest/userguide/ebs-initialize.html",),
-    to_clear=ToClear(samples=6, requests=200, columns=("kb_per_s",)),
+    to_clear=ToClear(samples=6, requests=200, columns=("kb_per_s", "await_ms|read_await_ms")),
     detect=detect,
 )

@@ -259,6 +259,6 @@ RULE = Rule(
     },
     confirm=("lsblk -o NAME,MODEL,ROTA,ZONED /dev/DEVICE", "smartctl -x /dev/DEVICE"),
     references=("https://www.usenix.org/system/files/login/articles/05_feldman_022-030_final.pdf",),
-    to_clear=ToClear(samples=8, requests=200, columns=("write_kb_per_s",)),
+    to_clear=ToClear(samples=8, requests=200, columns=("write_kb_per_s", "await_ms|write_await_ms")),
     detect=detect,
 )

@@ -15,7 +15,8 @@ requests; spinning disks and memory cards pass for flat in every second window a
 fifty is a round number by chance, one in eight a number of two digits: one sample tells only of what a
 hypervisor serves, and two digits are a hint there, if they are a step of 100 IOPS or 10 MiB/s. A client
 that asks at a steady pace has no queue. A layer that delays requests makes round rates as well. Links have
-ceilings, and are named as such. Vendors change their limits: the list is dated.
+ceilings, and are named as such, but not of what a hypervisor serves; a rate above a limit is not held by
+it. Vendors change their limits: the list is dated.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.
@@ -76,6 +77,9 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     demand &= weighted.values(samples, "util") >= limits.least_util / 100
     demand &= ~(weighted.values(samples, "interval_s") > limits.longest)
     count = int(np.count_nonzero(demand))
+    if not count and _is_queued_otherwise(series, limits):
+        reason = "a queue in samples alone that show no rate: too long, stalled, or at their ends"
+        return Outcome(RULE.id, "undetermined", (series.name,), reason)
     if not count:
         return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")
     found = [top for top in _tops(samples, demand, limits) if _holds(series, top, demand, limits)]
@@ -87,6 +91,13 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     few = {"count": count, "samples": limits.least_samples, "plural": "" if count == 1 else "s"}
     reason = _OPEN if is_long else say(_FEW, few)
     return Outcome(RULE.id, "undetermined", (series.name,), reason)
+
+
+def _is_queued_otherwise(series: DeviceSeries, limits: Limits) -> bool:
+    """Whether it has a queue in samples that are no steady load."""
+    util, depth = (weighted.values(series.loaded, name) for name in ("util", "depth"))
+    is_used = util >= limits.least_util / 100
+    return bool((is_used & (depth >= limits.least_depth * np.fmin(util, 1.0))).any())
 
 
 def _tops(samples: Table, demand: Mask, limits: Limits) -> Iterator[Plateau]:
@@ -239,7 +250,9 @@ def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits:
         "size": level.told.size_kb,
         "latency": level.told.latency_ms,
     }
-    by = "the ceiling of its link" if top.cap is not None and top.cap.is_link else "a rate limit"
+    # what a hypervisor serves has a limit of its own before a link that nobody sees
+    is_link = top.cap is not None and top.cap.is_link and not is_virtual(series)
+    by = "the ceiling of its link" if is_link else "a rate limit"
     values["plural"] = "" if len(top.rows) == 1 else "s"
     values["of"] = f" of {len(series.samples)}" if len(series.samples) > len(top.rows) else ""
     text = "{rate} {unit} in {count}{of} sample{plural}"

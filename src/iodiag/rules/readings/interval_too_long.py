@@ -44,12 +44,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         elif _bursts(series, limits, least=1) is not None:
             reason = "a sample or two with a deep queue at little util: bursts, or the edge of a load"
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        elif _is_deep(series.loaded, limits).any():
+            reason = "a deep queue for a part of the time: bursts shorter than a sample"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         else:
             yield Outcome(RULE.id, "clear", (series.name,), "no sign of bursts within a sample")
     if bursts:
         yield _finding(view, bursts, limits)
     if long:
         yield _averaged(long, limits)
+
+
+def _is_deep(samples: Table, limits: Limits) -> Mask:
+    """The samples whose mean in flight was there in a part of the time only, and deep then."""
+    depth, util = weighted.values(samples, "depth"), weighted.values(samples, "util")
+    is_partly = (util <= limits.part / 100) & (util > 0)
+    return np.asarray((depth >= limits.flood * util) & is_partly, dtype=np.bool_)
 
 
 def _bursts(series: DeviceSeries, limits: Limits, least: float | None = None) -> Table | None:
@@ -169,6 +179,7 @@ RULE = Rule(
         "most_util": Threshold(
             70, "%", "util below which a deep queue means bursts", "judgement: idle a third of the time"
         ),
+        "part": Threshold(90, "%", "util below which a deep queue was not there all the time", "judgement"),
         "queue": Threshold(
             4, "requests", "depth while busy, with inflated latency", "judgement: more than one client"
         ),

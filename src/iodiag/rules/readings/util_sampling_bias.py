@@ -34,17 +34,25 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """One finding for all devices with samples in which %util cannot be true, the plainest case first."""
     found: list[tuple[DeviceSeries, Table]] = []
     for series in view.devices:
-        rows = _inflated(series, limits)
-        if rows is None:
-            yield Outcome(RULE.id, "clear", (series.name,), "%util never exceeds the requests in flight")
-        else:
+        rows, is_open = _inflated(series, limits)
+        if rows is not None:
             found.append((series, rows))
+        elif is_open:
+            reason = "%util exceeds the requests in flight, but not in samples that prove it wrong"
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
+        else:
+            yield Outcome(
+                RULE.id, "clear", (series.name,), "%util hardly ever exceeds the requests in flight"
+            )
     if found:
         yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()))
 
 
-def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
-    """The samples whose util exceeds their depth, if enough of them do, or one does by far."""
+def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]:
+    """The samples whose util exceeds their depth, if enough of them do, or one does by far.
+
+    And whether as many do of which nothing can be said: the depth is contradicted, or requests outlive them.
+    """
     samples = series.samples
     util, depth = weighted.values(samples, "util"), weighted.values(samples, "depth")
     await_ms = weighted.values(samples, "await_ms")
@@ -55,11 +63,13 @@ def _inflated(series: DeviceSeries, limits: Limits) -> Table | None:
     counter = weighted.values(samples, "queue_depth")
     outlives |= counter < 0.5 * weighted.values(samples, "ios_per_s") * await_ms / 1000 - HALF_DIGIT
     most = (1 + limits.least_excess / 100) * (depth + HALF_DIGIT)
-    inflated = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100) & ~outlives
-    inflated &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
+    beyond = (util - HALF_DIGIT / 100 > most) & (util >= limits.least_util / 100)
+    beyond &= (weighted.values(samples, "ios_per_s") > 0) & (util <= limits.most_util / 100)
+    inflated = beyond & ~outlives
     rows = samples[inflated]
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
-    return rows if len(rows) >= limits.least_samples or by_far else None
+    is_seen = len(rows) >= limits.least_samples or by_far
+    return (rows if is_seen else None), bool(2 * beyond.sum() >= len(samples))
 
 
 def _excess(rows: Table) -> Floats:

@@ -30,6 +30,8 @@ _SHARE_EQUAL = 2 / 3
 _ALL_THE_TIME = 99.9
 _FEW_MINUTES, _TEN_MINUTES = 300.0, 600.0
 _ODD = 0.002
+_SIX_HOURS = 21_600.0
+_LONGER, _TELLING = 1.25, 100.0
 _FEWEST_OFF = 2
 _JITTER = tuple(n / 100 for n in range(90, 126))
 _BY_LUCK, _NEAR = 0.05, 0.1
@@ -272,7 +274,7 @@ def must_be_since_boot(groups: Sequence[RowGroup]) -> bool:
     """
     span = _totals_span(groups)
     if not np.isnan(span):
-        return bool(span > _TEN_MINUTES and abs(span / 60 - round(span / 60)) * 60 > _ODD * span)
+        return bool(span > _TEN_MINUTES and _is_odd(span))
     rounded = [np.unique(rows.report[_is_rounded_down(rows)]) for rows in groups]
     if any(len(reports) == 1 and reports[0] == 0 for reports in rounded):
         return True
@@ -331,6 +333,35 @@ def _totals_span(groups: Sequence[RowGroup]) -> float:
     if len(found) < 2 or np.ptp(found) > 0.02 * np.median(found):
         return float("nan")
     return float(np.median(found))
+
+
+def of_longer_totals(groups: Sequence[RowGroup], starts: Ints, stated: float | None) -> Ints:
+    """The reports among `starts` whose totals make another length than the command's or that of the others.
+
+    A tool that begins anew averages since boot; the totals of all other reports make one length.
+    """
+    reports, spans = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for rows in groups:
+        for rate, total in rows.totals_at:
+            is_known = (rows.numbers[:, rate] >= 1) & (rows.numbers[:, total] >= _TELLING)
+            reports.append(rows.report[is_known])
+            spans.append(rows.numbers[is_known, total] / rows.numbers[is_known, rate])
+    report, span = np.concatenate(reports), np.concatenate(spans)
+    is_start = np.isin(report, starts)
+    others = span[~is_start]
+    usual = stated if stated is not None else float(np.median(others)) if len(others) else np.nan
+    if np.isnan(usual) or (np.abs(others / usual - 1) > 0.02).any():
+        return np.empty(0, dtype=np.int64)
+    is_odd = np.array([_is_odd(length) for length in span.tolist()], dtype=np.bool_)
+    is_longer = (span >= _LONGER * usual) & is_odd
+    # of one report all totals must say so
+    return np.setdiff1d(report[is_start & is_longer], report[is_start & ~is_longer])
+
+
+def _is_odd(span: float) -> bool:
+    """Whether nobody asks for samples of so many seconds: no whole minutes or 5 s, or more than six hours."""
+    step = 60 if span > _TEN_MINUTES else 5
+    return span > _SIX_HOURS or abs(span / step - round(span / step)) * step > _ODD * span
 
 
 def _is_like_the_others(groups: Sequence[RowGroup]) -> bool:

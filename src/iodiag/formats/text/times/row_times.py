@@ -444,9 +444,22 @@ def _finish(found: Walk, origin: Origin, parts: Sequence[_Part], order: str) -> 
     is_all = (
         is_restarted and first_report != "since boot under its clock" and restarts.are_all_averages(groups)
     )
-    if is_all or _begins_at_boot(found, origin, parts, groups):
-        for part in parts:
-            part.set_since_boot((part.timing.report[part.where] == 0) | is_all)
+    old = _report_times.of_longer_totals(groups, _starts(parts), _stated(origin, parts))
+    if _begins_at_boot(found, origin, parts, groups):
+        old = np.append(old, 0)
+    for part in parts if is_all or len(old) else ():
+        part.set_since_boot(np.isin(part.timing.report[part.where], old) | is_all)
+
+
+def _starts(parts: Sequence[_Part]) -> Ints:
+    """The reports in which a tool may have begun: the first, and those below a header that few have."""
+    below: list[Ints] = [np.zeros(1, dtype=np.int64)]
+    for part in parts:
+        report, block = part.timing.report[part.where], part.rows.block[part.where]
+        is_first = np.diff(block, prepend=-1) != 0
+        if 2 * np.count_nonzero(is_first) <= len(np.unique(report)):
+            below.append(report[is_first])
+    return np.unique(np.concatenate(below))
 
 
 def _finish_runs(found: Walk, origins: Mapping[int, Origin], parts: Sequence[_Part], order: str) -> None:

@@ -24,7 +24,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.model.units import KB_PER_MB
@@ -84,8 +84,8 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     def outcome(reason: str, status: Status = "clear") -> Outcome:
         return Outcome(RULE.id, status, (series.name,), reason)
 
-    if series.rotational is False:
-        return outcome("it stands on flash, where small reads cost no seeks")
+    if series.rotational is False and (series.loaded.floats("read_kb_per_s") > 0).any():
+        return outcome(f"it does not spin by {series.rotational_origin}: small reads cost no seeks")
     pattern = read_pattern(
         series, read_share=limits.read_share / 100, most_kb=limits.most_kb, busy=limits.busy / 100
     )
@@ -100,10 +100,15 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if pattern.merged > limits.most_merged / 100:
         return outcome("the reads merge, as those of a scan do")
     reference = sequential_reference(view, series)
-    if pattern.kb_per_s > limits.most_of_sequential / 100 * reference.kb_per_s:
+    most = limits.most_of_sequential / 100 * reference.kb_per_s
+    if pattern.kb_per_s > most:
         return outcome("small reads, but a good share of what the medium streams")
+    if below := next((disk for disk in _disks_below(view, series) if _moved(disk, pattern) > most), None):
+        return outcome(f"small reads, but {below.name} below it moves a good share of what a medium streams")
     spins = _seeks(series, pattern, limits)
     one_by_one = pattern.is_one_by_one and pattern.per_read_ms >= limits.seek_ms
+    if not spins and pattern.page_kb and np.isnan(pattern.depth):
+        return outcome("single pages, and the capture lacks its queue: one reader, or many", "undetermined")
     if not spins and pattern.page_kb in DATABASE_PAGES_KB and not one_by_one:
         return outcome("reads have the size of database pages: random by design, and nothing says it spins")
     if not spins and pattern.page_kb and pattern.per_read_ms < limits.seek_ms:
@@ -111,6 +116,17 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
     if not spins and pattern.page_kb and may_be_stacked(series):
         return outcome("single pages on a stacked device: md and dm-raid split what is asked of them")
     return _finding(view, series, pattern, reference, limits)
+
+
+def _disks_below(view: View, series: DeviceSeries) -> Iterator[DeviceSeries]:
+    """The devices below it that the capture has samples of."""
+    yield from filter(None, (view.series(device.name) for device in view.topology.below(series.name)))
+
+
+def _moved(disk: DeviceSeries, pattern: ReadPattern) -> float:
+    """kB/s that a disk read while a device above it read in small pieces, for whomever."""
+    rows = disk.samples[same_reports(disk.samples, pattern.rows)]
+    return weighted.mean(rows, "read_kb_per_s") if len(rows) else float("nan")
 
 
 def _are_mixed(series: DeviceSeries, limits: Limits) -> bool:

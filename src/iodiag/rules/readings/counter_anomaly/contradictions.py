@@ -17,6 +17,7 @@ from iodiag.model.finding import Evidence
 from iodiag.model.rule import Limits
 from iodiag.table.table import Table, stacked
 
+_TOTALS_OF_TIME = ("reads", "writes", "all")
 _SHARES = ("user_pct", "nice_pct", "system_pct", "iowait_pct", "steal_pct", "idle_pct")
 
 
@@ -30,7 +31,9 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
     samples = series.samples
     ios, depth = weighted.values(samples, "ios_per_s"), weighted.values(samples, "queue_depth")
     booked = ios * weighted.values(samples, "await_ms") / 1000
-    slack = HALF_DIGIT * (1 + ios / 1000) + limits.residual / 100 * booked
+    # each total is of whole ms, and depth and latency are rounded after that
+    ticks = len(_TOTALS_OF_TIME) / (1000 * weighted.seconds_or_one(samples))
+    slack = HALF_DIGIT * (1 + ios / 1000) + ticks + limits.residual / 100 * booked
     beyond = (booked - depth > slack) & ~samples["is_idle"]
     if np.count_nonzero(beyond) >= limits.least_samples:
         rows = samples[beyond]
