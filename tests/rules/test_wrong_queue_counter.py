@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iodiag.rules import all_rules
@@ -65,6 +65,8 @@ OF_LOAD = ("true-saturation", "approaching-saturation", "volume-cap", "queue-lim
 @given(st.lists(st.tuples(WAY, WAY, st.just(97.0)), min_size=1, max_size=5), st.floats(20, 200))
 def test_a_counter_that_is_far_too_high_makes_no_device_full(rows, counted):
     rows = [((a[0], a[1], a[2] % 2), (b[0], b[1], b[2] % 2), util) for a, b, util in rows]
+    # less than one more may be flushes that are not printed
+    assume(all(row(*one, counted - 3)["aqu-sz"] > 1.1 for one in rows))
     right, _ = said([{"sda": row(*one) | {"%util": 97.0}} for one in rows])
     wrong, _ = said([{"sda": row(*one, counted) | {"%util": 97.0}} for one in rows])
     assert {found for found in wrong if found[0] in OF_LOAD} <= set(right)
