@@ -141,10 +141,13 @@ def plan(scans: Sequence[Scan], options: Options) -> Plan:
                 first[part.sha256] = part.name
                 for host, day in part.days:
                     owner = host or _host_of_samples(account.item, part, folders)
-                    folders.add(parts_of(part.folder), owner)
                     samples.setdefault((owner, day), []).append((account, part))
         if copies and len(copies) == len([part for part in account.parts if part.days]):
             rows.append(_row(account, "duplicate", f"holds the same samples as {copies[0]}"))
+    # a host called after its folder names that folder alone, and none beside it
+    for (host, _), members in samples.items():
+        for _, part in members:
+            folders.add(parts_of(part.folder), host)
     hosts = {host for host, _ in samples}
     for account, part in rest:
         whose = part.named[0] if len(part.named) == 1 else _host_of_context(account.item, part, folders)
