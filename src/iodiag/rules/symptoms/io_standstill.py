@@ -112,9 +112,7 @@ def _finding(
         severity="critical" if last.all() and len(last) >= limits.lasting else "warning",
         confidence="high" if len(rows) >= limits.samples else "medium",
         **when(rows, of_host=True),
-        summary=say(
-            f"Tasks wait for I/O that does not move: {text}, {in_samples(len(samples))}.", values
-        ),
+        summary=say(f"Tasks wait for I/O that does not move: {text}, {in_samples(len(samples))}.", values),
         evidence=(cite(rows, text, values, worst="iowait_pct"), *others),
         refutes=("tasks that wait for NFS, FUSE or a lock of the kernel",),
         cannot_know=("which device holds the requests: /sys/block/*/inflight tells",),
