@@ -83,3 +83,14 @@ def test_rates_that_contradict_each_other_are_not_made_up(report_of):
     reasons = {outcome.reason for outcome in report.outcomes if outcome.status == "undetermined"}
     assert "the capture lacks its requests per second" in reasons
     assert not any("completed 0 requests" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    "zero", [("wkB/s",), ("rkB/s", "wkB/s"), ("w_await",), ("r_await", "w_await"), ("aqu-sz",)], ids=" ".join
+)
+@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("samples", [1, 5])
+def test_no_rule_fails_where_a_column_is_printed_as_zero(report_of, name, zero, samples):
+    rows = [LOADS[name] | {column: 0.0 for column in zero}] * samples
+    report = report_of(iostat([{"sda": row} for row in rows] + [{"sda": LOADS["one reader"]}]))
+    assert [outcome for outcome in report.outcomes if outcome.status == "error"] == []
