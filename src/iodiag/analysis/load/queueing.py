@@ -112,7 +112,8 @@ class Level:
         )
         # of unknown numbers none is below
         is_part = any(part < ONE_WAY * whole for part, whole in pairs)
-        return own if own.latency_ms > 0 and (self.ways or is_part) else self.whole
+        is_known = own.latency_ms > 0 and own.size_kb >= 0
+        return own if is_known and (self.ways or is_part) else self.whole
 
     @cached_property
     def ways(self) -> tuple[Told, ...]:

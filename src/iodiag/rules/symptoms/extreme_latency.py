@@ -180,11 +180,10 @@ def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evi
     sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
     text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
     yield cite(rows, text, sane, weighs="context")
-    util = weighted.mean(rows, "util_pct")
-    if not np.isnan(util) and util >= 95 and len(rows):
+    util, rate = weighted.mean(rows, "util_pct"), weighted.mean(rows, "ios_per_s")
+    if util >= 95 and rate > 0:
         per_request = float(weighted.ratio(rows, "util_pct", "ios_per_s") * 10)
         text = "{util:.0f} % busy for {rate} requests/s: {per_request:.0f} ms of busy time for each"
-        rate = weighted.mean(rows, "ios_per_s")
         yield cite(rows, text, {"util": util, "rate": rate, "per_request": per_request}, worst="util_pct")
 
 
