@@ -120,6 +120,13 @@ def test_tasks_whose_requests_are_answered_at_once_are_no_harm(report_of, device
     assert bool(said) == (severity == "info")
 
 
+def test_a_hung_task_is_harm_however_promptly_the_devices_answer(report_of):
+    disk = iostat([{"nvme0n1": load(70000.0, 0.1, size=12)}] * 5)
+    hung = "[Fri Nov 20 13:00:05 2026] INFO: task postgres:2211 blocked for more than 120 seconds.\n"
+    finding = only(report_of(disk, vmstat([{"b": 6, "wa": 58}] * 5), hung, rules=[RULE]))
+    assert finding.severity == "warning"
+
+
 @pytest.mark.parametrize(("b", "wa", "is_told"), [(7, 1, False), (7, 20, True), (1, 0, False)])
 def test_a_moment_of_one_sample_without_iowait_is_no_pile(report_of, b, wa, is_told):
     rows = [{"r": 40, "b": int(n % 3 == 0), "us": 40, "wa": 0} for n in range(10)]

@@ -76,6 +76,8 @@ def test_few_samples_suffice(report_of, samples):
     rows = [{"sdb": CALM}] * (samples - 1) + [{"sdb": LATE | {"r_await": 4000.0, "aqu-sz": 160.0}}]
     (finding,) = found(report_of(iostat(rows), log(RESET, clock=f"13:00:0{samples}")))
     assert finding.samples == (samples - 1, samples - 1)
+    # nothing shows what is usual
+    assert finding.evidence[1].text == "up to 4 s per request"
 
 
 UNTIED = {
@@ -197,6 +199,12 @@ def test_hung_tasks_are_told_where_none_are_counted(report_of):
     assert (finding.devices, finding.severity) == ((), "warning")
     assert "postgres" in finding.summary
     assert not found(report_of(capture(still=0), log("x", "y") + hung.replace("Nov 20", "Nov 12")))
+
+
+def test_a_hung_task_is_told_beside_few_blocked_ones(report_of):
+    hung = "[Fri Nov 20 13:00:05 2026] INFO: task postgres:2211 blocked for more than 120 seconds.\n"
+    (finding,) = found(report_of(vmstat([{"b": 1, "wa": 3}] * 5), hung))
+    assert "postgres" in finding.summary
 
 
 def test_hung_tasks_are_evidence_of_blocked_ones(report_of):

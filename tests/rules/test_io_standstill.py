@@ -27,6 +27,7 @@ def told(report):
         ([MOVES] * 5 + [STILL] * 3, [("warning", "high")]),
         ([MOVES] * 5 + [STILL] * 8, [("critical", "high")]),
         ([MOVES] * 4 + [STILL] * 8 + [MOVES] * 4, [("warning", "high")]),
+        ([MOVES] * 4 + [STILL] * 6 + [MOVES] * 4 + [STILL], [("warning", "high")]),
         ([MOVES] * 5 + [STILL] * 2, ["clear"]),
         ([MOVES] * 5 + [{"us": 3}] * 8, ["clear"]),  # the load ended, and nobody waits
         ([MOVES | {"b": 1}] * 5 + [STILL] * 8, ["undetermined"]),  # one that never wakes up
@@ -39,6 +40,7 @@ def told(report):
         "seen",
         "now",
         "over",
+        "over, and one more",
         "a pause",
         "ended",
         "always blocked",
@@ -58,8 +60,9 @@ def test_a_host_that_moves_nothing_while_somebody_waits(run, rows, expected):
         ({}, WAITING, [("warning", "high")]),
         ({}, WAITING | {"%idle": 60.0, "%system": 5.0, "%iowait": 34.0}, ["clear"]),
         (load(100, 8), WAITING, ["clear"]),
+        ({"wkB/s": 5000.0, "%util": 90.0}, WAITING, ["clear"]),
     ],
-    ids=["nothing completes", "some CPU is idle", "a device works"],
+    ids=["nothing completes", "some CPU is idle", "a device works", "a driver counts no requests"],
 )
 def test_cpus_that_wait_while_no_device_completes_anything(run, row, cpu, expected):
     assert told(run(iostat([{"sda": row, "sdb": {}}] * 3, cpu=cpu))) == expected
@@ -69,6 +72,11 @@ def test_one_sample_of_disks_is_enough_to_say_it(run):
     report = run(iostat([{"sda": {}}], cpu=WAITING))
     assert told(report) == [("warning", "medium")]
     assert "in the only sample" in report.findings[0].summary
+
+
+def test_a_request_now_and_then_is_not_called_none(run):
+    [found] = run(iostat([{"sda": load(0.5, 8), "sdb": {}}] * 3, cpu=WAITING)).findings
+    assert "0.5 requests/s in all at most" in found.summary
 
 
 def test_it_stands_above_the_tasks_that_it_explains(report_of):

@@ -83,3 +83,21 @@ def test_rates_that_contradict_each_other_are_not_made_up(report_of):
     reasons = {outcome.reason for outcome in report.outcomes if outcome.status == "undetermined"}
     assert "the capture lacks its requests per second" in reasons
     assert not any("completed 0 requests" in reason for reason in reasons)
+
+
+def test_no_rule_fails_where_the_bytes_of_reads_are_not_printed(report_of):
+    rows = [load(100, 2.5, size=40, reads=0.0, util=30.0), load(100, 2.5, size=40, reads=0.5, util=96.0)]
+    for at in (rows[:1] * 6, rows * 3, rows[1:] * 6):
+        report = report_of(without(iostat([{"sda": row} for row in at]), "rkB/s"))
+        assert [outcome for outcome in report.outcomes if outcome.status == "error"] == []
+
+
+@pytest.mark.parametrize(
+    "zero", [("wkB/s",), ("rkB/s", "wkB/s"), ("w_await",), ("r_await", "w_await"), ("aqu-sz",)], ids=" ".join
+)
+@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("samples", [1, 5])
+def test_no_rule_fails_where_a_column_is_printed_as_zero(report_of, name, zero, samples):
+    rows = [LOADS[name] | {column: 0.0 for column in zero}] * samples
+    report = report_of(iostat([{"sda": row} for row in rows] + [{"sda": LOADS["one reader"]}]))
+    assert [outcome for outcome in report.outcomes if outcome.status == "error"] == []

@@ -61,6 +61,16 @@ def test_a_guess_replaces_nothing(confidence, kept):
     assert len(found) == kept
 
 
+@pytest.mark.parametrize(("severity", "kept"), [("info", 2), ("notice", 1), ("warning", 1)])
+def test_what_nobody_pays_for_hides_no_cost(severity, kept):
+    slow = finding("slow-member", "high", severity, devices=("sda",))
+    seeks = finding("fragmentation-sized-reads", devices=("sda",))
+    assert len(ordered([slow, seeks])) == kept
+    broken = finding("device-errors", "high", severity, devices=("sda",))
+    [_, effect] = ordered([replace(broken, samples=(0, 3)), finding("slow-member", devices=("sda",))])
+    assert effect.explained_by == (None if severity == "info" else "device-errors")
+
+
 @pytest.mark.parametrize(
     ("cause", "effect", "nested"), [("medium", "high", True), ("low", "medium", False), ("low", "low", True)]
 )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from writers.captures import iostat, vmstat
@@ -281,6 +283,13 @@ def test_a_burst_between_calm_samples_is_called_one(run, rows, said, severity):
     assert said in finding.summary
     assert finding.severity == severity
     assert (finding.title == "A burst fills the device") is ("burst" in said)
+
+
+def test_a_burst_without_a_clock_has_its_numbers(run):
+    calm = [CALM | {"rrqm/s": 0.37 * n} for n in range(9)]
+    timed = iostat([{"vdb": row} for row in [*calm[:4], FLOOD, *calm[4:]]])
+    (finding,) = found(run(re.sub(r"(?m)^11/20/26 .*\n", "", timed)))
+    assert "is full in a burst: writes of" in finding.summary
 
 
 def test_ten_minutes_are_no_burst(run):

@@ -141,3 +141,10 @@ def test_a_controller_that_states_it_confirms_it(report_of, listing, latency, se
     assert [(f.severity, f.confidence, f.devices) for f in found] == (
         [(severity, "high", ("sda",))] if severity else []
     )
+
+
+@pytest.mark.parametrize("row", [{}, {"tps": 60.0, "rkB/s": 320.0, "wkB/s": 320.0, "await": 9.0}])
+def test_a_cache_off_is_told_where_nothing_shows_how_long_writes_take(report_of, row):
+    (finding,) = found(report_of(sar_d([{"sda": row}] * 5), STORCLI, rules=[RULE]))
+    assert finding.severity == "notice"
+    assert finding.summary.endswith("states that its write cache is off.")

@@ -24,7 +24,8 @@ def order(
     """Findings without those that another replaces, effects marked with their cause.
 
     `relatives` maps a device to those above and below it, for which a cause counts too. A cause of
-    `low` confidence is a guess: it replaces nothing, and explains nothing that is surer than itself.
+    `low` confidence is a guess: it replaces nothing, and explains nothing that is surer than itself. What is
+    told for information hides nothing that is a cost.
     No effect outranks a cause of it: the harm that was seen of it is the severity of all its causes.
     """
     found = list(findings)
@@ -34,33 +35,28 @@ def order(
     explained_by = named_by(of_found, lambda rule: rule.explains)
     by_samples = {rule.id for rule in of_found if rule.explains_samples}
     kept: list[Finding] = []
-    gone: list[Finding] = []
+    replaced: dict[Key, list[str]] = {}
     for finding in found:
         winners = _of(by_rule, replaced_by.get(finding.rule, ()))
-        (gone if any(_replaces(other, finding) for other in winners) else kept).append(finding)
+        winners = [winner for winner in winners if _replaces(winner, finding)]
+        for winner in winners:
+            replaced.setdefault(_key(winner), []).append(finding.rule)
+        kept += [] if winners else [finding]
     left = _by_rule(kept)
     result = []
-    above: dict[Key, set[Key]] = {}
+    below: dict[Key, list[Key]] = {}
     for finding in kept:
-        replaced = [
-            loser.rule
-            for loser in gone
-            if finding.rule in replaced_by.get(loser.rule, ()) and _replaces(finding, loser)
-        ]
         likely = _of(left, explained_by.get(finding.rule, ()))
         likely = [cause for cause in likely if cause.samples or cause.rule not in by_samples]
         causes = [cause for cause in likely if _explains(cause, finding, relatives)]
         cause = max(causes, key=_weight, default=None)
         if cause is not None:
             # what the host suffers from is the likeliest cause's alone
-            above[_key(finding)] = set(map(_key, causes if finding.devices else [cause]))
-        supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced]))
+            for each in causes if finding.devices else [cause]:
+                below.setdefault(_key(each), []).append(_key(finding))
+        supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced.get(_key(finding), ())]))
         explained = cause.rule if cause is not None else None
         result.append(replace(finding, supersedes=supersedes, explained_by=explained))
-    below: dict[Key, list[Key]] = {}
-    for effect, its_causes in above.items():
-        for cause_key in its_causes:
-            below.setdefault(cause_key, []).append(effect)
     by_key: dict[Key, list[tuple[int, Finding]]] = {}
     for place, finding in enumerate(result):
         by_key.setdefault(_key(finding), []).append((place, finding))
@@ -150,7 +146,13 @@ def _replaces(winner: Finding, loser: Finding) -> bool:
         winner.host == loser.host
         and (not winner.devices or bool(set(winner.devices) & set(loser.devices)))
         and winner.confidence != "low"
+        and not _is_free(winner, loser)
     )
+
+
+def _is_free(one: Finding, other: Finding) -> bool:
+    """Whether nobody pays for the one and somebody for the other, which then must not be hidden behind it."""
+    return one.severity == "info" and other.severity != "info"
 
 
 def _weight(finding: Finding) -> tuple[int, int]:
@@ -161,11 +163,10 @@ def _explains(cause: Finding, effect: Finding, relatives: Mapping[str, frozenset
     """Whether a finding of a rule that may explain another's does so."""
     near = set(effect.devices).union(*(relatives.get(name, frozenset()) for name in effect.devices))
     shares = not cause.devices or not effect.devices or bool(near & set(cause.devices))
-    if cause.host != effect.host or not shares:
+    if cause.host != effect.host or not shares or _is_free(cause, effect):
         return False
     if effect.role == "symptom":
         is_sure = cause.confidence != "low" and cause.severity != "info"
         # an inefficiency that nobody pays for does not stop the host's tasks
-        is_grave = _weight(cause)[0] >= min(_weight(effect)[0], _REAL)
-        return is_sure and is_grave
+        return is_sure and _weight(cause)[0] >= min(_weight(effect)[0], _REAL)
     return cause.confidence != "low" or effect.confidence == "low"

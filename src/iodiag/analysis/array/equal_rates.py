@@ -141,11 +141,15 @@ def _may_be_part_of(name: str) -> list[str]:
 
 def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
     """Whether both serve requests at like rates and take a like time for them, or none serves any."""
-    rows = [series.loaded if len(series.loaded) else series.samples for series in (one, other)]
-    if [weighted.mean(part, "ios_per_s") for part in rows] == [0, 0]:
-        return True
-    for column, most in (("latency_ms", ALIKE), ("ios_per_s", ALIKE_RATE)):
-        some, others = (weighted.mean(part, column) for part in rows)
-        if not (some > 0 and others > 0 and max(some, others) <= most * min(some, others)):
-            return False
-    return True
+    (rate, latency), (other_rate, other_latency) = _pace(one), _pace(other)
+    return rate == other_rate == 0 or (
+        0 < rate <= ALIKE_RATE * other_rate <= ALIKE_RATE**2 * rate
+        and 0 < latency <= ALIKE * other_latency <= ALIKE**2 * latency
+    )
+
+
+@cached
+def _pace(series: DeviceSeries) -> tuple[float, float]:
+    """Its mean requests/s and latency; each is compared with many others."""
+    rows = series.loaded if len(series.loaded) else series.samples
+    return weighted.mean(rows, "ios_per_s"), weighted.mean(rows, "latency_ms")

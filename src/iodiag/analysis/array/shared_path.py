@@ -173,12 +173,13 @@ def _is_slowed(alone: Table, own: Table, slower: float) -> bool:
     if not len(alone) or not len(own):
         return False
 
-    def ratio(column: str) -> float:
-        return weighted.mean(alone, column) / weighted.mean(own, column)
+    def is_like(column: str, most: float) -> bool:
+        one, other = (weighted.mean(rows, column) for rows in (alone, own))
+        return one > 0 and other > 0 and abs(math.log(one / other)) <= most
 
     moved, company_moved = (median(rows.floats("kb_per_s")) for rows in (alone, own))
-    is_like = abs(math.log(ratio("size_kb"))) <= _LIKE_SIZE and abs(math.log(ratio("depth"))) <= _LIKE_DEPTH
-    return moved >= slower * company_moved and is_like and _reads(alone) == _reads(own)
+    are_like = is_like("size_kb", _LIKE_SIZE) and is_like("depth", _LIKE_DEPTH)
+    return moved >= slower * company_moved and are_like and _reads(alone) == _reads(own)
 
 
 def _reads(rows: Table) -> bool:

@@ -143,7 +143,8 @@ def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:
     is_written = (disk.writes >= 0.5 * disk.rate) & (other.writes >= 0.5 * other.rate)
     no_more = disk.rate - disk.writes <= 1.1 * (other.rate - other.writes) + 1
     is_slow = (disk.write_ms >= _TWIN * other.write_ms) & (disk.write_ms >= other.write_ms + _FELT_MS)
-    return np.asarray(alike & is_written & no_more & is_slow & (disk.latency >= _TWIN * other.latency))
+    is_slow &= (other.latency > 0) & (disk.latency >= _TWIN * other.latency)
+    return np.asarray(alike & is_written & no_more & is_slow)
 
 
 def _are_like(one: _Disk, other: _Disk, times: float) -> Mask:

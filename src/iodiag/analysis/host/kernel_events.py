@@ -100,14 +100,18 @@ def _are_moments(table: Table) -> Mask:
     return np.full(len(table), times.zone is not None)
 
 
+def of_kind(events: Table | None, kind: str, samples: Table | None) -> Table | None:
+    """The events of a kind, but for those of another time than the samples; None without any."""
+    rows = None if events is None else events[np.asarray(events["kind"] == kind)]
+    if rows is not None and samples is not None and len(rows):
+        rows = rows[~are_elsewhen(samples, rows)]
+    return rows or None
+
+
 def logged(view: View, kind: str, samples: Table, text: str) -> Iterator[Evidence]:
     """Evidence on the events of a kind, but for those of another time; `text` may name their {count}."""
-    events = kernel_events(view)
-    rows = None if events is None else events[np.asarray(events["kind"] == kind)]
-    if rows is None or not len(rows):
-        return
-    rows = rows[~are_elsewhen(samples, rows)]
-    if len(rows):
+    rows = of_kind(kernel_events(view), kind, samples)
+    if rows:
         is_timed = bool(np.isfinite(on_clock_of(samples, rows)).all())
         values: Values = {"count": len(rows), "clock": "" if is_timed else ", at times that are not known"}
         yield cite(rows, text + "{clock}", values, weighs="for" if is_timed else "context")

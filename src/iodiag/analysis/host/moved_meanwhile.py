@@ -90,7 +90,7 @@ def _moves(view: View, finding: Finding, beside: dict[bytes, list[_Part]]) -> tu
     parts = beside.setdefault(numbers.tobytes(), [])
     if not parts:
         parts += _parts(view, grid)
-    own = {name for device in finding.devices for name in _stack(view, device)}
+    own = _stacks(view, finding.devices)
     first = max(0, int(np.median(np.flatnonzero(hit))) - MOST_SAMPLES // 2)
     stretch = slice(first, first + MOST_SAMPLES)
     named = []
@@ -151,10 +151,11 @@ def _parts(view: View, grid: Table) -> Iterator[_Part]:
             yield _Part("disk", series.name, once(series), _OF_DEVICES, places)
 
 
-def _stack(view: View, name: str) -> set[str]:
-    """A device and all that share a disk with it: what one does the other shows."""
-    topology = view.topology
-    leaves = {leaf.name for leaf in topology.leaves(name)} | {topology.canonical(name), name}
+def _stacks(view: View, names: Iterable[str]) -> set[str]:
+    """Devices and all that share a disk with them: what one does the other shows."""
+    topology, leaves = view.topology, set(names)
+    for name in names:
+        leaves |= {leaf.name for leaf in topology.leaves(name)} | {topology.canonical(name)}
     return leaves | {
         device.name for device in topology if leaves & {leaf.name for leaf in topology.leaves(device.name)}
     }

@@ -80,9 +80,10 @@ def _larger(one: float, other: float) -> float:
 
 def state(series: DeviceSeries, load: Load) -> Evidence:
     """The level itself: rate, depth, latency, util."""
+    size = " of {size:.1f} kB" if load.said.size_kb >= 0 else ""
     return cite(
         load.level.rows,
-        "{util:.1f} % util at {rate} requests/s ({direction} of {size:.1f} kB): {depth} in flight, {latency} "
+        "{util:.1f} % util at {rate} requests/s ({direction}" + size + "): {depth} in flight, {latency} "
         "ms each" + ("; " + BOTH if load.level.ways else ""),
         template_values(series, load),
         worst="util_pct",

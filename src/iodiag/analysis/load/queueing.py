@@ -105,13 +105,15 @@ class Level:
         if self.direction == "mixed requests":
             return max(self.ways, key=lambda way: way.depth) if self.ways else self.whole
         own = self._way(self.direction)
-        shares = (
-            own.rate / self.rate,
-            own.size_kb * own.rate / (self.rate * self.size_kb),
-            own.depth / self.depth,
+        pairs = (
+            (own.rate, self.rate),
+            (own.size_kb * own.rate, self.size_kb * self.rate),
+            (own.depth, self.depth),
         )
         # of unknown numbers none is below
-        return own if own.rate > 0 and (self.ways or min(shares) < ONE_WAY) else self.whole
+        is_part = any(part < ONE_WAY * whole for part, whole in pairs)
+        is_known = own.latency_ms > 0 and own.size_kb >= 0
+        return own if is_known and (self.ways or is_part) else self.whole
 
     @cached_property
     def ways(self) -> tuple[Told, ...]:

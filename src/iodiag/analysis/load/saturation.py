@@ -589,7 +589,7 @@ def _moves_no_more(load: Load, limits: Limits) -> bool:
     other = load.lighter
     if other is None or other.busy_depth * 2 > load.level.busy_depth:
         return False
-    return _growth(other, load.level) <= limits.flat_elasticity and load.level.size_kb >= limits.stream
+    return load.level.size_kb >= limits.stream and _growth(other, load.level) <= limits.flat_elasticity
 
 
 def _lighter(level: Level, others: Sequence[Level], limits: Limits) -> Level | None:

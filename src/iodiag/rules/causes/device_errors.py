@@ -4,7 +4,7 @@ What it detects: lines of the kernel's log (dmesg, journalctl -k, messages) on a
 I/O error, a command that timed out, a reset, a link that went down or became slower, a path that was lost, a
 member that left its array, an error of a file system. Where one falls into a stretch in which the device, or
 one above or below it, completed nothing or took several times its usual latency, give or take one sample, it
-is the cause of that stretch.
+is the cause of that stretch. Tasks that the kernel found hung are told by themselves.
 
 Why it matters: while a command times out (30 s by default) and the device is reset, everything that needs it
 waits. A disk with medium errors loses data next.
@@ -21,18 +21,25 @@ block/blk-core.c, drivers/md (dm-mpath.c, raid5.c), fs/ext4/super.c, fs/xfs/xfs_
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import whole_of
-from iodiag.analysis.host.kernel_events import are_elsewhen, kernel_events, on_clock_of, sample_length
+from iodiag.analysis.host.kernel_events import (
+    are_elsewhen,
+    kernel_events,
+    of_kind,
+    on_clock_of,
+    sample_length,
+)
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, duration, say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.facts import number
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.measure.quantiles import percentiles
@@ -40,7 +47,7 @@ from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.states.service_times import usual_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import EVENTS
-from iodiag.model.finding import Confidence, Finding, Outcome, Severity
+from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import Mask, Table, stacked
 
@@ -79,6 +86,11 @@ class Trouble:
         return [kind for kind in OF_DEVICES if kind in present]
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The devices; what is named by the address of an adapter or port may be any disk of the host."""
+        return tuple(name for name in self.names if not _ADDRESS.fullmatch(name))
+
+    @property
     def label(self) -> str:
         """What to call them in a sentence."""
         named = [name for name in self.names if name]
@@ -93,6 +105,17 @@ class Stretch:
     rows: Table = field(repr=False)
     events: Table = field(repr=False)
     share: float
+    calm_ms: float
+
+    @property
+    def still_s(self) -> float:
+        """For how many seconds nothing completed."""
+        return float(np.count_nonzero(stalled(self.rows))) * sample_length(self.series.samples)
+
+    @property
+    def latency_ms(self) -> float:
+        """The longest latency of a sample; 0 where none completed a request."""
+        return weighted.or_zero(*percentiles(self.rows.floats("latency_ms"), 100))
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -140,28 +163,22 @@ def _disk(view: View, name: str, shown: Collection[str]) -> str:
 
 
 def _stretches(view: View, trouble: Trouble, limits: Limits) -> Iterator[Stretch]:
-    """Where the devices, or those above and below, were slow while something was logged of them.
-
-    What the log names by the address of an adapter or port may be any of the host's disks.
-    """
-    if all(_ADDRESS.fullmatch(name) for name in trouble.names):
-        near = list(view.devices)
-    else:
+    """Where the devices, or those above and below, were slow while something was logged of them."""
+    near = list(view.devices)
+    if trouble.named:
         names = [other for name in trouble.names for other in _stack(view, name)]
         near = [series for name in dict.fromkeys(names) if (series := view.series(name)) is not None]
     for series in near:
-        samples = series.samples
+        samples, calm = series.samples, _calm_ms(series)
         seconds, length = on_clock_of(samples, trouble.rows), sample_length(samples)
-        ends = samples["time"].seconds()
-        if not np.isfinite(seconds).any() or not np.isfinite(ends).any():
-            continue
-        found = list(windows(samples, _is_slow(series, limits)))
+        found = list(windows(samples, _is_slow(series, calm, limits)))
         share = sum(len(rows) + 2 for rows in found) / len(samples)
         for rows in found:
-            first, last = float(np.nanmin(rows["time"].seconds())), float(np.nanmax(rows["time"].seconds()))
+            # NaN where no clock tells
+            first, last = percentiles(rows["time"].seconds(), 0, 100)
             is_near = (seconds >= first - 2 * length) & (seconds <= last + length)
             if is_near.any():
-                yield Stretch(series, rows, trouble.rows[is_near], share)
+                yield Stretch(series, rows, trouble.rows[is_near], share, calm)
 
 
 def _stack(view: View, name: str) -> list[str]:
@@ -169,119 +186,95 @@ def _stack(view: View, name: str) -> list[str]:
     return [name, *(device.name for device in others)]
 
 
-def _is_slow(series: DeviceSeries, limits: Limits) -> Mask:
-    """Samples in which a device completed nothing, or took several times its usual latency."""
-    samples, loaded = series.samples, series.loaded.floats("latency_ms")
-    size = weighted.or_zero(weighted.ratio(samples, "kb_per_s", "ios_per_s"))
-    sane = usual_ms(series, size)
+def _calm_ms(series: DeviceSeries) -> float:
+    """What its requests usually take; NaN where too few samples show it."""
+    loaded = series.loaded.floats("latency_ms")
     (calm,) = percentiles(loaded[loaded > 0], 25)
-    is_known = np.count_nonzero(loaded > 0) >= _LEAST_FOR_MEDIAN
-    least = max(limits.slower * calm, sane) if is_known else limits.slower * sane
+    return calm if np.count_nonzero(loaded > 0) >= _LEAST_FOR_MEDIAN else math.nan
+
+
+def _is_slow(series: DeviceSeries, calm: float, limits: Limits) -> Mask:
+    """Samples in which a device completed nothing, or took several times its usual latency."""
+    samples = series.samples
+    sane = usual_ms(series, weighted.or_zero(weighted.ratio(samples, "kb_per_s", "ios_per_s")))
+    least = limits.slower * sane if math.isnan(calm) else max(limits.slower * calm, sane)
     return np.asarray(stalled(samples) | (samples.floats("latency_ms") >= least))
 
 
 def _cause(trouble: Trouble, stretches: Sequence[Stretch], limits: Limits) -> Finding:
     """The events as the cause of the stretches that they fall into."""
-    worst = max(stretches, key=lambda one: (_still_s(one), _latency(one.rows)))
-    is_named = not all(_ADDRESS.fullmatch(name) for name in trouble.names)
-    sure: Confidence = "high" if is_named and worst.share <= limits.share / 100 else "medium"
+    worst = max(stretches, key=lambda one: (one.still_s, one.latency_ms))
     own = [one for one in stretches if one.series is worst.series]
-    events = stacked([one.events for one in own])
-    kinds = Trouble(trouble.names, events).kinds
-    (calm,) = percentiles(worst.series.loaded.floats("latency_ms"), 25)
+    then = Trouble(trouble.names, stacked([one.events for one in own]))
     values: Values = {
         "device": worst.series.name,
-        "of": trouble.label,
-        "kinds": _listed(kinds),
         "count": len(own),
-        **_lines(events),
-        "still": _still_s(worst),
-        "latency": duration(_latency(worst.rows)),
-        "calm": duration(calm) if calm > 0 else "unknown",
+        **_said(then),
+        "still": worst.still_s,
+        "latency": worst.latency_ms,
+        "calm": worst.calm_ms,
     }
-    did = "completed nothing for {still:.0f} s" if _still_s(worst) else "took {latency} per request"
+    did = "completed nothing for {still:.0f} s" if worst.still_s else "took up to {latency:ms} per request"
     often = " ({count} such stretches)" if len(own) > 1 else ""
-    others = [one.series.name for one in stretches] + [name for name in trouble.names if is_named]
+    slow = "up to {latency:ms} per request, where {calm:ms} is usual" if worst.latency_ms > 0 else did
     return RULE.finding(
         severity="warning",
-        confidence=sure,
-        devices=tuple(dict.fromkeys((worst.series.name, *others))),
+        confidence="high" if trouble.named and worst.share <= limits.share / 100 else "medium",
+        devices=tuple(
+            dict.fromkeys((worst.series.name, *(s.series.name for s in stretches), *trouble.named))
+        ),
         **when(worst.rows),
         summary=say(
             "{device} " + did + " when the kernel logged {kinds} for {of} ({at})" + often + ".", values
         ),
         evidence=(
-            cite(
-                _weighed(events),
-                "{lines} lines of the kernel's log on {of} then: {kinds}",
-                values,
-                worst="grave",
-            ),
-            cite(
-                worst.rows, "up to {latency} per request, where {calm} is usual", values, worst="latency_ms"
-            ),
+            _cited(then, "{lines} lines of the kernel's log on {of} then: {kinds}"),
+            cite(worst.rows, slow, values, worst="latency_ms"),
         ),
-        remedy=tuple(_remedies(kinds)),
-        confirm=tuple(_commands(trouble, kinds)),
+        remedy=_remedies(then),
+        confirm=tuple(_commands(trouble, then.kinds)),
         refutes=("a log of another host, or a clock of it that is off by more than a sample",),
         cannot_know=("whether the device, its cable, its slot or its adapter is at fault",),
     )
 
 
-def _weighed(events: Table) -> Table:
-    """The events with how grave their kind is, for the choice of the lines to quote."""
+def _cited(trouble: Trouble, text: str) -> Evidence:
+    """The events as evidence; of their lines those of the gravest kind are quoted."""
     ranks = {kind: float(len(OF_DEVICES) - place) for place, kind in enumerate(OF_DEVICES)}
-    return events.with_columns(grave=np.array([ranks.get(kind, 0.0) for kind in events["kind"]]))
-
-
-def _still_s(one: Stretch) -> float:
-    """For how many seconds of a stretch nothing completed."""
-    return float(np.count_nonzero(stalled(one.rows))) * sample_length(one.series.samples)
-
-
-def _latency(rows: Table) -> float:
-    latency = rows.floats("latency_ms")
-    return float(np.nanmax(latency)) if np.isfinite(latency).any() else 0.0
+    grave = np.array([ranks.get(kind, 0.0) for kind in trouble.rows["kind"]])
+    return cite(trouble.rows.with_columns(grave=grave), text, _said(trouble), worst="grave")
 
 
 def _fact(view: View, trouble: Trouble) -> Finding:
     """The events alone, where no latency of the samples goes with them."""
-    kinds, samples = trouble.kinds, view.samples("disk")
+    samples, values = view.samples("disk"), _said(trouble)
     is_other = samples is not None and bool(are_elsewhen(samples, trouble.rows).all())
-    is_timed = samples is not None and bool(np.isfinite(on_clock_of(samples, trouble.rows)).any())
-    values: Values = {
-        "of": trouble.label,
-        "kinds": _listed(kinds),
-        **_lines(trouble.rows),
-    }
     if samples is None:
         then = ""
     elif is_other:
         then = ", not during the capture"
-    elif is_timed:
+    elif np.isfinite(on_clock_of(samples, trouble.rows)).any():
         then = "; no latency of the capture goes with it"
     else:
         then = "; whether that was during the capture is not known, as the clocks cannot be compared"
     where = " ({at})" if values["at"] else ""
     return RULE.finding(
-        severity=_severity(trouble, kinds, is_other=is_other),
-        confidence="high"
-        if any(name and not _ADDRESS.fullmatch(name) for name in trouble.names)
-        else "medium",
-        devices=tuple(name for name in trouble.names if not _ADDRESS.fullmatch(name)),
+        severity=_severity(trouble, is_other=is_other),
+        confidence="high" if trouble.named else "medium",
+        devices=trouble.named,
         **_times(trouble.rows),
         summary=say("The kernel's log has {kinds} for {of}" + where + then + ".", values),
-        evidence=(cite(_weighed(trouble.rows), "{lines} lines on {of}: {kinds}", values, worst="grave"),),
-        remedy=tuple(_remedies(kinds)),
-        confirm=tuple(_commands(trouble, kinds)),
+        evidence=(_cited(trouble, "{lines} lines on {of}: {kinds}"),),
+        remedy=_remedies(trouble),
+        confirm=tuple(_commands(trouble, trouble.kinds)),
         refutes=("a log of another host", "a disk that was pulled, or a link that was reset, on purpose"),
         cannot_know=("whether anybody waited for it", "what happened after the log's last line"),
     )
 
 
-def _severity(trouble: Trouble, kinds: Sequence[str], *, is_other: bool) -> Severity:
+def _severity(trouble: Trouble, *, is_other: bool) -> Severity:
     paths = [kind for kind in trouble.rows["kind"] if kind.startswith("path")]
-    if set(kinds) & set(LOSING) or (paths and paths[-1] == "path down" and not is_other):
+    if set(trouble.kinds) & set(LOSING) or (paths and paths[-1] == "path down" and not is_other):
         return "warning"
     return "info" if is_other else "notice"
 
@@ -291,10 +284,11 @@ def _times(rows: Table) -> dict[str, str]:
     return {"start": start.isoformat(), "end": end.isoformat()} if start and end else {}
 
 
-def _listed(kinds: Sequence[str]) -> str:
-    """What the log names, as words."""
-    *others, last = [OF_DEVICES[kind] for kind in kinds[:4]]
-    return f"{', '.join(others)} and {last}" if others else last
+def _said(trouble: Trouble) -> Values:
+    """What sentences name of it: the devices, the gravest kinds as words, and the lines."""
+    *others, last = [OF_DEVICES[kind] for kind in trouble.kinds[:4]]
+    kinds = f"{', '.join(others)} and {last}" if others else last
+    return {"of": trouble.label, "kinds": kinds, **_lines(trouble.rows)}
 
 
 def _lines(rows: Table) -> Values:
@@ -313,14 +307,9 @@ def _lines(rows: Table) -> Values:
 
 
 def _hung(view: View, events: Table | None) -> Finding | None:
-    """Tasks that the kernel found hung, where the capture does not count blocked ones."""
-    if events is None or view.samples("queue") is not None:
-        return None
-    rows = events[np.asarray(events["kind"] == "hung task")]
-    disk = view.samples("disk")
-    if disk is not None and len(rows):
-        rows = rows[~are_elsewhen(disk, rows)]
-    if not len(rows):
+    """Tasks that the kernel found hung: those that wait for so long need not be many."""
+    rows = of_kind(events, "hung task", view.samples("disk"))
+    if not rows:
         return None
     tasks = Counter(match[1] for text in rows["message"] if (match := re.search(r"task (\S{1,64}):\d", text)))
     values: Values = {
@@ -355,8 +344,8 @@ _REMEDIES = {
 }
 
 
-def _remedies(kinds: Iterable[str]) -> Iterator[str]:
-    yield from dict.fromkeys(_REMEDIES[kind] for kind in kinds)
+def _remedies(trouble: Trouble) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_REMEDIES[kind] for kind in trouble.kinds))
 
 
 def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:

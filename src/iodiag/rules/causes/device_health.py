@@ -63,12 +63,8 @@ def _finding(
         evidence=tuple(cite_fact(fact) for fact in facts),
         refutes=("a newer listing without these", "an entry of the kernel's log that blames another part"),
         cannot_know=("when it counted them: a second listing some minutes later shows what still grows",),
-        remedy=(_CABLE, *RULE.remedy) if "crc_errors" in _names(counted) else RULE.remedy,
+        remedy=(_CABLE, *RULE.remedy) if any("{crc_errors" in text for text in counted) else RULE.remedy,
     )
-
-
-def _names(templates: list[str]) -> str:
-    return " ".join(templates)
 
 
 _CABLE = "CRC errors are those of the link: exchange the cable, then the slot of the backplane."

@@ -175,8 +175,8 @@ def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
         "seconds": stall.seconds,
     }
     text = (
-        "the sample that ends it books {depth} in flight and {latency} ms a request: {booked:.0f} s of "
-        "waiting beyond the usual, in a stall of {seconds:.0f} s"
+        "the sample that ends it books {depth} in flight, {latency} ms a request; that is {booked:.0f} s of "
+        "waiting beyond the usual in a stall of {seconds:.0f} s"
     )
     yield cite(stall.release, text, said)
 

@@ -106,9 +106,11 @@ def _finding(
     named = {}
     if is_burst(series, rows, limits):
         named = {"title": "A burst fills the device"}
-        # of unknown length where no clock tells: then say() omits it
-        values["burst"] = float(rows.floats("interval_s").sum())
-        summary = summary.replace(": ", " in a burst, {burst:.3g} s of samples: ", 1)
+        seconds = float(rows.floats("interval_s").sum())
+        values["burst"] = seconds
+        # without a clock its length is unknown
+        length = ", {burst:.3g} s of samples" if seconds >= 0 else ""
+        summary = summary.replace(": ", f" in a burst{length}: ", 1)
     above = tuple(layers_above(view, series, lead))
     return RULE.finding(
         severity="notice"

@@ -108,7 +108,8 @@ def _tops(samples: Table, demand: Mask, limits: Limits) -> Iterator[Plateau]:
         rows = samples[demand]
         for either in QUANTITIES:
             rates = rows.floats(either)
-            yield of_rate(rows, either, float(rates.mean()), float(rates.std() / rates.mean()))
+            if rates.mean() > 0:
+                yield of_rate(rows, either, float(rates.mean()), float(rates.std() / rates.mean()))
         return
     width = limits.flat / 100
     every: tuple[Directed, ...] = (*QUANTITIES, *DIRECTED)
@@ -167,7 +168,7 @@ def _alone_ms(series: DeviceSeries, level: Level) -> float:
         state.latency_ms * (1 + state.error)
         for state in states(series)
         if state.depth <= ALONE
-        and state.size_kb > 0
+        and min(state.size_kb, level.size_kb) > 0
         and abs(math.log(state.size_kb / level.size_kb)) <= LIKE_SIZE
     ]
     return min([usual_ms(series, level.size_kb, level.rate), *(each for each in calm if each > 0)])

@@ -202,18 +202,17 @@ def _latency(rows: Table) -> float:
 
 def _stated(series: DeviceSeries | None, name: str, facts: Sequence[Fact], limits: Limits) -> Finding:
     """A cache that the controller's tool states is off; how long writes take shows what that costs."""
-    latency = math.nan if series is None else _latency(series.loaded)
-    waiting = [
-        0.0 if series is None else float(np.nanmean(in_flight(series.loaded, way))) for way in DIRECTIONS
-    ]
-    is_paid = latency >= limits.half_turn and waiting[1] >= waiting[0]
+    rows = None if series is None else series.loaded
+    latency = math.nan if rows is None else _latency(rows)
+    reads, writes = (0.0 if rows is None else np.nansum(in_flight(rows, way)) for way in DIRECTIONS)
+    is_paid = latency >= limits.half_turn and writes >= reads
     values: Values = {"device": name or "a volume that the listing does not name", "latency": latency}
     text = "The controller of {device} states that its write cache is off, a write takes {latency} ms."
     return RULE.finding(
         severity="warning" if is_paid else "notice",
         confidence="high" if name else "medium",
         devices=(name,) if name else (),
-        **(when(series.loaded) if series is not None and is_paid else {}),
+        **(when(rows) if rows is not None and is_paid else {}),
         summary=say(text, values),
         evidence=tuple(cite_fact(fact) for fact in facts),
         refutes=("a newer listing of the controller, in which the cache writes back",),

@@ -37,7 +37,7 @@ from iodiag.analysis.view.view import View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.swap_thrash.swapping import swapped
-from iodiag.table.table import Table, numbered, stacked
+from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -76,7 +76,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
-    hung = logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")
+    hung = [*logged(view, "hung task", rows, "the kernel found tasks hung, in {count} lines of its log")]
     slow = _devices(view, rows, mean, limits, is_waited=bool(waits))
     others = [*hung, *_starving(view, rows, limits), *slow]
     witnesses = sum(item.weighs == "for" for item in (*waits, *others))
@@ -89,7 +89,8 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     is_crowd &= all(item.weighs != "against" for item in others)
     is_cost = is_direct and (is_crowd or (is_lasting and waits))
     severity: Severity = "warning" if is_cost else "notice"
-    if served := list(_served(view, all_rows, limits)):
+    # a task that hung for minutes waits for something else than these devices
+    if not hung and (served := list(_served(view, all_rows, limits))):
         severity = "info"
         others += served
     values: Values = {"waiting": mean, "most": float(np.nanmax(rows.floats("waiting")))}
@@ -287,11 +288,10 @@ def _storm(rows: Table) -> Iterator[Evidence]:
 
 def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     """Said where all that is in flight is answered as promptly as on any healthy device."""
-    disk = rows_at(view, "disk", rows)
-    if disk is None or "depth" not in disk or "disk" in view.fallback:
+    at_top = _at_top(view, rows)
+    if at_top is None or "disk" in view.fallback:
         return
-    tops = topmost(view, {series.name: None for series in view.devices})
-    parts = [(view.series(name), part) for name, part in by_device(disk) if name in tops]
+    parts = [(view.series(name), part) for name, part in by_device(at_top)]
     used = [(series, part) for series, part in parts if weighted.mean(part, "depth") >= limits.quiet]
     slowest = 0.0
     for series, part in used:
@@ -311,6 +311,15 @@ PROMPT_MS = SERVICE["network"].usual_ms
 """What the slowest device without moving parts takes when all is well."""
 
 
+def _at_top(view: View, rows: Table) -> Table | None:
+    """The samples meanwhile of the devices at the top of the stacks, where they count requests in flight."""
+    disk = rows_at(view, "disk", rows)
+    if disk is None or "depth" not in disk:
+        return None
+    tops = topmost(view, [series.name for series in view.devices])
+    return disk[np.asarray(disk["device"].isin(tops))]
+
+
 def _are_written(disk: Table) -> bool:
     """Whether most of what the devices move are writes: those of the background belong to nobody."""
     read, written = (float(np.nansum(disk.floats(f"{way}_kb_per_s"))) for way in ("read", "write"))
@@ -319,12 +328,9 @@ def _are_written(disk: Table) -> bool:
 
 def _devices(view: View, rows: Table, mean: float, limits: Limits, *, is_waited: bool) -> Iterator[Evidence]:
     """How the blocked tasks compare with the requests in flight at the top of the stacks."""
-    disk = rows_at(view, "disk", rows)
-    if disk is None or "depth" not in disk:
+    at_top = _at_top(view, rows)
+    if at_top is None:
         return
-    tops = topmost(view, {series.name: None for series in view.devices})
-    number, names = numbered(disk["device"])
-    at_top = disk[np.isin(number, [place for place, name in enumerate(names) if name in tops])]
     depths = [weighted.mean(part, "depth") for _, part in by_device(at_top)]
     total = float(np.nansum(depths))
     values: Values = {"tasks": mean, "depth": total, "each": mean / total if total > 0 else 0.0}

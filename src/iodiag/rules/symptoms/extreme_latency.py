@@ -30,7 +30,7 @@ from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, duration, in_samples, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
 from iodiag.analysis.states.service_times import (
     FLUSH_KB,
@@ -128,11 +128,8 @@ def _finding(
     sure: Confidence = "high" if requests >= limits.least_requests else "medium"
     worst = max(_told(series, rows), key=lambda values: float(values["latency"]))
     values = worst | {"count": len(rows), "samples": len(series.samples)}
-    latency_ms, sane_ms = float(worst["latency"]), float(worst["sane"])
-    values |= {"latency_s": latency_ms / 1000, "sane_s": sane_ms / 1000}
-    values |= {"took": duration(latency_ms), "takes": duration(sane_ms)}
     often = in_samples(len(series.samples))
-    is_sane = latency_ms <= sane_ms
+    is_sane = float(worst["latency"]) <= float(worst["sane"])
     waiting = blocked(view, rows) if is_sane else None
     severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
     return RULE.finding(
@@ -141,9 +138,9 @@ def _finding(
         devices=(series.name, *below),
         **when(rows),
         summary=say(
-            "{device} takes {took} for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
+            "{device} takes {latency:ms} for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
             + often
-            + ("." if is_sane else "; no healthy device takes more than {takes} for that."),
+            + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that."),
             values,
         ),
         evidence=(*_evidence(series, rows, values), *reported(view, (series.name, *below))),
@@ -177,17 +174,16 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
 
 
 def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
-    text = "{rate} {direction}/s of {size:.1f} kB took {took}: {depth} of them in flight on average"
+    text = "{rate} {direction}/s of {size:.1f} kB took {latency:ms}: {depth} of them in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
     sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}
     text = "one request alone takes a healthy device (of class: {class}) at most {slowest:g} ms"
     yield cite(rows, text, sane, weighs="context")
-    util = weighted.mean(rows, "util_pct")
-    if not np.isnan(util) and util >= 95 and len(rows):
+    util, rate = weighted.mean(rows, "util_pct"), weighted.mean(rows, "ios_per_s")
+    if util >= 95 and rate > 0:
         per_request = float(weighted.ratio(rows, "util_pct", "ios_per_s") * 10)
         text = "{util:.0f} % busy for {rate} requests/s: {per_request:.0f} ms of busy time for each"
-        rate = weighted.mean(rows, "ios_per_s")
         yield cite(rows, text, {"util": util, "rate": rate, "per_request": per_request}, worst="util_pct")
 
 

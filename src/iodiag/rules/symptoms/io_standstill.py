@@ -21,6 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from iodiag.analysis.array.side_by_side import once, paired, report_keys, total_of
+from iodiag.analysis.host.cpu import HELD_PCT, NO_IDLE_PCT
 from iodiag.analysis.host.waiting import STILL_KB
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -30,7 +31,7 @@ from iodiag.analysis.measure.windows import windows
 from iodiag.analysis.view.view import View
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Mask, Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -63,23 +64,14 @@ def _without_disks(view: View, limits: Limits) -> Finding | Outcome:
     if not (tasks[moves] < 1).any():
         reason = "a task is blocked all the time, whether data moves or not: it may wait for another thing"
         return Outcome(RULE.id, "undetermined", (), reason)
-    rows = paging[is_still]
     values: Values = {
         "before": median(kb[moves]),
         "now": float(kb[is_still].mean()),
         "tasks": float(tasks[is_still].mean()),
-        "count": int(is_still.sum()),
-        "samples": len(kb),
     }
     text = "{before:.0f} kB/s were moved, and then {now:.0f} kB/s, with {tasks:.1f} tasks blocked"
-    return _finding(
-        rows,
-        text,
-        values,
-        lasts=bool(is_still[-1]) and int(is_still.sum()) >= limits.lasting,
-        evidence=(cite(rows, text, values), cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)),
-        is_sure=True,
-    )
+    waiting = cite(queue[is_still], "{tasks:.1f} tasks are blocked", values)
+    return _finding(paging, is_still, text, values, limits, waiting)
 
 
 def _free(cpu: Table) -> float:
@@ -96,37 +88,32 @@ def _beside_disks(view: View, limits: Limits) -> Finding | Outcome:
         return Outcome(RULE.id, "not_applicable", (), "no table shows who waits", ("cpu",))
     reports = report_keys(cpu)
     parts = [once(series) for series in view.devices]
-    done = total_of(parts, "ios_per_s", reports)
+    done, moved = (total_of(parts, f"{what}_per_s", reports) for what in ("ios", "kb"))
     is_held = (cpu.floats("iowait_pct") >= limits.iowait) & (cpu.floats("idle_pct") <= limits.idle)
-    is_still = is_held & (done < 1)
+    # a driver that does not count its requests moves kB without any
+    is_still = is_held & (done < 1) & ~(moved >= STILL_KB)
     if not is_still.any():
         reason = "no sample in which the CPUs wait and no device completes anything"
         return Outcome(RULE.id, "clear", (), reason)
-    rows = cpu[is_still]
-    values: Values = {
-        "iowait": weighted.mean(rows, "iowait_pct", "cpu"),
-        "idle": weighted.mean(rows, "idle_pct", "cpu"),
-        "devices": len(parts),
-        "count": int(is_still.sum()),
-        "samples": len(cpu),
-    }
-    text = "iowait is {iowait:.0f} %, {idle:.0f} % idle, and none of {devices} devices completes a request"
-    lasts = bool(is_still[-1]) and int(is_still.sum()) >= limits.lasting
-    evidence = (cite(rows, text, values, worst="iowait_pct"),)
-    return _finding(rows, text, values, lasts=lasts, evidence=evidence, is_sure=len(rows) >= limits.samples)
+    values: Values = {name: weighted.mean(cpu[is_still], f"{name}_pct", "cpu") for name in ("iowait", "idle")}
+    values |= {"devices": len(parts), "most": float(done[is_still].max())}
+    did = "complete {most:.2g} requests/s in all at most" if done[is_still].any() else "complete no request"
+    text = "iowait is {iowait:.0f} %, {idle:.0f} % idle, and the devices shown ({devices}) " + did
+    return _finding(cpu, is_still, text, values, limits)
 
 
 def _finding(
-    rows: Table, text: str, values: Values, evidence: tuple[Evidence, ...], *, is_sure: bool, lasts: bool
+    samples: Table, is_still: Mask, text: str, values: Values, limits: Limits, *others: Evidence
 ) -> Finding:
-    """A finding of host-wide rows; it is critical where the capture ends so after several samples."""
-    often = in_samples(int(values["samples"]))
+    """A finding of some samples of the host; it is critical where the last ones of the capture are so."""
+    rows, last = samples[is_still], is_still[-int(limits.lasting) :]
+    values |= {"count": len(rows), "samples": len(samples)}
     return RULE.finding(
-        severity="critical" if lasts else "warning",
-        confidence="high" if is_sure else "medium",
+        severity="critical" if last.all() and len(last) >= limits.lasting else "warning",
+        confidence="high" if len(rows) >= limits.samples else "medium",
         **when(rows, of_host=True),
-        summary=say(f"Tasks wait for I/O that does not move: {text}, {often}.", values),
-        evidence=evidence,
+        summary=say(f"Tasks wait for I/O that does not move: {text}, {in_samples(len(samples))}.", values),
+        evidence=(cite(rows, text, values, worst="iowait_pct"), *others),
         refutes=("tasks that wait for NFS, FUSE or a lock of the kernel",),
         cannot_know=("which device holds the requests: /sys/block/*/inflight tells",),
     )
@@ -147,9 +134,9 @@ RULE = Rule(
         "moves": Threshold(1024, "kB/s", "least that is moved before", "judgement: a load, no trickle"),
         "samples": Threshold(3, "samples", "of either kind", "judgement: one is a pause"),
         "lasting": Threshold(5, "samples", "at the end of the capture that stand still now", "judgement"),
-        "iowait": Threshold(50, "%", "iowait of CPUs that mostly wait", "as blocked-tasks has it"),
+        "iowait": Threshold(HELD_PCT, "%", "iowait of CPUs that mostly wait", "as blocked-tasks has it"),
         "free": Threshold(30, "%", "idle CPU time, waiting or not", "as serialized-commit has it"),
-        "idle": Threshold(10, "%", "idle time that is none", "as blocked-tasks has it"),
+        "idle": Threshold(NO_IDLE_PCT, "%", "idle time that is none", "as blocked-tasks has it"),
     },
     confirm=(
         "dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link|blocked for more'",

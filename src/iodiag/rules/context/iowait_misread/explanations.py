@@ -155,9 +155,7 @@ def _beside_disks(
     if at_once > limits.one_at_a_time or has_crowd or discards > 0.05 * weighted.mean(rows, "kb_per_s"):
         return None
     values: Values = {"device": name, "depth": depth, "latency": weighted.mean(rows, "await_ms"), "ios": ios}
-    text = (
-        "{device} served {ios} requests/s at {latency} ms, {depth} in flight: one at a time, nothing queued"
-    )
+    text = "{device} served {ios} requests/s, {latency} ms each, {depth} in flight: one at a time, no queue"
     evidence = [cite(rows, text, values, worst="await_ms")]
     if waiting is not None:
         evidence.append(cite(waiting[0], "{tasks} tasks were blocked on I/O", {"tasks": waiting[1]}))
