@@ -165,7 +165,7 @@ def test_a_report_whose_length_is_wrong_fills_no_disk(report_of, count):
     (finding,) = found(report)
     assert "7.2 times too high at the least" in finding.summary
     assert report.verdict.state == "unknown"
-    assert "length was measured wrongly" in report.headline
+    assert "length is wrong" in report.headline
 
 
 def test_the_reports_beside_one_of_wrong_length_are_judged(report_of):

@@ -20,7 +20,7 @@ Columns = dict[str, Column]
 STRETCH = 1 << 16
 """Samples whose derived columns are computed at a time: as many as stay in a processor's cache."""
 
-BROKEN_TIME = "several disks busy for far more than all the time: its length was measured wrongly"
+BROKEN_TIME = "several disks busy for far more than all the time: a sample's length is wrong"
 """Of a whole report, by `broken_time`."""
 
 ANOMALIES = (
