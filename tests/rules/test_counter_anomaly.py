@@ -147,3 +147,51 @@ def test_steal_that_leaves_nothing_to_work_with_is_no_neighbour(report_of, user,
     stolen = any(f.rule == "steal-noisy-neighbour" for f in report.findings)
     assert ("steal of" in said(report)) == is_told
     assert stolen != is_told
+
+
+def hasty(rate, latency, util, factor=1.0):
+    """A disk whose rates, queue and %util are all `factor` times too high."""
+    return load(factor * rate, latency, util=factor * util)
+
+
+HASTY = {"sda": hasty(8, 90, 35, 9.0), "sdb": hasty(24, 55, 80, 9.0), "sdc": hasty(10, 9, 9, 9.0)}
+SOUND = {"sda": load(8, 90, util=35), "sdb": load(24, 55, util=80), "sdc": load(10, 9)}
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_a_report_whose_length_is_wrong_fills_no_disk(report_of, count):
+    report = report_of(iostat([HASTY] * count))
+    assert [f.rule for f in report.findings if f.severity != "info"] == [RULE]
+    (finding,) = found(report)
+    assert "7.2 times too high at the least" in finding.summary
+    assert report.verdict.state == "unknown"
+    assert "length is wrong" in report.headline
+
+
+def test_the_reports_beside_one_of_wrong_length_are_judged(report_of):
+    report = report_of(iostat([*[SOUND] * 6, HASTY, *[SOUND] * 6]), rules=[RULE])
+    (finding,) = found(report)
+    assert "in 1 of 13 samples" in finding.summary
+    assert finding.devices == ("sda", "sdb", "sdc")
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [{"sda": hasty(24, 55, 80, 9.0), "sdc": load(10, 9)}] * 3,  # one device alone
+        [{"sda": hasty(24, 55, 80, 9.0), "dm-0": hasty(24, 55, 80, 9.0), "md0": hasty(24, 55, 80, 9.0)}] * 3,
+        # one counter of time alone is wrong, as the queue is smaller than it
+        [{"sda": load(24, 55, util=720), "sdb": load(24, 55, util=800)}] * 3,
+        # the time of a silence is booked in the sample that ends it
+        [
+            *[SOUND] * 3,
+            *[{"sda": {}, "sdb": {}}] * 9,
+            {"sda": load(23, 1775, util=1000), "sdb": load(20, 1900, util=1000)},
+        ],
+        [{"sda": load(3, 2000, util=220), "sdb": load(2, 2500, util=240)}] * 3,
+        [{"sda": load(60, 40, util=101.6), "sdb": load(60, 40, util=101.6)}] * 3,
+    ],
+)
+def test_util_beyond_all_time_of_other_causes_leaves_no_report_out(report_of, samples):
+    report = report_of(iostat(samples), rules=[RULE])
+    assert not any("too high at the least" in finding.summary for finding in report.findings)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from writers.captures import iostat, sar_d, vmstat
-from writers.loads import load
+from writers.loads import array, load
 
 RULE = "hung-io"
 STEADY = load(104, 38)
@@ -176,3 +176,59 @@ def test_what_is_in_flight_is_not_believed_beside_counts_that_cannot_be_true(rep
 def test_what_freezes_before_the_end_without_anything_held_in_flight(run, rows, told):
     found = run(rows).findings
     assert (found[0].severity, found[0].confidence) == told if told else not found
+
+
+HELD, IDLE = {"%util": 100.0}, {}
+DISKS = {"sda": IDLE, "sdb": IDLE, "sdc": IDLE}
+MEMBERS = array("raid5", "sda", "sdb", "sdc")
+IN_THE_STACK = "the hang is in the array or mapping layer"
+
+
+@pytest.mark.parametrize(
+    ("sample", "context", "place"),
+    [
+        ({"dm-0": HELD, "md127": HELD, **DISKS}, (), "the disks shown are idle"),
+        ({"dm-0": HELD, "md0": HELD, **DISKS}, (MEMBERS,), "its members are idle"),
+        # other disks may do what they like
+        ({"dm-0": HELD, "md0": HELD, **DISKS, "sdd": load(100, 9)}, (MEMBERS,), "its members are idle"),
+        (
+            {"dm-0": HELD, "md127": HELD, **DISKS, "sdd": load(10, 9)},
+            (),
+            "the disks shown are hardly busy (3 of 4 idle)",
+        ),
+    ],
+)
+def test_a_stack_that_hangs_above_idle_disks_is_the_place(report_of, sample, context, place):
+    report = report_of(iostat([sample]), *context, rules=[RULE])
+    first = report.findings[0]
+    assert first.severity == "critical"
+    assert f"{place}: {IN_THE_STACK}" in report.headline
+    assert "stack" in first.remedy[0]
+    assert not any("cable" in text or "path" in text.split() for text in first.remedy[:1])
+    assert any(command.startswith("grep . /sys/block/md") for command in first.confirm)
+
+
+@pytest.mark.parametrize(
+    ("sample", "context"),
+    [
+        ({"dm-0": HELD, "md0": HELD, **DISKS, "sdb": HELD}, (MEMBERS,)),
+        ({"dm-0": HELD, "md0": HELD, **DISKS, "sdb": load(90, 9)}, (MEMBERS,)),
+        ({"dm-0": HELD, "md127": HELD, **DISKS, "sdb": HELD}, ()),
+        ({"dm-0": HELD, "md127": HELD, **DISKS, "sdb": load(90, 9)}, ()),
+        ({"dm-0": HELD, "md127": HELD, "sda": IDLE}, ()),  # the members may not be shown
+        ({"dm-0": HELD, "md0": HELD, "sdx": IDLE, "sdy": IDLE}, (MEMBERS,)),
+        ({"sdd": HELD, "sde": HELD, **DISKS}, ()),
+    ],
+)
+def test_a_hang_with_a_disk_that_may_hold_it_has_no_place(report_of, sample, context):
+    report = report_of(iostat([sample]), *context, rules=[RULE])
+    assert not any(IN_THE_STACK in f.summary for f in report.findings)
+    assert not any(f.severity == "critical" for f in report.findings)
+
+
+@pytest.mark.parametrize("samples", [[{"dm-0": HELD, "md127": HELD, **DISKS}], [{"sda": HELD}] * 20])
+def test_a_queue_of_none_without_completions_is_not_told(report_of, samples):
+    report = report_of(iostat(samples))
+    said = " ".join([report.to_markdown(), report.to_json()])
+    assert "0 in flight" not in said
+    assert "leaked" not in said

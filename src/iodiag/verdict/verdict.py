@@ -309,8 +309,9 @@ def _why(views: Sequence[View]) -> str:
         return f"the devices in it had no I/O, and {names}, which had some since boot, did not stay in it"
     if calm := next((said for view in views if (said := nobody_waits(view))), ""):
         return f"{calm}; it holds no numbers of any disk"
-    if any(view.left_out is not None and len(view.left_out) for view in views):
-        return "its numbers of the disks cannot be true"
+    for view in views:
+        if view.left_out is not None and len(view.left_out):
+            return f"its numbers of the disks cannot be true ({view.left_out['anomaly'][0]})"
     if any("paging" in view.fallback for view in views):
         return "its rates are averages since boot, as vmstat prints without an interval"
     return "it holds no numbers of any disk"

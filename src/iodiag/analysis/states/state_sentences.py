@@ -22,7 +22,8 @@ def state_summaries(view: View) -> list[StateSummary]:
 
 
 def _summary(host: str | None, state: State, samples: int) -> StateSummary:
-    is_idle = state.kind in ("idle", "stuck")
+    is_stuck = state.kind == "stuck"
+    is_idle = is_stuck or state.kind == "idle"
     picked = sorted({0, state.samples // 2, state.samples - 1})
     sources, lines = state.rows["source"], state.rows["line"]
     return StateSummary(
@@ -35,7 +36,10 @@ def _summary(host: str | None, state: State, samples: int) -> StateSummary:
         direction=state.kind,
         size_kb=None if is_idle else _known(state.size_kb),
         per_s=_known(state.rate),
-        in_flight=None if is_untimed(state) else _known(state.at_once),
+        # where requests are counted as they complete, a queue of 0 says nothing of what is stuck
+        in_flight=None
+        if is_untimed(state) or (is_stuck and not state.at_once > 0)
+        else _known(state.at_once),
         latency_ms=None if is_idle or not state.latency_ms > 0 else _known(state.latency_ms),
         busy_pct=None if is_untimed(state) else _known(100 * state.util),
         text=text_of(state, samples),
@@ -65,7 +69,9 @@ def sentence_of(state: State, samples: int) -> tuple[str, Values]:
         return often + "no I/O", values
     busy = ", {busy:.0f} % busy" if not math.isnan(state.util) else ""
     if state.kind == "stuck":
-        return often + "nothing completed, {at_once} in flight" + busy, values
+        return often + "nothing completed" + (
+            ", {at_once} in flight" if state.at_once > 0 else ""
+        ) + busy, values
     if is_untimed(state):
         in_flight, busy = ", times not measured", ""
     elif not math.isnan(state.at_once):

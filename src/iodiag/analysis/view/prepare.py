@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from iodiag.analysis.view.broken_time import of_broken_time
 from iodiag.analysis.view.inferred_topology import infer
-from iodiag.analysis.view.request_columns import ANOMALIES, enriched
+from iodiag.analysis.view.request_columns import ANOMALIES, BROKEN_TIME, enriched
 from iodiag.analysis.view.view import REPORTS, SEGMENTS, View
 from iodiag.model.capture import EVENTS, Capture, Fact, Section
 from iodiag.model.topology import DeviceTopology, merge
@@ -302,6 +303,8 @@ def _disk(
     numbers = [name for name in disk.names if _is_number(disk[name])]
     disk, order = _by_device(disk, codes, len(names), numbers)
     disk, reasons = enriched(disk, numbers)
+    is_mistimed = of_broken_time(disk, codes[order], names, topology)
+    reasons[(reasons == 0) & is_mistimed] = ANOMALIES.index(BROKEN_TIME)
     is_sound = reasons == 0
     edges = np.append(0, np.cumsum(np.bincount(codes, minlength=len(names))))
     disk = disk.with_columns(sample=_numbers(is_sound, edges))

@@ -20,11 +20,15 @@ Columns = dict[str, Column]
 STRETCH = 1 << 16
 """Samples whose derived columns are computed at a time: as many as stay in a processor's cache."""
 
+BROKEN_TIME = "several disks busy for far more than all the time: a sample's length is wrong"
+"""Of a whole report, by `broken_time`."""
+
 ANOMALIES = (
     "",
     "a value beyond any device: a counter ran backwards",
     "a latency without a request",
     "more requests in flight than any device holds: a counter below zero",
+    BROKEN_TIME,
 )
 """Why a sample's numbers cannot all be true, by the number that `anomalies` gives."""
 

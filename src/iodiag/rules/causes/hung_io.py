@@ -3,7 +3,8 @@
 What it detects: five seconds and more in which a device was busy throughout (or, on kernels that count
 only at completion, silent) and completed nothing, and then, where the stall ends within the capture,
 a sample that books more request time than the stall was long. A single answer that took a second with
-few requests in flight leaves it open.
+few requests in flight leaves it open. Where a device of md or device-mapper is stuck and the disks below are
+idle, its requests never reached them.
 
 Why it matters: everything that needed the device stood still: a command that timed out, a lost path, a
 firmware that paused.
@@ -22,6 +23,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import is_md, is_physical, without_parts
+from iodiag.analysis.array.layer_latency import is_stacked, may_be_disk
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked, pressure
 from iodiag.analysis.load.stalls import LONGEST_FLUSH_S, Stall, answers, late_answer_ms, stalled, stalls_of
@@ -31,7 +34,7 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Table
+from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -97,21 +100,26 @@ def _froze(series: DeviceSeries, stall: Stall) -> bool:
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
     worst = max(stalls, key=lambda stall: stall.seconds)
     waiters = _waiters(view, series, worst)
+    place = tuple(_idle_below(view, series, worst))
     evidence = (
         *_evidence(series, worst),
+        *place,
         *waiters,
         *_against(series, worst),
         *reported(view, (series.name,)),
     )
     sure = _confidence(series, worst, waiters)
     is_shown = _holds(worst) or bool(waiters) or worst.seconds >= limits.least_seconds
-    is_standing = (
-        worst.release is None and is_shown and (answers(series) or (_holds(worst) and bool(waiters)))
+    is_held = answers(series) or (_holds(worst) and bool(waiters))
+    is_standing = worst.release is None and (
+        (is_shown and is_held) or (bool(place) and _stuck_layers(view, worst) >= 2)
     )
     severity: Severity = "notice" if sure == "low" else "critical" if is_standing else "warning"
     values = _values(series, worst) | {"count": len(stalls)}
     more = " {count} times; the longest" if len(stalls) > 1 else ""
     ends = ", and the capture ends so" if worst.release is None else ""
+    held = " with {depth} in flight" if values["depth"] else ""
+    where = "; " + place[0].text + "." if place else "."
     how_long = (
         "for {seconds:.0f} s" if _is_timed(worst.rows) else in_samples(len(series.samples), "samples", "all")
     )
@@ -121,14 +129,47 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         devices=(series.name,),
         **when(worst.rows),
         summary=say(
-            "{device} completed no request" + more + " " + how_long + ", {util:.0f} % busy with {depth} in "
-            "flight" + ends + ".",
+            "{device} completed no request"
+            + more
+            + " "
+            + how_long
+            + ", {util:.0f} % busy"
+            + held
+            + ends
+            + where,
             values,
         ),
         evidence=evidence,
-        refutes=("a virtual machine that was paused: then all devices stop at once",),
-        cannot_know=("what held the request: the kernel's log names timeouts, resets and lost paths",),
+        **(_in_the_stack(series) if place else _ANYWHERE),
     )
+
+
+_ANYWHERE = {
+    "refutes": ("a virtual machine that was paused: then all devices stop at once",),
+    "cannot_know": ("what held the request: the kernel's log names timeouts, resets and lost paths",),
+}
+
+
+def _in_the_stack(series: DeviceSeries) -> dict[str, tuple[str, ...]]:
+    """What fits a hang above idle disks, in place of cables and paths."""
+    of_array = ("cat /proc/mdstat", "grep . /sys/block/DEVICE/md/*")
+    return {
+        "remedy": (
+            "Look where the tasks wait in the kernel: /proc/PID/stack of those in state D and of the array's "
+            "own thread, and echo w > /proc/sysrq-trigger, which writes all such stacks to its log.",
+            "Look at the state of arrays (/proc/mdstat, their md folder in /sys/block) and of mappings: one "
+            "that is suspended, and multipath without a path, holds everything.",
+        ),
+        "confirm": (
+            *(of_array if is_md(series.name) else ("dmsetup info -c", "multipath -ll", "cat /proc/mdstat")),
+            "grep . /sys/block/*/inflight",
+            "echo w > /proc/sysrq-trigger  # as root: writes the stacks of blocked tasks to the kernel log",
+        ),
+        "refutes": (
+            "requests in flight on a disk below (/sys/block/*/inflight): some kernels show it as idle",
+        ),
+        "cannot_know": ("which code holds the requests: the kernel stacks of the tasks that wait name it",),
+    }
 
 
 def _confidence(series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...]) -> Confidence:
@@ -161,11 +202,8 @@ def _values(series: DeviceSeries, stall: Stall) -> Values:
 
 def _evidence(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     values = _values(series, stall)
-    text = (
-        "no or hardly any request completed in {samples} of {all} samples: {util:.1f} % busy, {depth} in "
-        "flight"
-    )
-    yield cite(stall.rows, text, values)
+    text = "no or hardly any request completed in {samples} of {all} samples: {util:.1f} % busy"
+    yield cite(stall.rows, text + (", {depth} in flight" if values["depth"] else ""), values)
     if stall.release is None:
         return
     said: Values = {
@@ -191,7 +229,11 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
     others = [other for other in view.devices if other is not series and _is_stuck_too(other, stall)]
     if others:
         names = ", ".join(other.name for other in others[:3])
-        text = "{others} is busy without a completion in the same samples: two counters do not stick at once"
+        are = "are" if len(others) > 1 else "is"
+        text = (
+            "{others} " + are + " busy without a completion in the same samples: two counters do not stick "
+        )
+        text += "at once"
         yield cite(stall.rows, text, {"others": names})
     waiting = blocked(view, stall.rows)
     if waiting is not None and waiting[1] >= 1 and waiting[0]["source"][0] == stall.rows["source"][0]:
@@ -201,12 +243,57 @@ def _witnesses(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evide
         yield cite(full[0], "for {full:.0f} % of the time I/O stalled every task", {"full": full[1]})
 
 
+def _idle_below(view: View, series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
+    """Said of a stacked device whose disks are idle all along: its requests have not reached them.
+
+    A disk that held one would be busy throughout. Where no input tells the members, all disks shown
+    count, and two have to be idle. Multipath without a path holds requests, too: no matter of its layer.
+    """
+    below = view.topology.below(series.name)
+    has_paths = any(one is not None and one.kind == "multipath" for one in (series.device, *below))
+    if not _is_layer(view, series) or stall.release is not None or has_paths:
+        return
+    names = {one.name for one in below}
+    leaves = (leaf for one in view.topology if one.members for leaf in view.topology.leaves(one.name))
+    if not names and any(view.series(leaf.name) is None for leaf in leaves):
+        return
+    shown = without_parts([one for one in view.devices if is_physical(one.name)])
+    parts = [one.samples for one in shown if not names or one.name in names]
+    disks = [rows for part in parts if len(rows := part[same_reports(part, stall.rows)])]
+    idle = [rows for rows in disks if _is_idle(rows)]
+    is_calm = all((rows.floats("util") <= MOST_UTIL).all() for rows in disks)
+    if is_calm and len(idle) >= (1 if names else 2):
+        whose = "its members" if names else "the disks shown"
+        how = "are idle" if len(idle) == len(disks) else "are hardly busy ({count} of {all} idle)"
+        text = f"{whose} {how}: the hang is in the array or mapping layer"
+        yield cite(stacked(idle), text, {"count": len(idle), "all": len(disks)})
+
+
+def _is_layer(view: View, series: DeviceSeries) -> bool:
+    return is_stacked(series) and not is_physical(series.name) and not may_be_disk(view, series)
+
+
+def _is_idle(rows: Table) -> bool:
+    is_idle = (rows.floats("ios_per_s") == 0) & (rows.floats("util") == 0) & ~(rows.floats("kb_per_s") > 0)
+    return bool(is_idle.all())
+
+
+MOST_UTIL = 0.5
+"""Busy share that no disk has that holds a request throughout: it would be 1."""
+
+
+def _stuck_layers(view: View, stall: Stall) -> int:
+    return sum(_is_layer(view, one) and _is_stuck_too(one, stall) for one in view.devices)
+
+
 def _against(series: DeviceSeries, stall: Stall) -> Iterator[Evidence]:
     if _may_be_flush(series, stall):
         text = "only writes were under way: a long flush of the cache looks the same"
         yield cite(stall.rows, text, weighs="against")
     if not answers(series):
-        text = "it completes nothing in the whole capture: its counter of time in use may have leaked"
+        text = "it completes nothing in the whole capture"
+        # what kernels that count at completion show says nothing of a counter
+        text += ": its counter of time in use may have leaked" if _holds(stall) else ""
         yield cite(stall.rows, text, weighs="against")
     if not _is_timed(stall.rows):
         yield cite(stall.rows, "nothing says how long the samples are", weighs="against")

@@ -1,7 +1,8 @@
 """Some numbers of the capture cannot all be true.
 
-What it detects: values beyond any device and latencies without a request (those samples are left out
-of every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
+What it detects: values beyond any device, latencies without a request and reports in which several disks
+are busy for far more than all the time, whose length was measured wrongly (those samples are left out of
+every other rule); util beyond 100 %; a depth below what rates and latencies make of it; sizes that
 contradict bytes and requests; a latency of all requests outside of those of reads and writes; CPU shares
 that do not add up to 100 %, or whose steal leaves no time for the work that was done; partitions that
 move more than their disk.
@@ -20,12 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
-from iodiag.analysis.view.request_columns import HALF_DIGIT
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.request_columns import BROKEN_TIME, HALF_DIGIT
+from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.rules.readings.counter_anomaly import contradictions
@@ -37,7 +40,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     clear: list[str] = []
     silent: list[str] = []
     slight: list[tuple[DeviceSeries, tuple[Evidence, ...]]] = []
-    left_out = {} if view.left_out is None else dict(by_text(view.left_out, "device"))
+    left_out: dict[str, Table] = {}
+    mistimed: tuple[Finding, ...] = ()
+    if view.left_out is not None:
+        is_mistimed = view.left_out["anomaly"] == BROKEN_TIME
+        left_out = dict(by_text(view.left_out[~is_mistimed], "device"))
+        mistimed = (_mistimed(view, view.left_out[is_mistimed]),) if is_mistimed.any() else ()
     for series in view.devices:
         dropped = left_out.get(series.name)
         evidence = tuple(_of_device(view, series, dropped, limits))
@@ -53,6 +61,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for name, rows in left_out.items():
         if view.series(name) is None:
             yield _unusable(name, rows)
+    yield from mistimed
     shares = tuple(contradictions.of_cpu(view, limits))
     if shares:
         summary = f"The CPU's shares of time cannot be true: {shares[0].text}."
@@ -60,7 +69,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     if silent:
         reason = "requests are in flight and none, or none with a latency, completes: see hung-io"
         yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
-    if clear or not (view.devices or left_out or shares):
+    if clear or not (view.devices or left_out or mistimed or shares):
         reason = "no number of it contradicts another by more than its kernel explains"
         yield Outcome(RULE.id, "clear", tuple(clear), reason)
 
@@ -91,6 +100,32 @@ def _unusable(name: str, rows: Table) -> Finding:
         devices=(name,),
         summary=say("{device}: none of its samples ({count}) can be true.", values),
         evidence=(cite(rows, "samples left out: {count}, for " + str(rows["anomaly"][0]), values),),
+    )
+
+
+def _mistimed(view: View, rows: Table) -> Finding:
+    """One factor is wrong in all rates of a report; latencies and sizes are counts over counts."""
+    disk = view.samples("disk")
+    count, sound = (0 if part is None else len(np.unique(report_numbers(part)[0])) for part in (rows, disk))
+    most = float(rows.floats("util_pct").max())
+    values: Values = {"count": count, "all": count + sound, "most": most, "factor": most / 100}
+    text = (
+        "%util is far above 100 % on several disks at once "
+        + in_samples(count + sound, "count", "all")
+        + " (at most {most} %): its length was measured wrongly, so that every rate, queue and %util of "
+        "it is {factor:.3g} times too high at the least"
+    )
+    away = "samples left out: latencies and sizes alone are true in them"
+    return RULE.finding(
+        severity="notice",
+        confidence="high",
+        devices=tuple(rows["device"].distinct()),
+        **when(rows),
+        summary=say(text + ".", values),
+        evidence=(cite(rows, text, values, worst="util_pct"), cite(rows, away, values)),
+        remedy=(
+            "Capture again and time it with another clock: `date` around two snapshots of /proc/diskstats.",
+        ),
     )
 
 
