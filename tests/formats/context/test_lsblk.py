@@ -239,3 +239,15 @@ def test_other_tables_are_left_alone(text):
 def test_long_lines_of_header_words_are_harmless():
     assert FORMAT.starts.search("NAME " * 100_000 + "!") is None
     assert FORMAT.read(lines_of("NAME " * 50), "x") is None
+
+
+def test_without_its_header():
+    rows = (
+        "sda      8:0    0 278.9G  0 disk \n├─sda1   8:1    0   512M  0 part /boot\n"
+        "└─sda5   8:5    0 168.7G  0 part /\nsdb      8:16   0   3.8T  0 disk \n"
+    )
+    with_header = "NAME MAJ:MIN RM SIZE RO TYPE MOUNTPOINT\n" + rows
+    bare, whole = devices_of(FORMAT, rows), devices_of(FORMAT, with_header)
+    assert bare["sda1"].members == whole["sda1"].members == ("sda",)
+    assert bare["sdb"].size_kb == whole["sdb"].size_kb
+    assert "dev8-16" in bare["sdb"].aliases

@@ -145,3 +145,51 @@ def test_beside_a_capture_they_add_no_rows(text, is_first):
 def test_prose_about_them_is_prose(word):
     capture = read(word + IOSTAT)
     assert not [note for note in capture.notes if "not read" in note.reason]
+
+
+ZPOOL = """\
+                 capacity     operations     bandwidth
+pool           alloc   free   read  write   read  write
+-------------  -----  -----  -----  -----  -----  -----
+tank           42.4G   402G    907  6.50K  59.7M   104M
+  mirror       42.4G   180G    307  2.81K  20.2M  35.0M
+    wwn-0x50a      -      -    153  1.42K  10.1M  17.5M
+-------------  -----  -----  -----  -----  -----  -----
+"""
+LISTED = "NAME   SIZE  ALLOC   FREE  EXPANDSZ   FRAG    CAP  DEDUP  HEALTH  ALTROOT\ntank   136T  40,5T  95,8T         1    24%    29%  1.00x  ONLINE  -\n"  # noqa: E501
+PS = "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         1  0.0  0.1 168140 11620 ?        Ss   10:00   0:01 init\n"  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("table", "tool"),
+    [(ZPOOL, "zpool iostat"), (LISTED, "zpool list"), (PS, "ps")],
+    ids=["iostat", "list", "ps"],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, tool, is_first):
+    capture = read(table + "\n" + IOSTAT if is_first else IOSTAT + "\n" + table)
+    assert [note.reason for note in capture.notes] == [f"this is {tool}: it is not read"]
+    assert "unread" not in capture.ledgers[0].counts
+    assert "could not be read" not in iodiag.analyze(capture).headline
+
+
+def test_a_table_that_nobody_knows_does_not_count_against_ours():
+    rows = "alpha-queue 1.5G 20 307 4.0K 9\nbeta-queue 1.5G 20 307 4.0K 9\n"
+    capture = read(f"{rows}\n{IOSTAT}\nand the queues\n{rows}")
+    assert not capture.unparsed
+    (note,) = capture.notes
+    assert (note.count, note.reason) == (4, "numbers of no table that iodiag reads: 4 lines")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "sdb 9.00 8.00 7.00 6.00 5.00 4.00\n",
+        "12:00:01 tank 9.00 8.00 7.00 6.00 5.00\n",
+        "9 8 7 6 5 4 3 2\n",
+        "tank " + "9.00 " * 14 + "\n",
+    ],
+    ids=["device", "time", "numbers", "as wide"],
+)
+def test_a_row_that_may_be_ours_counts(row):
+    assert len(read(f"{row}\n{row}\n{IOSTAT}").unparsed) == 2

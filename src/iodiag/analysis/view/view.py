@@ -176,13 +176,30 @@ class View:
         """The host's CPU samples of the same reports as `rows`; all of them when none are the same.
 
         Reports are the same when source, segment and report number are; vmstat beside iostat is
-        a different source, and then its whole capture stands for the window.
+        a different source, and then its whole capture stands for the window. Samples of iostat in a later
+        report than all devices do not: it prints the CPU above them, so those of that report are lost.
         """
         cpu = self.cpu_all
         if cpu is None:
             return None
         same = same_reports(cpu, rows)
-        return cpu[same] if same.any() else cpu
+        if same.any():
+            return cpu[same]
+        window = cpu[~self._is_without_devices(cpu)]
+        return window if len(window) else None
+
+    def _is_without_devices(self, cpu: Table) -> Mask:
+        """Which samples iostat printed at the end of a text, whose devices are lost."""
+        result = np.zeros(len(cpu), dtype=np.bool_)
+        disk = self.samples("disk")
+        # vmstat, which counts its own reports, has no share of niced work
+        if disk is None or "nice_pct" not in cpu:
+            return result
+        for stream in np.unique(cpu["stream"]):
+            devices = disk["report"][disk["stream"] == stream]
+            if len(devices):
+                result |= (cpu["stream"] == stream) & (cpu["report"] > devices.max())
+        return result & ~np.isnan(cpu.floats("nice_pct"))
 
     @cached_property
     def cpu_all(self) -> Table | None:

@@ -74,6 +74,12 @@ _FREE_WORDS = (
 )
 _WORDS = {*_SHAPES, *_FREE_WORDS.split()}
 _NAME_WORDS = ("NAME", "KNAME", "PATH")
+_USUAL = ("NAME", "MAJ:MIN", "RM", "SIZE", "RO", "TYPE", "MOUNTPOINT")
+"""The columns without options, which tell themselves where the header was left out."""
+
+_USUAL_ROW = r"\s+".join(
+    (r"^\s*[a-z][\w-]*", *(_SHAPES[word] for word in _USUAL[1:5]), r"(?:disk|part|lvm|loop|rom|raid\d+)\b")
+)
 _ART = r"[\s│├└─┬┌┈▶|`+-]*"
 _DEVICE_NAME = r"(?:/dev/)?[A-Za-z0-9][\w.+:!/@-]*"
 _PAIR = r'(?<![A-Z0-9:%_-])([A-Z][A-Z0-9:%_-]*)="((?:[^"\\]|\\.)*)"'
@@ -98,6 +104,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         return _read_json(lines, source)
     if re.search(_PAIR, first):
         return _read_pairs(lines, source)
+    if re.match(_USUAL_ROW, first):
+        return _read_without_header(lines, source)
     return _read_table(lines, source)
 
 
@@ -120,6 +128,16 @@ def _read_table(lines: Sequence[Line], source: str) -> ContextBlock | None:
         else:
             rows[-1] = _with_mountpoint(rows[-1], row)
     return _block(used, rows, source, "tree" if any(row.depth for row in rows) else "list")
+
+
+def _read_without_header(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    rows: list[_Row] = []
+    for line in lines[:MAX_BLOCK_LINES]:
+        row = _loose_row(_USUAL, 0, line) if line.text.strip() else None
+        if row is None or not row.values.keys() >= {"MAJ:MIN", "TYPE"}:
+            break
+        rows.append(row)
+    return _block(len(rows), rows, source, "tree" if any(row.depth for row in rows) else "list")
 
 
 def _is_raw(words: Sequence[str], lines: Sequence[Line]) -> bool:
@@ -371,7 +389,7 @@ FORMAT = ContextFormat(
     ),
     starts=re.compile(
         r"^(?=.{4,600}$)\s*(?:[A-Z][A-Z:%-]*\s+)*K?NAME(?:\s+[A-Z][A-Z:%-]*)*\s*$"
-        r'|\bK?NAME="[^"]*" [A-Z][A-Z:%_-]*="|"blockdevices"\s*:'
+        r'|\bK?NAME="[^"]*" [A-Z][A-Z:%_-]*="|"blockdevices"\s*:|' + _USUAL_ROW
     ),
     read=_read,
     releases="util-linux 2.19 and later",

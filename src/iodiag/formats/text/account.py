@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from iodiag.formats import clock as _clock
 from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.clean.lines import Text
 from iodiag.formats.text.rows.numbers import is_figure
 from iodiag.formats.text.rows.row_store import Rows
-from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Classes, Walk
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name
+from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Block, Classes, Walk
 from iodiag.formats.text.times.row_times import Timing, distinct_sorted
 from iodiag.formats.types import ContextBlock
 from iodiag.model.capture import LINE_CLASSES, Ledger, ParseNote, Section, Source
@@ -112,6 +114,15 @@ def unread_notes(found: Walk, all_rows: Sequence[Rows]) -> Iterator[ParseNote]:
     loose = np.array(found.loose, dtype=np.int64)
     is_row = np.array([_may_be_row(text.words(n)) for n in found.loose], dtype=np.bool_)
     loose = loose[is_row & (classes[loose] == CLASS["noise"])]
+    widths = {_width(block) for block in found.blocks.patterns}
+    is_ours = [not widths or _may_be_ours(text.words(n), widths) for n in loose.tolist()]
+    others = [n for n, is_own in zip(loose.tolist(), is_ours, strict=True) if not is_own]
+    if others:
+        many = f"numbers of no table that iodiag reads: {len(others)} line{'s' if len(others) > 1 else ''}"
+        yield ParseNote(
+            found.name, int(text.numbers[others[0]]), many, text.line(others[0])[:200], len(others)
+        )
+    loose = loose[np.array(is_ours, dtype=np.bool_)]
     loose = np.concatenate((loose, _clocked(found))).astype(np.int64)
     classes[loose] = CLASS["unread"]
     is_loose = set(loose.tolist())
@@ -154,6 +165,21 @@ def _clocked(found: Walk) -> list[int]:
 def _may_be_row(words: Sequence[str]) -> bool:
     """Whether a line of numbers without a header may be a row: a row has two words at most."""
     return len(words) >= _FEWEST_WORDS and sum(bool(_PROSE.fullmatch(word)) for word in words[:64]) <= 2
+
+
+def _width(block: Block) -> int:
+    """How many words a whole row of a block has."""
+    return block.clock_tokens + len(block.layout.columns) + (block.layout.key is not None)
+
+
+def _may_be_ours(words: Sequence[str], widths: Collection[int]) -> bool:
+    """Whether a row without a header may be of a tool that is read, beside tables whose rows are so wide.
+
+    It is as wide as those, begins with a time or with a device as the kernel names it, or is all numbers.
+    """
+    clock = _clock.leading_time(tuple(words))[1]
+    is_named = any(map(is_kernel_name, words[clock : clock + 1]))
+    return bool(len(words) in widths or clock or is_named or all(map(is_figure, words[:64])))
 
 
 def ledger(source: Source, text: Text, classes: Classes) -> Ledger:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from iodiag.formats.text.array_types import Bools
 from iodiag.formats.text.rows.row_store import Rows
+from iodiag.formats.text.rows.single_row_parser import is_kernel_name
 from iodiag.formats.text.structure.blocks import CLASS, Walk
 from iodiag.model.capture import ParseNote
 
@@ -18,6 +21,9 @@ INTERFACE = re.compile(
     r"(?:en|wl|ww)(?:[opsx][0-9a-f]+)+[\w.:@]*|(?:br-|veth|vnet|cali|flannel|cni)[\w.-]+"
 )
 """What network interfaces are called, and no disk is."""
+_FEWEST_APART = 3
+"""Rows of a block of which blank lines between all of them tell that they part no sections."""
+
 _WHOLE_NUMBER = re.compile(r"\d*[1-9]\d*")
 
 
@@ -78,18 +84,50 @@ def _is_of_next_part(rows: Rows) -> Bools:
 def _is_of_next_section(found: Walk, rows: Rows) -> Bools:
     """The rows of sar behind a blank line that begin at a time that the block has shown: the next section's.
 
-    Clocks that are turned back show times twice as well, but no blank line stands there.
+    Clocks that are turned back show times twice as well, but no blank line stands there. Where blank lines
+    stand between all rows, as pages put them there, a time goes on below one; so it does with a row that
+    can only be of this table, of an item that its time has not shown.
     """
-    result = np.zeros(len(rows.lines), dtype=np.bool_)
     if rows.layout.clock != "row" or len(rows.lines) < 2:
-        return result
-    is_behind_blank = found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
-    is_behind_blank[1:] &= (rows.block[1:] == rows.block[:-1]) & ~(rows.seconds[1:] > rows.seconds[:-1])
-    for place in np.flatnonzero(is_behind_blank[1:]) + 1:
-        here = np.flatnonzero(rows.block == rows.block[place])
-        earlier = rows.seconds[here[here < place]]
-        if rows.seconds[place] in earlier:
-            result[here[here >= place]] = True
+        return np.zeros(len(rows.lines), dtype=np.bool_)
+    is_behind = found.text.is_blank[np.maximum(rows.lines - 1, 0)] & ~rows.is_average
+    is_same = np.append(False, rows.block[1:] == rows.block[:-1])
+    seconds = np.append(np.nan, rows.seconds[:-1])
+    is_behind &= is_same
+    is_doubtful = is_behind & ~(rows.seconds > seconds)
+    if not is_doubtful.any():
+        return is_doubtful
+    begins = np.flatnonzero(~is_same)
+    sizes = np.diff(np.append(begins, len(is_same)))
+    is_apart = np.repeat(np.add.reduceat(is_behind | rows.is_average, begins) == sizes - 1, sizes)
+    is_apart &= np.repeat(sizes >= _FEWEST_APART, sizes) & (rows.seconds == seconds)
+    is_item_new = ~_is_repeated(rows.block, rows.seconds, rows.key)
+    is_other = is_doubtful & _is_repeated(rows.block, rows.seconds)
+    is_other &= ~(is_item_new & (is_apart | _is_of_own_kind(rows)))
+    count = np.cumsum(is_other)
+    result: Bools = count > np.repeat((count - is_other)[begins], sizes)
+    return result
+
+
+def _is_repeated(*keys: npt.NDArray[Any]) -> Bools:
+    """Which places hold the keys of an earlier one."""
+    order = np.lexsort(keys[::-1])
+    is_like = np.ones(len(order) - 1, dtype=np.bool_)
+    for key in keys:
+        is_like &= key[order][1:] == key[order][:-1]
+    result = np.zeros(len(order), dtype=np.bool_)
+    result[order[1:]] = is_like
+    return result
+
+
+def _is_of_own_kind(rows: Rows) -> Bools:
+    """The rows that no other section prints: of a device by the kernel's name, of a CPU by its shares."""
+    if rows.layout.key == "device" and rows.layout.family == "disk":
+        return np.isin(rows.key, [place for place, name in enumerate(rows.names) if is_kernel_name(name)])
+    shares = [place for place, column in enumerate(rows.layout.columns) if column.raw.startswith("%")]
+    if rows.layout.family != "cpu" or len(shares) < len(rows.layout.columns):
+        return np.zeros(len(rows.lines), dtype=np.bool_)
+    result: Bools = np.abs(rows.numbers[:, shares].sum(axis=1) - 100.0) <= 1.0
     return result
 
 

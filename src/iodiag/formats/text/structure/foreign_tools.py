@@ -29,6 +29,14 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("%usr %sys %wio %idle", "the sar of Solaris, AIX or HP-UX"),
         ("PID USERNAME STATE TIME COMMAND", "the top of a BSD or Solaris"),
         ("PID USER PR NI VIRT RES", "top"),
+        ("USER PID %CPU %MEM VSZ RSS", "ps"),
+        ("UID PID PPID C STIME", "ps"),
+        ("capacity operations bandwidth", "zpool iostat"),
+        ("pool alloc free read write", "zpool iostat"),
+        ("pool used avail read write", "zpool iostat"),
+        ("NAME SIZE ALLOC FREE CAP", "zpool list"),
+        ("NAME SIZE USED AVAIL CAP", "zpool list"),
+        ("NAME USED AVAIL REFER", "zfs list"),
     )
 )
 _ANY_WORD = frozenset(word for words, _ in _HEADERS for word in words)
@@ -49,7 +57,9 @@ _LINES = tuple(
         (r"\s*Mach Virtual Memory Statistics:", "the vm_stat of macOS"),
     )
 )
-_OF_LINUX = frozenset(("top", "dstat", "nmon", "atop", "collectl"))
+_OF_LINUX = frozenset(
+    ("top", "ps", "dstat", "nmon", "atop", "collectl", "zpool iostat", "zpool list", "zfs list")
+)
 _LONGEST_LINE = 400
 
 
