@@ -19,6 +19,12 @@ from writers.captures import iostat
 ERROR = "blk_update_request: critical medium error, dev sdb, sector 1264871"
 
 
+VMSTAT = """\
+procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+"""
+
+
 def read(text):
     return iodiag.read(io.BytesIO(text.encode()), name="log.txt")
 
@@ -238,6 +244,27 @@ def test_other_lines_and_gaps_are_the_log_s_own():
 
 def test_the_rows_of_a_sampler_are_no_log_s():
     assert blocks_of(FORMAT, "Nov 23 10:00:00 box iostat[9]: sda 1.00 2.00 3.00 4.00\n") == []
+
+
+NOISE = f"[93211.552391] {ERROR}"
+
+
+def with_noise(text, places):
+    lines = text.splitlines()
+    return "\n".join(line for at, own in enumerate(lines) for line in [NOISE] * (at in places) + [own])
+
+
+@pytest.mark.parametrize("places", [(5,), (5, 6), (2, 3, 5), range(2, 12)], ids=str)
+@pytest.mark.parametrize("tool", ["iostat", "vmstat"])
+def test_a_console_s_messages_between_rows_take_none_of_them(tool, places):
+    devices = {name: {"r/s": 9.0, "rkB/s": 72.0} for name in ("sda", "sdb")}
+    rows = " 1  0      0 100000  20000 300000    0    0     1     2   10   20  1  1 98  0  0\n"
+    text = iostat([devices] * 3) if tool == "iostat" else VMSTAT + rows * 12
+    alone, among = read(text), read(with_noise(text, places))
+    assert len(among.tables["events"]) == len(places)
+    for family in ("disk",) if tool == "iostat" else ("queue", "paging", "cpu"):
+        assert len(among.tables[family]) == len(alone.tables[family])
+    assert not among.unparsed
 
 
 def test_lines_of_several_hosts_keep_their_hosts():

@@ -65,6 +65,9 @@ _LINE = (
     rf"{_LEVEL}(?:{_BOOT}|{_CTIME}|{_HUMAN}|(?P<iso>{_DAY}T{_TIME},\d{{1,9}}[+-]\d\d:\d\d) |{_SYSLOG})"
     r"|-- (?:Reboot|Boot [0-9a-f]{32}|Logs begin|Journal begins)\b"
 )
+_CONTINUATION = r"\s{4}.{0,200}?[A-Za-z]|\s*$"
+"""Further lines of a message, which stand below its text, or a gap; no rows, which are numbers."""
+
 _TELLS_TIME = (
     r".{0,80}?audit\((?P<epoch>\d{9,10}\.\d{1,6}):\d{1,12}\)"
     r"|.{0,60}?setting system clock to .{10,40}? UTC \((?P<at>\d{9,10})\)"
@@ -203,8 +206,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         match = matches(line.text)
         if match is None if is_stamped else not re.match(UNSTAMPED, line.text):
             between += 1
-            # a message of several lines, or a gap
-            if between > _MOST_BETWEEN or line.text[:1].strip():
+            if between > _MOST_BETWEEN or not re.match(_CONTINUATION, line.text):
                 break
             continue
         log.take(at, line, match)
@@ -299,4 +301,5 @@ FORMAT = ContextFormat(
     releases="Linux 2.6 to 6.x; util-linux, systemd, rsyslog, syslog-ng, syslogd",
     not_read="messages of drivers that are about no disk; lines of programs but multipathd, mdadm and smartd",
     most_lines=_MOST_LINES,
+    is_between_rows=True,
 )
