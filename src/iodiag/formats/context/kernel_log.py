@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -147,14 +148,15 @@ class _Boot:
 
     def rows(self) -> Iterator[_Row]:
         """The events with their devices and times, by all that was said since the start."""
+        clocks = sorted(self.clocks)
         for event in self.events:
             named = self.names.devices(event.about)
             devices = _devices.without_removable(named)
             # what is on a port of USB and no disk is a keyboard
             if devices or not (named or "usb" in event.about):
                 since, time = _uptime(event.match), _time(event.match)
-                if math.isnan(time.seconds) and self.clocks and not math.isnan(since):
-                    at, epoch = max((c for c in self.clocks if c[0] <= since), default=min(self.clocks))
+                if math.isnan(time.seconds) and clocks and not math.isnan(since):
+                    at, epoch = clocks[max(bisect_right(clocks, (since, math.inf)) - 1, 0)]
                     time = _Time(epoch + since - at, is_moment=True)
                 yield from (_Row(event, name, self.host, time, since) for name in devices or ("",))
 

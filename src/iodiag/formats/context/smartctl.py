@@ -28,10 +28,10 @@ _PARAGRAPH = (
 )
 _OTHER = (
     r"\s{0,80}(?:Linux \S+ \(|Device:?\s+\S+/s|Device:?\s.*\btps\b|avg-cpu|procs\b|smartctl \d"
-    r"|.*\bsmartctl\s+-|(?:\[?\w[\w.-]{0,80}@.{0,80})?[#$]\s+[a-z/])"
+    r"|.{0,200}?\bsmartctl\s{1,9}-|(?:\[?\w[\w.-]{0,80}@.{0,80})?[#$]\s+[a-z/])"
 )
 _PAIR = r"(?P<key>[A-Z#][\w .,/()-]{1,60}?)(?::\s{0,80}|\s+=\s+)(?P<value>\S.{0,400})"
-_TOTALS = r"(?:read|write|verify):\s(?:\s*[\d.]{1,20}){6}\s+(?P<count>\d{1,15})\s*"
+_TOTALS = r"(?:read|write|verify):(?:\s{1,80}[\d.]{1,20}){6}\s{1,80}(?P<count>\d{1,15})\s*"
 _ENDURANCE = r"\s*0x07\s.*\s(?P<count>\d{1,3})\s+\S+\s+Percentage Used Endurance Indicator"
 
 _ATTRIBUTES = {

@@ -232,21 +232,23 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     given = data
     special, behind = _looked_over(data, line_feeds)
     data = _plain_bytes(data, special)
-    if not any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys()):
-        text = Text.of(data, line_feeds, behind) if data is given else Text.of(data)
-        telling: Sequence[Piece] = _telling(text) if rewrites else ()
-        needed: list[Rewrite] = []
-        for rewrite in rewrites:
-            # one may find something to do in what another left
-            changed = rewrite(telling)
-            needed += [rewrite] if changed is not telling else []
-            telling = changed
-        if not needed:
-            return text
-        pieces: Sequence[Piece] = _split(data)
-    else:
-        needed = list(rewrites)
+    is_dressed = any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys())
+    pieces: Sequence[Piece] = []
+    if is_dressed:
         pieces = list(_undressed(data.decode("utf-8", "replace").split("\n")))
+        text = Text.of_pieces(pieces)
+    else:
+        text = Text.of(data, line_feeds, behind) if data is given else Text.of(data)
+    telling: Sequence[Piece] = _telling(text) if rewrites else ()
+    needed: list[Rewrite] = []
+    for rewrite in rewrites:
+        # one may find something to do in what another left
+        changed = rewrite(telling)
+        needed += [rewrite] if changed is not telling else []
+        telling = changed
+    if not needed:
+        return text
+    pieces = pieces or _split(data)
     for rewrite in needed:
         pieces = rewrite(pieces)
     return Text.of_pieces(pieces)
