@@ -70,6 +70,14 @@ def test_every_clock_of_a_log(line, time):
     assert str(row["host"]) == ("box" if " box " in line else "")
 
 
+def test_a_boot_clock_is_told_by_the_record_right_above():
+    clocks = ((1000.0, 1795428000), (2000.0, 1795429010), (3000.0, 1795430000))
+    lines = [f"[{at:.6f}] audit: type=1400 audit({epoch}.000:7): x" for at, epoch in clocks]
+    lines += [f"[{at:.6f}] {ERROR}" for at in (500.0, 1999.0, 2000.0, 2500.0)]
+    seconds = events("\n".join(lines))["time"].astype("int64") // 10**9
+    assert list(seconds) == [1795427500, 1795428999, 1795429010, 1795429510]
+
+
 def test_what_time_it_was_by_an_audit_record_or_the_setting_of_the_clock():
     audit = "[    1.500000] audit: type=2000 audit(1795428001.500:1): state=initialized\n"
     rtc = "[    1.500000] rtc_cmos 00:01: setting system clock to 2026-11-23T10:00:01 UTC (1795428001)\n"
