@@ -79,9 +79,10 @@ def _device(row: Mapping[str, Any], line: Line, source: str) -> Device:
 def _facts(rows: Sequence[tuple[Mapping[str, Any], Line]], source: str) -> Iterator[Fact]:
     for row, line in rows:
         name = disk_name(row["Node"])
-        text = f"{name} is a {row.get('Model')} with firmware {row.get('FW Rev')}"
         values = {"device": name, "model": row.get("Model"), "firmware": row.get("FW Rev")}
-        yield fact("nvme-list", text, values, source, [line])
+        if all(values.values()):
+            text = "{device} is a {model} with firmware {firmware}"
+            yield fact("nvme-list", text, values, source, [line])
 
 
 FORMAT = ContextFormat(
