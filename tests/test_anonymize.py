@@ -401,7 +401,9 @@ def test_a_host_with_a_plain_word_for_a_name_spoils_no_sentence(word):
     assert iodiag.anonymized(report, captures).hosts == ["host-1"]
 
 
-LETTERS = st.text("bcdfghjklmnpqrstvwxz", min_size=6, max_size=9)
+LETTERS = st.text("bcdfghjklmnpqrstvwxz", min_size=6, max_size=9).filter(
+    lambda word: not word.startswith("mmcblk")  # how the kernel's own names begin, which is kept
+)
 LSBLK = """\
 NAME          MAJ:MIN RM  SIZE RO TYPE MOUNTPOINT
 {disk}        8:0    0  100G  0 disk
@@ -566,7 +568,8 @@ def test_a_stored_report_holds_no_word_of_iodiag_that_names_a_device(words):
     stored = as_json.from_json(iodiag.analyze(captures).to_json().encode())
     assert {words[0], words[1]} <= set(stored.names)
     hidden = json.loads(iodiag.anonymized(stored).to_json())
-    composed = [hidden[key] for key in ("headline", "states", "devices", "series", "names")]
+    composed = [hidden[key] for key in ("headline", "states", "series", "names")]
+    composed += [{key: value for key, value in d.items() if key != "kind"} for d in hidden["devices"]]
     composed += [[f[key] for key in ("title", "summary", "remedy", "confirm")] for f in hidden["findings"]]
     composed += [
         [e["text"], [q["text"] for q in e["quotes"]]] for f in hidden["findings"] for e in f["evidence"]

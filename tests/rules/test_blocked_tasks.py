@@ -116,7 +116,7 @@ def test_tasks_whose_requests_are_answered_at_once_are_no_harm(report_of, device
     disk = iostat([{device: load(rate, wait, size=12)}] * 5)
     finding = only(report_of(disk, vmstat([{"b": 6, "wa": 58}] * 5), rules=[RULE]))
     assert finding.severity == severity
-    said = [item for item in finding.evidence if "answered within" in item.text]
+    said = [item for item in finding.evidence if "are answered in" in item.text]
     assert bool(said) == (severity == "info")
 
 

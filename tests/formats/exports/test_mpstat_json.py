@@ -18,7 +18,7 @@ def read(text: str):
 def test_every_cpu_of_every_report_is_a_sample():
     capture = read(TEXT)
     (section,) = capture.sections
-    assert (section.format, section.host, section.cpus, section.reports) == ("mpstat-json", "box", 2, 3)
+    assert (section.format, section.host, section.cpus, section.reports) == ("mpstat-json", "labhost", 2, 3)
     rows = capture.tables["cpu"]
     assert rows["cpu"].tolist() == ["all", "0", "1"] * 3
     assert set(rows["interval_s"]) == {1.0}
