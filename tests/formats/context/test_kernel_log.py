@@ -275,6 +275,28 @@ def test_a_console_s_messages_between_rows_take_none_of_them(tool, places):
     assert not among.unparsed
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "Nov 23 10:00:10 box bench: ",
+        "2026-11-23T10:00:10+00:00 bench: ",
+        "[Mon Nov 23 10:00:10 2026] ",
+        "[ 12.345] ",
+    ],
+)
+def test_what_a_script_notes_between_reports_names_its_phases(stamp):
+    reports = iostat([{"sda": {"r/s": 9.0, "rkB/s": 72.0}}] * 3).split("\n", 2)[2]
+    text = "".join(f"{stamp}starting the {what} test\n{reports}\n" for what in ("read", "write", "idle"))
+    capture = read(text)
+    assert [section.format for section in capture.sections if section.is_context] == []
+    assert len(set(capture.tables["disk"]["phase_label"])) == 3
+
+
+def test_ordinary_lines_without_clocks_are_one_block():
+    (block,) = blocks_of(FORMAT, "sd 2:0:0:0: [sda] Attached SCSI disk\n" * 40)
+    assert (block.used, block.tables) == (40, ())
+
+
 def test_lines_of_several_hosts_keep_their_hosts():
     text = "".join(f"Nov 23 10:00:00 {host} kernel: {ERROR}\n" for host in ("web1", "web2", "web1"))
     capture = read(text)

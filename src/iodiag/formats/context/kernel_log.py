@@ -88,6 +88,8 @@ _SETTLES_S = 300.0
 _OF_BOOT = ("reset", "timeout", "link down", "link speed")
 _MOST_LINES, _MOST_EVENTS, _MOST_HOSTS, _MOST_BETWEEN = 5_000_000, 200_000, 20, 2
 _LONGEST_MESSAGE = 500
+_MOST_NOTES = 5
+"""Lines that a script writes between reports, under a stamp like the kernel's, to say what it does next."""
 
 
 class _Time(NamedTuple):
@@ -163,11 +165,15 @@ class _Boot:
 
 @dataclass
 class _Log:
-    """What was read so far: the events of earlier boots, lines by host, and the boot of each."""
+    """What was read so far: the events of earlier boots, lines by host, and the boot of each.
+
+    `is_kernels`: a line is the kernel's, or a daemon's that watches disks, and not of just any script.
+    """
 
     rows: list[_Row] = field(default_factory=list)
     hosts: Counter[str] = field(default_factory=Counter)
     boots: dict[str, _Boot] = field(default_factory=dict)
+    is_kernels: bool = False
 
     def take(self, at: int, line: Line, match: re.Match[str] | None) -> None:
         """A line of the log; `match` is its stamp."""
@@ -179,9 +185,11 @@ class _Log:
         text = (line.text[match.end() :] if match else line.text).strip()
         if program in DAEMONS:
             text = f"{program} {text}"
+        self.is_kernels |= program is not None
         begin = _BEGIN.match(text)
         if begin is None or begin[0] not in _INTERESTING:
             return
+        self.is_kernels = True
         if text.startswith("Linux version "):
             self._settle(host)
             self.boots[host] = _Boot(_named(host), at)
@@ -214,7 +222,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         log.take(at, line, match)
         used, between = at + 1, 0
     log.settle()
-    if not used or not (is_stamped or log.rows):
+    if not (log.rows or used > _MOST_NOTES or (is_stamped and log.is_kernels)):
         return None
     named = [host for host, _ in log.hosts.most_common(_MOST_HOSTS) if _named(host)]
     only = named[0] if len(named) == 1 else ""
