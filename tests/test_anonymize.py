@@ -34,6 +34,7 @@ from property_tests import examples
 from sample_files import CASES, FILES, SAMPLES, first_of_each_format, name_of
 
 SOURCE = Path(iodiag.__file__).parent
+OF_DISKS = [path for path in FILES if path.parent.name in ("raid-controller", "smartctl", "kernel-log")]
 STANDARD = {"/", "/boot", "/home", "/var", "/mnt"}
 MADE_BY_US = re.compile(r"(?:[a-z_]+)-\d+")
 
@@ -578,7 +579,7 @@ def test_a_stored_report_holds_no_word_of_iodiag_that_names_a_device(words):
     assert said & {words[0], words[1]} == set()
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@pytest.mark.parametrize("path", [*OF_DISKS, *CASES], ids=name_of)
 def test_what_is_judged_under_pseudonyms_is_judged_alike(path):
     captures, _ = iodiag.read_many([path])
     plain, hidden = iodiag.analyze(captures), iodiag.analyze(captures, names=Pseudonyms())

@@ -68,9 +68,21 @@ BY_ITS = ", by its "
 """What stands between a host and the file that states it, where a section's layout is such a statement."""
 _SETTINGS = ("mysql-variables", "pg-settings", "sysfs")
 # they say nothing of whose they are
-_KEPT_VALUES = frozenset(
-    ["version", "tid", "pid", "state", "level", "health", "activity", "direction", "rw", "filesystem"]
-) | {"options"}
+_OF_TOOLS = (
+    "version",
+    "tid",
+    "pid",
+    "state",
+    "level",
+    "activity",
+    "direction",
+    "rw",
+    "filesystem",
+    "options",
+)
+_OF_CONTROLLERS = ("controller", "part", "behind", "battery", "cache", "write_policy", "configured_policy")
+_OF_HEALTH = ("status", "health", "disk_state", "critical_warning", "failing_attributes")
+_KEPT_VALUES = frozenset((*_OF_TOOLS, *_OF_CONTROLLERS, *_OF_HEALTH))
 _STANDARD_FOLDERS = re.compile(r"/|/(boot|boot/efi|home|var|tmp|usr|opt|srv|mnt|media|proc|sys|dev|run)")
 _KERNEL_DISK = re.compile(r"(?:sd|hd|vd|xvd|dasd)[a-z]+|nvme\d+(?:c\d+)?n\d+|mmcblk\d+|cciss/c\d+d\d+")
 _KERNEL_PART = re.compile(rf"({_KERNEL_DISK.pattern})p?(\d+)")

@@ -230,7 +230,7 @@ def deliver(report: Report, formats: dict[str, str], options: dict[str, Any]) ->
         beside = _write(report, Path(path), chosen, options)
         if not options["quiet"]:
             charts = f" and {beside} chart{'s' * (beside != 1)} beside it" if beside else ""
-            click.echo(f"iodiag: wrote {one_line(anonymized_message(path))}{charts}", err=True)
+            click.echo(f"iodiag: wrote {one_line(path)}{charts}", err=True)
     if not formats:
         _print(report, options)
     if options["fail_on"] is not None and _is_met(report, options["fail_on"]):
@@ -246,7 +246,7 @@ def _write(report: Report, path: Path, chosen: str, options: dict[str, Any]) -> 
     from iodiag.report.as_markdown import render
     from iodiag.report.charts.report_charts import chart_files
 
-    by_section = chart_files(report, path.stem, options["full"])
+    by_section = chart_files(report, anonymized_message(path.stem), options["full"])
     files = {chart.name: chart for charts in by_section.values() for chart in charts}
     for chart in files.values():
         write_whole(path.parent / chart.name, chart.png)

@@ -159,7 +159,7 @@ class ContextFormat(NamedTuple):
     `read` gets all lines from there on and the input's name, and returns None when the start
     was a false one. Its patterns are texts that it gives to `re`, which compiles those that an input
     needs and keeps them: to compile all takes as long as to read a small capture. It gets no more than
-    `most_lines`.
+    `most_lines`. `is_between_rows`: a console shows such lines between the rows of a table, which goes on.
     """
 
     id: str
@@ -170,6 +170,7 @@ class ContextFormat(NamedTuple):
     releases: str = ""
     not_read: str = ""
     most_lines: int = 20_000
+    is_between_rows: bool = False
 
 
 class FileFormat(NamedTuple):

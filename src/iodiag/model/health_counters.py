@@ -40,6 +40,6 @@ def shown(values: Mapping[str, float | str], names: Iterable[str] = (*FAILING, *
 
 
 def sentence(disk: str, values: Mapping[str, float | str]) -> str:
-    """All that a disk reports of itself; `disk` is "" where nothing says which it is."""
+    """All that a disk reports of itself; `disk` is what it is called."""
     said = [template.format(**values) for template in shown(values)]
-    return f"{disk or 'a disk'} reports {', '.join(said) or 'no errors'}"
+    return f"{disk} reports {', '.join(said) or 'no errors'}"

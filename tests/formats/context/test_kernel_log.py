@@ -19,6 +19,12 @@ from writers.captures import iostat
 ERROR = "blk_update_request: critical medium error, dev sdb, sector 1264871"
 
 
+VMSTAT = """\
+procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+"""
+
+
 def read(text):
     return iodiag.read(io.BytesIO(text.encode()), name="log.txt")
 
@@ -62,6 +68,14 @@ def test_every_clock_of_a_log(line, time):
     assert row["boot_s"] == 93211.552391 if "93211" in line else pd.isna(row["boot_s"])
     assert pd.isna(row["time"]) if time is None else str(row["time"]) == time
     assert str(row["host"]) == ("box" if " box " in line else "")
+
+
+def test_a_boot_clock_is_told_by_the_record_right_above():
+    clocks = ((1000.0, 1795428000), (2000.0, 1795429010), (3000.0, 1795430000))
+    lines = [f"[{at:.6f}] audit: type=1400 audit({epoch}.000:7): x" for at, epoch in clocks]
+    lines += [f"[{at:.6f}] {ERROR}" for at in (500.0, 1999.0, 2000.0, 2500.0)]
+    seconds = events("\n".join(lines))["time"].astype("int64") // 10**9
+    assert list(seconds) == [1795427500, 1795428999, 1795429010, 1795429510]
 
 
 def test_what_time_it_was_by_an_audit_record_or_the_setting_of_the_clock():
@@ -238,6 +252,49 @@ def test_other_lines_and_gaps_are_the_log_s_own():
 
 def test_the_rows_of_a_sampler_are_no_log_s():
     assert blocks_of(FORMAT, "Nov 23 10:00:00 box iostat[9]: sda 1.00 2.00 3.00 4.00\n") == []
+
+
+NOISE = f"[93211.552391] {ERROR}"
+
+
+def with_noise(text, places):
+    lines = text.splitlines()
+    return "\n".join(line for at, own in enumerate(lines) for line in [NOISE] * (at in places) + [own])
+
+
+@pytest.mark.parametrize("places", [(5,), (5, 6), (2, 3, 5), range(2, 12)], ids=str)
+@pytest.mark.parametrize("tool", ["iostat", "vmstat"])
+def test_a_console_s_messages_between_rows_take_none_of_them(tool, places):
+    devices = {name: {"r/s": 9.0, "rkB/s": 72.0} for name in ("sda", "sdb")}
+    rows = " 1  0      0 100000  20000 300000    0    0     1     2   10   20  1  1 98  0  0\n"
+    text = iostat([devices] * 3) if tool == "iostat" else VMSTAT + rows * 12
+    alone, among = read(text), read(with_noise(text, places))
+    assert len(among.tables["events"]) == len(places)
+    for family in ("disk",) if tool == "iostat" else ("queue", "paging", "cpu"):
+        assert len(among.tables[family]) == len(alone.tables[family])
+    assert not among.unparsed
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "Nov 23 10:00:10 box bench: ",
+        "2026-11-23T10:00:10+00:00 bench: ",
+        "[Mon Nov 23 10:00:10 2026] ",
+        "[ 12.345] ",
+    ],
+)
+def test_what_a_script_notes_between_reports_names_its_phases(stamp):
+    reports = iostat([{"sda": {"r/s": 9.0, "rkB/s": 72.0}}] * 3).split("\n", 2)[2]
+    text = "".join(f"{stamp}starting the {what} test\n{reports}\n" for what in ("read", "write", "idle"))
+    capture = read(text)
+    assert [section.format for section in capture.sections if section.is_context] == []
+    assert len(set(capture.tables["disk"]["phase_label"])) == 3
+
+
+def test_ordinary_lines_without_clocks_are_one_block():
+    (block,) = blocks_of(FORMAT, "sd 2:0:0:0: [sda] Attached SCSI disk\n" * 40)
+    assert (block.used, block.tables) == (40, ())
 
 
 def test_lines_of_several_hosts_keep_their_hosts():

@@ -38,3 +38,16 @@ def test_drives_are_listed_with_model_and_size():
         device = devices_of(LIST, (SAMPLES / "nvme-list" / name).read_text())["nvme0n1"]
         assert (device.model, device.transport) == ("EXAMPLE NVME 960GB", "nvme")
         assert device.size_kb == pytest.approx(960.2e9 / 1024, rel=1e-4)
+
+
+@pytest.mark.parametrize(("words", "stated"), [("0xzz", None), ("0x04 (temperature)", "04"), ("0x00", None)])
+def test_only_a_whole_number_is_a_warning(words, stated):
+    title = "Smart Log for NVME device:nvme0n1 namespace-id:ffffffff"
+    text = f"{title}\ncritical_warning : {words}\nmedia_errors : 1\n"
+    (block,) = blocks_of(LOG, text)
+    assert block.facts[0].values.get("critical_warning") == stated
+
+
+def test_a_list_whose_rulers_are_cut_names_its_drives_all_the_same():
+    text = "Node             SN    Model  Usage\n-- --- ---- ----\n/dev/nvme0n1 S0 M 1\n"
+    assert list(devices_of(LIST, text)) == ["nvme0n1"]

@@ -116,3 +116,12 @@ def test_what_follows_is_left_to_its_own_format():
 )
 def test_what_says_nothing_of_a_disk_is_no_fact(text):
     assert blocks_of(FORMAT, text) == []
+
+
+def test_a_number_of_thousands_of_digits_is_no_json_of_its():
+    text = (
+        '{\n"json_format_version": [1, 0],\n"device": {"name": "/dev/sda"}, "rotation_rate": '
+        + "9" * 5000
+        + "}\n"
+    )
+    assert blocks_of(FORMAT, text) == []

@@ -197,7 +197,7 @@ def json_object(lines: Sequence[Line], anchor: str, prefix: str = "") -> Decoded
             is_cut = error.pos > len(text) - begin + len(prefix) - 400
             if count >= len(lines) or not is_cut:
                 return None
-        except RecursionError:
+        except (RecursionError, ValueError):  # too deep, or a number of thousands of digits
             return None
         else:
             used = text.count("\n", 0, begin + end - len(prefix)) + 1

@@ -66,7 +66,7 @@ def health_block(
     values = {name: value for name, value in counters.items() if value is not None}
     if not values and not any(known.values()):
         return None
-    named = f"{disk} ({behind})" if behind else disk
+    named = ("{device}" if disk else "a disk") + (f" ({behind})" if behind else "")
     device = describe(disk, origin(kind, source, lines[0]), **known) if disk and not behind else None
     whose: Counters = {"device": disk or None, "behind": behind or None}
     found = fact(kind, sentence(named, values), whose | values, source, _telling(lines, values))

@@ -11,8 +11,8 @@ from iodiag.model.topology import device_names
 _DISK = r"sd (\d+):(\d+:\d+:\d+): \[(sd[a-z]{1,4})\]"
 _UNNAMED = r"sd (\d+:\d+:\d+:\d+): (?!\[)"
 _FAILED = re.compile(r".{1,60}?, dev (sd[a-z]{1,4}),")
-_HOST = r"scsi ?(?:host)?(\d+) ?: (ahci|ata_|sata_|pata_|pdc_)?(?:(?:usb-storage|uas) ?(\d+-[\d.]+))?"
-_PORT = r"ata(\d+): (?:DUMMY|[SP]ATA max)"
+_HOST = r"scsi ?(?:host)?(\d{1,5}) ?: (ahci|ata_|sata_|pata_|pdc_)?(?:(?:usb-storage|uas) ?(\d+-[\d.]+))?"
+_PORT = r"ata(\d{1,3}): (?:DUMMY|[SP]ATA max)"
 _EXCEPTION = r"ata(\d+)(?:\.\d\d)?: (?:(exception)|(EH complete))"
 _CONTROLLER = r"nvme (nvme\d+): pci function ([\da-f:.]+)"
 _NAMESPACE = r"(nvme\d+)n\d+\b"
@@ -26,8 +26,8 @@ class DeviceNames:
     """The names of disks, from the lines of one boot; what no line tells keeps its address as its name."""
 
     _disks: dict[str, dict[str, str]] = field(default_factory=dict)
-    _ata_hosts: list[str] = field(default_factory=list)
-    _ata_ports: list[str] = field(default_factory=list)
+    _ata_hosts: dict[str, None] = field(default_factory=dict)
+    _ata_ports: dict[str, None] = field(default_factory=dict)
     _host_of_port: dict[str, str] = field(default_factory=dict)
     _host_of_usb: dict[str, str] = field(default_factory=dict)
     _controllers: dict[str, str] = field(default_factory=dict)
@@ -52,11 +52,11 @@ class DeviceNames:
                 self._host_of_port.setdefault(self._failing, host)
         elif begin == "scsi" and (found := re.match(_HOST, text)):
             if found[2]:
-                self._ata_hosts.append(found[1])
+                self._ata_hosts[found[1]] = None
             if found[3]:
                 self._host_of_usb[found[3]] = found[1]
         elif begin == "ata" and (port := re.match(_PORT, text)):
-            self._ata_ports.append(port[1])
+            self._ata_ports[port[1]] = None
         elif begin == "ata" and (state := re.match(_EXCEPTION, text)):
             self._failing = state[1] if state[2] else ""
         elif begin == "nvme" and (controller := re.match(_CONTROLLER, text)):
@@ -88,7 +88,7 @@ class DeviceNames:
     def _host_of_ata(self, port: str) -> str:
         """The SCSI host of a port: ports are told in the order in which their hosts were made."""
         if port in self._ata_ports and len(self._ata_ports) == len(self._ata_hosts):
-            return self._ata_hosts[self._ata_ports.index(port)]
+            return [*self._ata_hosts][[*self._ata_ports].index(port)]
         return self._host_of_port.get(port, "")
 
     def _on_host(self, host: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,6 +66,9 @@ _LINE = (
     rf"{_LEVEL}(?:{_BOOT}|{_CTIME}|{_HUMAN}|(?P<iso>{_DAY}T{_TIME},\d{{1,9}}[+-]\d\d:\d\d) |{_SYSLOG})"
     r"|-- (?:Reboot|Boot [0-9a-f]{32}|Logs begin|Journal begins)\b"
 )
+_CONTINUATION = r"\s{4}.{0,200}?[A-Za-z]|\s*$"
+"""Further lines of a message, which stand below its text, or a gap; no rows, which are numbers."""
+
 _TELLS_TIME = (
     r".{0,80}?audit\((?P<epoch>\d{9,10}\.\d{1,6}):\d{1,12}\)"
     r"|.{0,60}?setting system clock to .{10,40}? UTC \((?P<at>\d{9,10})\)"
@@ -84,6 +88,8 @@ _SETTLES_S = 300.0
 _OF_BOOT = ("reset", "timeout", "link down", "link speed")
 _MOST_LINES, _MOST_EVENTS, _MOST_HOSTS, _MOST_BETWEEN = 5_000_000, 200_000, 20, 2
 _LONGEST_MESSAGE = 500
+_MOST_NOTES = 5
+"""Lines that a script writes between reports, under a stamp like the kernel's, to say what it does next."""
 
 
 class _Time(NamedTuple):
@@ -144,25 +150,30 @@ class _Boot:
 
     def rows(self) -> Iterator[_Row]:
         """The events with their devices and times, by all that was said since the start."""
+        clocks = sorted(self.clocks)
         for event in self.events:
             named = self.names.devices(event.about)
             devices = _devices.without_removable(named)
             # what is on a port of USB and no disk is a keyboard
             if devices or not (named or "usb" in event.about):
                 since, time = _uptime(event.match), _time(event.match)
-                if math.isnan(time.seconds) and self.clocks and not math.isnan(since):
-                    at, epoch = max((c for c in self.clocks if c[0] <= since), default=min(self.clocks))
+                if math.isnan(time.seconds) and clocks and not math.isnan(since):
+                    at, epoch = clocks[max(bisect_right(clocks, (since, math.inf)) - 1, 0)]
                     time = _Time(epoch + since - at, is_moment=True)
                 yield from (_Row(event, name, self.host, time, since) for name in devices or ("",))
 
 
 @dataclass
 class _Log:
-    """What was read so far: the events of earlier boots, lines by host, and the boot of each."""
+    """What was read so far: the events of earlier boots, lines by host, and the boot of each.
+
+    `is_kernels`: a line is the kernel's, or a daemon's that watches disks, and not of just any script.
+    """
 
     rows: list[_Row] = field(default_factory=list)
     hosts: Counter[str] = field(default_factory=Counter)
     boots: dict[str, _Boot] = field(default_factory=dict)
+    is_kernels: bool = False
 
     def take(self, at: int, line: Line, match: re.Match[str] | None) -> None:
         """A line of the log; `match` is its stamp."""
@@ -174,9 +185,11 @@ class _Log:
         text = (line.text[match.end() :] if match else line.text).strip()
         if program in DAEMONS:
             text = f"{program} {text}"
+        self.is_kernels |= program is not None
         begin = _BEGIN.match(text)
         if begin is None or begin[0] not in _INTERESTING:
             return
+        self.is_kernels = True
         if text.startswith("Linux version "):
             self._settle(host)
             self.boots[host] = _Boot(_named(host), at)
@@ -203,14 +216,13 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         match = matches(line.text)
         if match is None if is_stamped else not re.match(UNSTAMPED, line.text):
             between += 1
-            # a message of several lines, or a gap
-            if between > _MOST_BETWEEN or line.text[:1].strip():
+            if between > _MOST_BETWEEN or not re.match(_CONTINUATION, line.text):
                 break
             continue
         log.take(at, line, match)
         used, between = at + 1, 0
     log.settle()
-    if not used or not (is_stamped or log.rows):
+    if not (log.rows or used > _MOST_NOTES or (is_stamped and log.is_kernels)):
         return None
     named = [host for host, _ in log.hosts.most_common(_MOST_HOSTS) if _named(host)]
     only = named[0] if len(named) == 1 else ""
@@ -299,4 +311,5 @@ FORMAT = ContextFormat(
     releases="Linux 2.6 to 6.x; util-linux, systemd, rsyslog, syslog-ng, syslogd",
     not_read="messages of drivers that are about no disk; lines of programs but multipathd, mdadm and smartd",
     most_lines=_MOST_LINES,
+    is_between_rows=True,
 )

@@ -291,7 +291,7 @@ def _pools(rows: Sequence[_Row], source: str) -> Iterator[Fact]:
         data, metadata = (number(values.get(word)) for word in ("Data%", "Meta%"))
         if data is not None and values.get("VG") and values.get("LV"):
             name = mapper_name(values["VG"], values["LV"])
-            text = f"data of thin pool {name} was {data:g} % full"
+            text = f"data of thin pool {{device}} was {data:g} % full"
             text += f", its metadata {metadata:g} %" if metadata is not None else ""
             said: dict[str, float | str | None] = {"device": name, "data_pct": data, "metadata_pct": metadata}
             yield fact("thin-pool", text, said, source, [row.line])

@@ -28,9 +28,8 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     for line in lines[2:_MOST]:
         if not line.text.startswith("/dev/nvme"):
             break
-        rows.append(
-            ({word: line.text[a:b].strip() for word, (a, b) in zip(words, places, strict=True)}, line)
-        )
+        row = {word: line.text[a:b].strip() for word, (a, b) in zip(words, places, strict=True)}
+        rows.append((row | {"Node": line.text.split()[0]}, line))
     return _block(2 + len(rows), rows, source)
 
 
@@ -51,7 +50,7 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
 def _renamed(item: Mapping[str, Any]) -> Mapping[str, Any]:
     size = item.get("PhysicalSize")
     return {
-        "Node": item["DevicePath"],
+        "Node": item["DevicePath"].split()[0],
         "Model": str(item.get("ModelNumber") or "").strip(),
         "FW Rev": str(item.get("Firmware") or "").strip(),
         "kb": size * KB_PER_BYTE if isinstance(size, int) and 0 < size < 2**80 else None,
@@ -69,7 +68,7 @@ def _device(row: Mapping[str, Any], line: Line, source: str) -> Device:
     kb = size_kb(f"{size[1]}{size[2][0]}") if size else None
     power = " KMGTP".index(size[2][0]) if size else 0
     return describe(
-        disk_name(row["Node"].split()[0]),
+        disk_name(row["Node"]),
         origin("nvme-list", source, line),
         model=row.get("Model"),
         transport="nvme",
@@ -79,10 +78,11 @@ def _device(row: Mapping[str, Any], line: Line, source: str) -> Device:
 
 def _facts(rows: Sequence[tuple[Mapping[str, Any], Line]], source: str) -> Iterator[Fact]:
     for row, line in rows:
-        name = disk_name(row["Node"].split()[0])
-        text = f"{name} is a {row.get('Model')} with firmware {row.get('FW Rev')}"
+        name = disk_name(row["Node"])
         values = {"device": name, "model": row.get("Model"), "firmware": row.get("FW Rev")}
-        yield fact("nvme-list", text, values, source, [line])
+        if all(values.values()):
+            text = "{device} is a {model} with firmware {firmware}"
+            yield fact("nvme-list", text, values, source, [line])
 
 
 FORMAT = ContextFormat(

@@ -85,7 +85,8 @@ def _block(
     for name, pattern in _SUMS.items():
         counters[name] = sum(count(value) or 0 for key, value in values.items() if re.fullmatch(pattern, key))
     bits = values.get("critical_warning")
-    warning = int(bits, 16) if isinstance(bits, str) and re.match("0x", bits) else count(bits)
+    hexadecimal = re.match(r"0x([\da-fA-F]{1,8})\b", str(bits))
+    warning = int(hexadecimal[1], 16) if hexadecimal else count(bits)
     counters["critical_warning"] = f"{int(warning):02x}" if warning else None
     warmth = count(values.get("temperature"))
     counters["temperature_c"] = warmth - above if warmth and warmth > above else None

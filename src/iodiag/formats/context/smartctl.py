@@ -19,6 +19,9 @@ from iodiag.model.units import KB_PER_BYTE
 _TITLE = r"^\s*smartctl (?:version )?\d{1,2}\.\d{1,3}\b"
 _COMMAND = r"\bsmartctl\s[^|;]{0,200}/dev/\S"
 _JSON = '"json_format_version"'
+_BEHIND = r"(?:sat\+)?(?:megaraid|cciss|3ware|areca|aacraid|hpt)[,\d/]{0,12}"
+"""How a disk is reached through its controller: `megaraid,5`."""
+
 _PARAGRAPH = (
     r"\s|#|=== START|SMART|General|Vendor|Error|Selective|If Selective|SCT|Device|Pending|SATA|Read |ID#|"
     r"Num|Supported|Self-test|Non-medium|Background|Protocol|Current|Elements|Manufactured|Long|Warning|"
@@ -28,10 +31,10 @@ _PARAGRAPH = (
 )
 _OTHER = (
     r"\s{0,80}(?:Linux \S+ \(|Device:?\s+\S+/s|Device:?\s.*\btps\b|avg-cpu|procs\b|smartctl \d"
-    r"|.*\bsmartctl\s+-|(?:\[?\w[\w.-]{0,80}@.{0,80})?[#$]\s+[a-z/])"
+    r"|.{0,200}?\bsmartctl\s{1,9}-|(?:\[?\w[\w.-]{0,80}@.{0,80})?[#$]\s+[a-z/])"
 )
 _PAIR = r"(?P<key>[A-Z#][\w .,/()-]{1,60}?)(?::\s{0,80}|\s+=\s+)(?P<value>\S.{0,400})"
-_TOTALS = r"(?:read|write|verify):\s(?:\s*[\d.]{1,20}){6}\s+(?P<count>\d{1,15})\s*"
+_TOTALS = r"(?:read|write|verify):(?:\s{1,80}[\d.]{1,20}){6}\s{1,80}(?P<count>\d{1,15})\s*"
 _ENDURANCE = r"\s*0x07\s.*\s(?P<count>\d{1,3})\s+\S+\s+Percentage Used Endurance Indicator"
 
 _ATTRIBUTES = {
@@ -75,7 +78,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     counters = Counters(_of_pairs(pairs)) | Counters(_of_tables(block[title:]))
     rate = pairs.get("Rotation Rate", "")
     command = lines[0].text if title else ""
-    behind = re.search(r"-d\s+((?:sat\+)?(?:megaraid|cciss|3ware|areca|aacraid|hpt)[,\w/]*)", command)
+    behind = re.search(rf"-d\s+({_BEHIND})", command)
     known = {
         "model": _model(pairs, "Vendor", "Product"),
         "rotational": "rpm" in rate if "rpm" in rate or "Solid State" in rate else None,
@@ -192,9 +195,11 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
         "size_kb": _kilobytes(_at(value, "user_capacity", "bytes")),
     }
     disk = disk_name(asked[:100]) if isinstance(asked, str) else disk_of("", source)
-    behind = kind if re.search("megaraid|cciss|3ware|areca|aacraid", kind) else ""
+    behind = re.match(_BEHIND, kind)
     counters = Counters(_of_json(value))
-    return health_block("smartctl", source, disk, counters, known, lines[: decoded.used], behind)
+    return health_block(
+        "smartctl", source, disk, counters, known, lines[: decoded.used], behind[0] if behind else ""
+    )
 
 
 def _at(value: Any, *path: str) -> Any:

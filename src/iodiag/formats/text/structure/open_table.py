@@ -196,16 +196,19 @@ def interrupt(found: Walk, state: WalkState, index: int, line: str, words: Seque
     )
     if not is_heading and is_prose(line):
         leave_words(state, index)
-    if state.table is None:
-        return
-    if not state.is_suspended:
+    suspend(found, state, index)
+    if is_heading:
+        state.table, state.is_suspended = None, False
+
+
+def suspend(found: Walk, state: WalkState, index: int) -> None:
+    """End the open block before line `index`, but keep its header for rows that prove to be its own."""
+    if state.table is not None and not state.is_suspended:
         above = _keys_above(found.text, state, index)
         state.keys = (state.keys | above) if state.is_resumed else above
         state.report_keys = (state.report_keys | above) if state.is_resumed else above
         close(found, state, index)
         state.is_suspended = True
-    if is_heading:
-        state.table, state.is_suspended = None, False
 
 
 def _keys_above(text: Text, state: WalkState, index: int) -> frozenset[str]:

@@ -33,6 +33,7 @@ from iodiag.formats.text.structure.open_table import (
     leave_words,
     next_line,
     open_header,
+    suspend,
     take_numbers,
     width_of,
 )
@@ -226,8 +227,11 @@ def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
         block = fmt.read(lines, found.name)
         if block is None or block.used < 1:
             continue
-        close(found, state, index)
-        state.table, state.is_suspended, state.is_foreign = None, False, False
+        if fmt.is_between_rows:
+            suspend(found, state, index)
+        else:
+            close(found, state, index)
+            state.table, state.is_suspended, state.is_foreign = None, False, False
         found.contexts.append(FoundContext(fmt.id, index, found.origins[-1], block))
         found.classes[index : index + block.used] = CLASS["context"]
         unread = set(block.unread)
