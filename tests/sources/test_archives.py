@@ -119,6 +119,7 @@ def test_a_sosreport_goes_in_whole(tmp_path, var_log, form):
         "sos_commands/devicemapper/dmsetup_table",
         "sos_commands/lvm2/lvs_-a_-o_lv_tags_devices",
         "sys",
+        "var/log/messages",
     }
     report = iodiag.analyze(captures)
     assert {summary.section.host for summary in report.sources} == {"web1.example.com"}

@@ -533,3 +533,25 @@ def test_no_trouble_is_seen_only_where_nobody_waits_and_queues_are_brief(texts, 
     report = report_of(*texts)
     assert report.verdict.state != "healthy"
     assert report.headline.startswith("No trouble is seen") == is_calm
+
+
+def test_times_that_were_not_kept_are_no_calm():
+    untimed = {"w/s": 30000.0, "wkB/s": 560000.0}
+    report = report_of(iostat([{"sda": untimed}] * 5, cpu=IDLE_CPU))
+    assert report.verdict.state == "unknown"
+    assert not report.headline.startswith("No trouble is seen")
+
+
+@pytest.mark.parametrize("rate", [1.5, 9.0])
+def test_a_device_with_next_to_nothing_to_do_does_not_hide_a_healthy_one(rate):
+    few = {"w/s": rate, "wkB/s": 8 * rate}
+    report = report_of(iostat([{"sda": few, "nvme0n1": load(20000, 0.2, size=4)}] * 3, cpu=IDLE_CPU))
+    assert report.verdict.state == "healthy"
+    assert "the busiest is nvme0n1" in report.headline
+
+
+def test_a_crowd_that_waits_for_quick_devices_is_no_health():
+    busy = [{"nvme0n1": load(20000, 0.2, size=4)}] * 5
+    report = report_of(iostat(busy), vmstat([{"b": 4, "us": 5, "wa": 30}] * 5))
+    assert report.verdict.state == "unknown"
+    assert "tasks are blocked on I/O on average, for the amount that they ask for" in report.headline

@@ -16,6 +16,7 @@ from iodiag.report.document import Block, Bullets, Charts, Commands, Facts, Item
 from iodiag.report.wording import Span, Spans
 
 PICTURE: Key = ("screen", 0)
+NOTHING = "Nothing at the disks. What waits all the same waits above them: on a limit, a lock, the network."
 COMMANDS_SHOWN = 2
 LONGEST_COMMAND = 100
 Covered = tuple[str | None, str | None]
@@ -219,7 +220,7 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
         yield Paragraph((Span("Capture more while it is slow, and read that:"),))
         yield Commands((*(stated[:COMMANDS_SHOWN] or ["iostat -xyt 1 60 > capture.txt"]),))
     else:
-        yield Paragraph((Span("Nothing."),))
+        yield Paragraph((Span(NOTHING),))
 
 
 def first_commands(confirm: Iterable[str], devices: Collection[str]) -> tuple[str, ...]:

@@ -46,12 +46,21 @@ LITTLE_UTIL, SLOWEST_LITTLE_MS = 0.05, 100.0
 LONE, LEAST_READS = 1.5, 25.0
 """Times what one read alone takes a spinning disk at most that a mean of so many without a queue may take."""
 
+SELDOM = 2 * IDLE_IOS_PER_S
+"""Requests per second up to which times that round to nothing are no sign that they are not kept."""
+
+AS_MUCH = 1.5
+"""Times the requests of another state up to which it is as much."""
+
 LEAST_SHARE = 0.05
 """States of less of a device's time do not decide whether it is called healthy; symptoms look at each."""
 
 IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
+
+CROWD = 3.0
+"""Tasks blocked on average that are work which stands still, whatever they wait for."""
 
 FEW_BLOCKED, MOMENTARY = 0.5, 2.0
 """Tasks blocked on average up to which it is a task now and then; without any iowait, for a moment each."""
@@ -70,15 +79,21 @@ def shown_health(series: DeviceSeries) -> ShownHealth:
     latency is unknown, or neither calm nor plainly bad, or whose requests waited most in a short flood.
     """
     active = [state for state in states(series) if state.kind != "idle"]
+    # what is shown with times speaks for as much without
+    most = AS_MUCH * max((state.rate for state in active if state.latency_ms > 0), default=0.0)
+    active = [state for state in active if not (math.isnan(state.latency_ms) and 0 < state.rate <= most)]
     # the disks below an untimed device show how its requests fare
     if not active or (is_stacked(series) and series.is_untimed):
         return "idle"
     lasting = [_judged(series, state) for state in active if state.share >= LEAST_SHARE or len(active) == 1]
+    lasting = [one for one in lasting if one != "idle"] or lasting
     if "waiting" in lasting:
         return "waiting"
     if _judged(series, max(active, key=waited)) == "waiting":
         return "not shown"
-    return "healthy" if lasting and all(one == "healthy" for one in lasting) else "not shown"
+    if lasting and all(one == lasting[0] for one in lasting):
+        return lasting[0]
+    return "not shown"
 
 
 def waited(state: State) -> float:
@@ -87,6 +102,8 @@ def waited(state: State) -> float:
 
 
 def _judged(series: DeviceSeries, state: State) -> ShownHealth:
+    if state.latency_ms == 0 and state.rate <= SELDOM and state.util < LITTLE_UTIL and not state.depth > 0:
+        return "idle"  # what so few requests take is below what is printed
     found = _by_mean(series, state)
     return "not shown" if found == "healthy" and reads_are_late(series, state) else found
 
@@ -153,7 +170,7 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
 def is_brief(series: DeviceSeries) -> bool:
     """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
-    left = [one for one in lasting if _judged(series, one) != "healthy"]
+    left = [one for one in lasting if _judged(series, one) not in ("healthy", "idle")]
     return bool(left) and all(_is_brief(series, one) for one in left)
 
 
@@ -161,7 +178,8 @@ def _is_brief(series: DeviceSeries, state: State) -> bool:
     reads = state.mean("read_await_ms") if state.mean("reads_per_s") > 0 else 0.0
     is_read_promptly = reads <= CALM * usual_ms(series, state.size_kb)
     is_read_promptly &= not reads_are_late(series, state)
-    return state.util < BRIEF and state.latency_ms < SLOWEST_LITTLE_MS and is_read_promptly
+    is_timed = 0 < state.latency_ms < SLOWEST_LITTLE_MS and not contradicts(state)
+    return state.util < BRIEF and is_timed and is_read_promptly
 
 
 def is_stream(series: DeviceSeries, state: State) -> bool:
@@ -225,6 +243,18 @@ def somebody_waits(view: View) -> str:
 
     Nor where the devices shown were busy for as long, with requests that they answered quickly.
     """
+    said, share, tasks = _waits(view)
+    return "" if said and _explains(view, share, tasks) else said
+
+
+def many_ask(view: View) -> str:
+    """What says that tasks wait though devices explain it: for how much they ask, not for slow answers."""
+    said, share, tasks = _waits(view)
+    return said if said and _explains(view, share, tasks) else ""
+
+
+def _waits(view: View) -> tuple[str, float, float]:
+    """What says that tasks wait, with the mean iowait in % and the mean of blocked tasks (NaN: not known)."""
     said, share, tasks = "", math.nan, math.nan
     # averages since boot say nothing of who waits
     cpu, queue = None if "cpu" in view.fallback else view.cpu_all, view.samples("queue")
@@ -238,9 +268,9 @@ def somebody_waits(view: View) -> str:
     if queue is not None:
         tasks = blocked(view)
         least = MOMENTARY if cpu is not None and counts_no_wait(cpu) else BLOCKED
-        if tasks >= least and not said:
+        if tasks >= least and not (said and tasks < CROWD):
             said = say("{count:.1f} tasks are blocked on I/O on average", {"count": tasks})
-    return "" if said and _explains(view, share, tasks) else said
+    return said, share, tasks
 
 
 def _explains(view: View, share: float, tasks: float) -> bool:

@@ -23,10 +23,12 @@ from iodiag.model.capture import EVENTS, Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
+    CROWD,
     blocked,
     healths,
     is_brief,
     is_prompt,
+    many_ask,
     nobody_waits,
     queued,
     shown_health,
@@ -91,7 +93,9 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
     kinds = {one for _, _, one in seen}
     is_calm = "healthy" in kinds and kinds <= {"healthy", "idle"}
     if is_calm and not any(somebody_waits(view) for view in views):
-        return Verdict("healthy"), _healthy(views)
+        crowd = next((many_ask(view) for view in views if blocked(view) >= CROWD), "")
+        asked = f" {crowd[0].upper()}{crowd[1:]}, for the amount that they ask for." if crowd else ""
+        return Verdict("unknown" if crowd else "healthy"), _healthy(views) + asked
     return Verdict("unknown"), _unknown(views)
 
 
@@ -197,12 +201,12 @@ def _of_waiting(name: str, views: Sequence[View]) -> str:
 def _healthy(views: Sequence[View]) -> str:
     used = [series for view in views for series in view.devices if shown_health(series) == "healthy"]
     busiest = [
-        (state.requests, series.name, text_of(state, len(series.samples)))
+        (state.requests, state.util, series.name, text_of(state, len(series.samples)))
         for series in used
         for state in states(series)
         if state.kind != "idle"
     ]
-    _, name, text = max(busiest)
+    *_, name, what = max(busiest)
     slow = [one.name for one in used if class_of(one) == "unknown" and not is_prompt(one)]
     if slow:
         values: Values = {"names": ", ".join(slow[:3]) + _more(len(slow) - 3)}
@@ -213,7 +217,9 @@ def _healthy(views: Sequence[View]) -> str:
         said = "Every device with traffic answers quickly"
     else:
         said = "Every device with traffic answers as its class does"
-    return f"{said}; the busiest is {name} ({text})."
+    asked = next((text for view in views if not blocked(view) >= CROWD and (text := many_ask(view))), "")
+    also = f", and {asked} while tasks get such answers" if asked else ""
+    return f"{said}; the busiest is {name} ({what}){also}."
 
 
 def _unknown(views: Sequence[View]) -> str:
@@ -246,6 +252,10 @@ def _calm(views: Sequence[View]) -> str:
     ]
     if any(somebody_waits(view) for view in views) or not all(is_brief(series) for series, _ in left):
         return ""
+    if not left and (few := [one for view in views for one in view.devices if has_traffic(one)]):
+        first = max(few, key=lambda one: _busiest(one).requests)
+        said: Values = {"name": first.name, "what": text_of(_busiest(first), len(first.samples))}
+        return say("next to nothing was asked of {name} ({what})", said)
     if left:
         series = max((series for series, _ in left), key=lambda one: _slowness(_busiest(one)))
         values: Values = {"name": series.name, "what": text_of(_busiest(series), len(series.samples))}
@@ -254,6 +264,11 @@ def _calm(views: Sequence[View]) -> str:
     if is_nobody and not any(view.devices for view in views):
         return f"{nobody_waits(views[0])}; it holds no numbers of any disk"
     return ""
+
+
+def has_traffic(series: DeviceSeries) -> bool:
+    """Whether it did anything at all."""
+    return any(state.kind != "idle" for state in states(series))
 
 
 def _slowness(state: State) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from iodiag.model.topology import device_names
 
 _DISK = r"sd (\d+):(\d+:\d+:\d+): \[(sd[a-z]{1,4})\]"
 _UNNAMED = r"sd (\d+:\d+:\d+:\d+): (?!\[)"
-_FAILED = r".{1,60}?, dev (sd[a-z]{1,4}),"
+_FAILED = re.compile(r".{1,60}?, dev (sd[a-z]{1,4}),")
 _HOST = r"scsi ?(?:host)?(\d+) ?: (ahci|ata_|sata_|pata_|pdc_)?(?:(?:usb-storage|uas) ?(\d+-[\d.]+))?"
 _PORT = r"ata(\d+): (?:DUMMY|[SP]ATA max)"
 _EXCEPTION = r"ata(\d+)(?:\.\d\d)?: (?:(exception)|(EH complete))"
@@ -39,7 +39,7 @@ class DeviceNames:
     def learn(self, begin: str, text: str) -> None:
         """Take from a line what it says of names; `begin` are the letters that it begins with."""
         refused, self._refused = self._refused, ""
-        if refused and (failed := re.match(_FAILED, text)):
+        if refused and (failed := _FAILED.match(text)):
             # an address that refuses a request, and right below it the disk whose request failed
             self._guesses.setdefault(refused, set()).add(failed[1])
         elif begin == "sd" and (unnamed := re.match(_UNNAMED, text)):

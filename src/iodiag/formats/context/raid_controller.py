@@ -70,6 +70,7 @@ def _fact(controller: str, part: str, said: Mapping[str, Said], source: str) -> 
     whose: Counters = {
         "controller": controller,
         "part": part or None,
+        "number": part.partition(" ")[2] or None,
         "behind": named if kind == "disk" else None,
     }
     told = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
