@@ -42,6 +42,7 @@ from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
@@ -289,14 +290,15 @@ def _finding(
             *(cite_fact(fact) for fact in (process,) if fact is not None),
         ),
         refutes=("two requests in flight at the same time in a trace (blktrace, biosnoop)",),
-        cannot_know=(
-            *(("which program asks: pidstat -d, biosnoop or iotop show it",) * (process is None)),
-            *(
-                ("whether the writes are commits or other synchronous writes",)
-                * (level.direction == "writes")
-            ),
-        ),
+        cannot_know=tuple(_unknown(level, process)),
     )
+
+
+def _unknown(level: Level, process: Fact | None) -> Iterator[str]:
+    if process is None:
+        yield "which program asks: pidstat -d, biosnoop or iotop show it"
+    if level.direction == "writes":
+        yield "whether the writes are commits or other synchronous writes"
 
 
 _STATE = (
