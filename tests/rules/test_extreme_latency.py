@@ -219,7 +219,7 @@ STARVED = load(8, 500, size=5.5, depth=4.0, util=100.0)
 )
 def test_of_a_virtual_disk_the_backend_is_asked_and_no_hardware(report_of, device, context, is_virtual):
     finding = found(report_of, [STARVED] * 3, *context, device=device)
-    assert ("a backend shared with others, a cap, or a failing disk" in finding.summary) == is_virtual
+    assert ("a shared backend, a cap, or a failing disk behind it" in finding.summary) == is_virtual
     told = " ".join((*finding.remedy, *finding.confirm))
     assert ("slot" in told, "smartctl" in told) == (not is_virtual, not is_virtual)
 

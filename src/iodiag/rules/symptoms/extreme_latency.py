@@ -145,7 +145,7 @@ def _finding(
             "{device} takes {took} for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
             + often
             + ("." if is_sane else "; no healthy device takes more than {takes} for that.")
-            + (_BEHIND if is_virtual(series) else ""),
+            + (_BEHIND if is_virtual(series) and not is_sane else ""),
             values,
         ),
         remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
@@ -155,9 +155,7 @@ def _finding(
     )
 
 
-_BEHIND = (
-    " It is a virtual disk: a backend shared with others, a cap, or a failing disk behind it holds requests."
-)
+_BEHIND = " It is a virtual disk: look for a shared backend, a cap, or a failing disk behind it."
 _OF_VIRTUAL = (
     "Compare with the limits of the volume and of the instance, and ask who runs the backend: other tenants, "
     "a cap, or a failing disk behind it.",
