@@ -15,6 +15,6 @@ def load_profile(is_whole: bool) -> None:
     settings.load_profile("iodiag")
 
 
-def examples(whole: int, **more: Any) -> settings:
-    """The settings of a test that tries so many examples in the slow run."""
-    return settings(max_examples=max(FEWEST, whole * settings.default.max_examples // 100), **more)
+def examples(whole: int, fewest: int = FEWEST, **more: Any) -> settings:
+    """The settings of a test that tries so many examples in the slow run, and `fewest` at least in any."""
+    return settings(max_examples=max(fewest, whole * settings.default.max_examples // 100), **more)

@@ -474,7 +474,7 @@ def outputs_of(given: Path, out: Path) -> Iterator[str]:
 THINGS = ("host", "other", "disk", "group", "volume", "place", "folder", "file", "tier")
 
 
-@examples(8)
+@examples(8, fewest=2)
 @given(st.lists(LETTERS, min_size=len(THINGS), max_size=len(THINGS), unique=True))
 def test_no_word_of_letters_that_names_a_thing_is_in_any_output(words):
     with TemporaryDirectory() as place:

@@ -177,7 +177,7 @@ def test_clear_reasons_are_true_of_samples(path):
         assert list(untrue(read(path), analyzed(path))) == []
 
 
-@pytest.mark.parametrize("samples", [1, 3, 10, 14])
+@pytest.mark.parametrize("samples", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 10, 14))])
 def test_clear_reasons_are_true_of_the_exam(samples):
     for question in questions(ODD_SEED, 1, None):
         if question.samples == samples and question.number == 0:
