@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from iodiag.rules import all_rules
 from writers.captures import iostat
 from writers.loads import load, lsblk
 
@@ -38,3 +39,13 @@ def test_a_calm_disk_is_clear_and_a_lone_one_open(report_of):
 def test_a_narrow_report_is_not_applicable(report_of):
     text = "Device tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda 10.00 40.00 0.00 40 0\n"
     assert [o.status for o in report_of(text, rules=[RULE]).outcomes] == ["not_applicable"]
+
+
+def test_what_passed_its_limit_points_to_no_finding_that_is_not_there(report_of):
+    """Commits one at a time, and one sample of a flood that is told by no finding of its own."""
+    calm = {"w/s": 36.0, "wkB/s": 1150.0, "w_await": 27.7, "aqu-sz": 0.99, "%util": 99.4}
+    flood = {"w/s": 59.0, "wkB/s": 14_750.0, "w_await": 275.0, "aqu-sz": 16.25, "%util": 99.4}
+    report = report_of(iostat([{"sdb": calm}] * 8 + [{"sdb": flood}] + [{"sdb": calm}] * 8, step=30))
+    told = {finding.rule for finding in report.findings}
+    named = {rule for o in report.outcomes if o.status == "clear" for rule in all_rules() if rule in o.reason}
+    assert named <= told

@@ -28,6 +28,16 @@ def test_no_time_left_is_told_from_one_sample(report_of, rows, told):
     assert any("9 tasks want to run" in item.text for item in finding.evidence)
 
 
+WAITING = {"r": 0, "us": 1, "sy": 2, "id": 0, "wa": 97}
+
+
+@pytest.mark.parametrize(("waiting", "is_told"), [(3, False), (2, False), (1, True), (0, True)])
+def test_a_moment_between_samples_that_wait_for_io_is_no_lasting_lack(report_of, waiting, is_told):
+    report = report_of(vmstat([WAITING] * waiting + [OUT]), rules=[RULE])
+    assert (only(report) is not None) == is_told
+    assert is_told or f"in 1 of {waiting + 1} samples" in report.outcomes[0].reason
+
+
 @pytest.mark.parametrize(
     ("changes", "status"),
     [

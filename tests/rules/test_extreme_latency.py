@@ -202,3 +202,35 @@ def test_seconds_in_a_queue_that_nobody_waits_for_are_a_note(report_of):
 def test_it_is_clear_only_where_the_latency_was_seen_to_be_fine(report_of, row, device, status):
     report = report_of(iostat([{device: row}] * 8), rules=[RULE])
     assert [o.status for o in report.outcomes] == [status]
+
+
+STARVED = load(8, 500, size=5.5, depth=4.0, util=100.0)
+
+
+@pytest.mark.parametrize(
+    ("device", "context", "is_virtual"),
+    [
+        ("vda", (), True),
+        ("xvda", (), True),
+        ("dm-0", ("NAME KNAME ROTA TYPE\nvda vda 1 disk\n`-vg-lv dm-0 1 lvm\n",), True),
+        ("sda", (), False),
+        ("sda", (HDD,), False),
+    ],
+)
+def test_of_a_virtual_disk_the_backend_is_asked_and_no_hardware(report_of, device, context, is_virtual):
+    finding = found(report_of, [STARVED] * 3, *context, device=device)
+    assert ("a shared backend, a cap, or a failing disk behind it" in finding.summary) == is_virtual
+    told = " ".join((*finding.remedy, *finding.confirm))
+    assert ("slot" in told, "smartctl" in told) == (not is_virtual, not is_virtual)
+
+
+@pytest.mark.parametrize(
+    ("layer", "count"),
+    [(STARVED, 1), (load(1, 2500, size=5.5, depth=4.0, util=100.0), 2)],
+    ids=["the same load", "another load"],
+)
+def test_a_layer_that_a_cut_paste_lacks_once_is_told_with_its_disk(report_of, layer, count):
+    text = iostat([{"sda": STARVED, "dm-0": layer}, {"sda": load(12, 380, size=6, depth=4.6, util=100.0)}])
+    findings = [f for f in report_of(text, rules=[RULE]).findings]
+    assert len(findings) == count
+    assert findings[0].devices[0] == "sda" or count == 2

@@ -53,6 +53,15 @@ def test_the_article_of_the_fragmented_table(report_of):
     assert finding.confidence == "medium"  # one sample: no surer than another witness makes it
 
 
+@pytest.mark.parametrize(("rate", "fires"), [(40.0, True), (34.0, True), (30.0, False), (8.0, False)])
+@pytest.mark.parametrize("context", [(), (HDD,)], ids=["unknown", "spinning"])
+def test_what_takes_longer_than_any_seek_is_none(report_of, context, rate, fires):
+    slow = {"r/s": rate, "rkB/s": 5.5 * rate, "r_await": 5000 / rate, "aqu-sz": 5.0, "%util": 100.0}
+    report = report_of(run(**slow), *context, rules=[RULE])
+    assert (only(report) is not None) == fires
+    assert fires or "no seek of any disk" in outcome(report).reason
+
+
 @pytest.mark.parametrize(
     "changes",
     [

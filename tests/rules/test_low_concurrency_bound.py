@@ -184,3 +184,41 @@ def test_no_bound_is_below_what_was_measured(run):
 def test_busy_with_less_than_one_in_flight_is_not_cleared(run):
     report = run(iostat([{"sda": load(21480, 0.035, size=4, util=99.0)}] * 5))
     assert [o.status for o in report.outcomes] == ["undetermined"]
+
+
+READS = """Device      r/s     r_await  rareq-sz  aqu-sz  %util
+nvme1n1   {rate:.2f}   {wait:.2f}   32.00   {depth:.2f}   {util:.2f}
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize(
+    ("rate", "wait", "depth", "util", "fires"),
+    [
+        (1200, 0.70, 0.84, 84.4, True),
+        (1200, 0.70, 0.87, 86.0, True),
+        (1200, 0.70, 1.40, 84.4, False),
+        (1200, 0.70, 0.84, 41.0, False),
+        (3600, 0.70, 2.52, 84.4, False),
+    ],
+    ids=["reads are the queue", "in all digits", "something else queues", "the caller's pace", "three"],
+)
+def test_reads_that_are_all_of_the_queue_need_no_column_of_writes(run, rows, rate, wait, depth, util, fires):
+    text = READS.format(rate=rate, wait=wait, depth=depth, util=util)
+    findings = found(run("\n".join([text] * rows)))
+    assert [f.severity for f in findings] == ["notice"] * fires
+    assert not fires or "1,200 requests/s" in findings[0].evidence[0].text
+
+
+PIDSTAT = """12:04:11      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
+12:04:12      999     27458  {rate:.2f}      0.00      0.00       0  mysqld
+12:04:12        0     27617      4.00      4.00      0.00       3  python
+"""
+
+
+@pytest.mark.parametrize(("share", "is_named"), [(1.0, True), (0.95, True), (0.5, False)])
+def test_the_process_that_moves_as_much_as_the_device_is_who_asks(run, share, is_named):
+    text, listing = iostat([{"sda": load(120, 8, util=95)}] * 3), PIDSTAT.format(rate=share * 1920)
+    (finding,) = found(run(text, listing))
+    assert any("mysqld" in item.text for item in finding.evidence) == is_named
+    assert any("which program" in text for text in finding.cannot_know) != is_named

@@ -49,6 +49,21 @@ def test_one_request_at_a_time_is_clear(report_of):
     assert [o.status for o in report.outcomes] == ["clear"]
 
 
+@pytest.mark.parametrize(
+    ("sample", "status"),
+    [
+        (row(4.5, 434), "undetermined"),
+        (row(100, 17, 100), "undetermined"),
+        (row(100, 10.5, 100), "clear"),
+        (row(60, 8, 50), "clear"),
+    ],
+    ids=["twice its svctm", "nearly two in flight", "one in flight", "half idle"],
+)
+def test_overlap_is_never_cleared(report_of, sample, status):
+    report = report_of(HEAD + sample, rules=[RULE])
+    assert {o.status for o in report.outcomes if "sdd" in o.devices} == {status}
+
+
 def test_on_a_single_spinning_disk_it_is_a_fair_measure(report_of):
     assert not found(report_of(HEAD + row(140, 60), lsblk(("sdd", True)), rules=[RULE]))
 

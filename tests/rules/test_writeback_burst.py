@@ -85,6 +85,27 @@ def test_floods_in_most_samples_are_held_against_the_calm_ones(report_of):
     assert "times fewer are served" in finding.summary
 
 
+QUICK = {"r/s": 3000.0, "rkB/s": 33_000.0, "r_await": 0.3, "w/s": 200.0, "wkB/s": 19_000.0, "w_await": 0.4}
+QUICK |= {"aqu-sz": 1.1, "%util": 92.0}
+STORM = {"r/s": 430.0, "rkB/s": 4800.0, "r_await": 2.0, "w/s": 15_000.0, "wkB/s": 200_000.0, "w_await": 7.0}
+STORM |= {"aqu-sz": 112.0, "%util": 99.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({}, "warning"),
+        ({"%util": 70.0}, "info"),
+        ({"r/s": 1500.0, "rkB/s": 16_500.0}, "info"),
+    ],
+    ids=["reads are crowded out", "the device has time left", "half of the reads go on"],
+)
+def test_reads_that_are_crowded_out_are_a_cost_at_any_latency(report_of, changes, severity):
+    report = report_of(iostat([{"vdc": QUICK}] * 5 + [{"vdc": STORM | changes}]))
+    assert only(report).severity == severity
+    assert (report.verdict.rule == RULE) == (severity == "warning")
+
+
 @pytest.mark.parametrize(
     ("text", "status"),
     [

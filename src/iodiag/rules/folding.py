@@ -12,7 +12,7 @@ from dataclasses import replace
 from iodiag.analysis.array.equal_rates import are_alike, is_md, is_physical
 from iodiag.analysis.array.topmost_devices import are_related, leads, topmost
 from iodiag.analysis.measure.evidence import cite
-from iodiag.analysis.view.view import View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import CONFIDENCES, HARMLESS, SEVERITIES, Evidence, Finding
 
 _MOST_TOLD = 6
@@ -62,14 +62,26 @@ def _joined(lead: Finding, others: Sequence[Finding]) -> Finding:
 
 
 def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[str, frozenset[str]]) -> bool:
-    same = (finding.rule, finding.severity, finding.confidence, finding.explained_by, finding.samples) == (
-        *(first.rule, first.severity, first.confidence, first.explained_by, first.samples),
+    same = (finding.rule, finding.severity, finding.explained_by) == (
+        *(first.rule, first.severity, first.explained_by),
     )
     if not same or len(finding.devices) != 1 or len(first.devices) != 1:
         return False
     one, other = finding.devices[0], first.devices[0]
     found = [series for name in (one, other) if (series := view.series(name)) is not None]
+    if (finding.confidence, finding.samples) != (first.confidence, first.samples) and not (
+        len(found) == 2 and _is_cut(*found)
+    ):
+        return False
     return one != other and one not in relatives.get(other, ()) and len(found) == 2 and are_alike(*found)
+
+
+def _is_cut(one: DeviceSeries, other: DeviceSeries) -> bool:
+    """Whether one is a disk and the other a layer that some reports lack: a paste ends within a report."""
+    low, top = sorted((one, other), key=lambda series: not is_physical(series.name))
+    is_in = same_reports(low.samples, top.samples)
+    is_layer = is_physical(low.name) and not is_physical(top.name)
+    return is_layer and len(top.samples) < len(low.samples) and int(is_in.sum()) == len(top.samples)
 
 
 def _one(group: Sequence[Finding], view: View) -> Finding:

@@ -90,9 +90,41 @@ def enriched(disk: Table, numbers: Iterable[str]) -> tuple[Table, npt.NDArray[np
 def _derived(disk: Table) -> Columns:
     """The derived columns, and those of its own that others complete."""
     found: Columns = {}
-    for step in (_totals, _directions, _merges, _sizes, _waits_per_completed, _mixed, _latencies, _use):
+    for step in (
+        _reads_alone,
+        _totals,
+        _directions,
+        _merges,
+        _sizes,
+        _waits_per_completed,
+        _mixed,
+        _latencies,
+        _use,
+    ):
         found |= step(disk.with_columns(**found))
     return found
+
+
+def _reads_alone(disk: Table) -> Columns:
+    """Totals where nothing is printed of writes, and reads hold all of the queue by rate times latency.
+
+    Writes may have completed, but none worth a twentieth of what is in flight.
+    """
+    if not {"reads_per_s", "read_await_ms", "queue_depth"} <= set(disk.names):
+        return {}
+    reads, depth = disk.floats("reads_per_s"), disk.floats("queue_depth")
+    off = np.abs(reads * disk.floats("read_await_ms") / 1000 - depth)
+    is_all = (depth >= _LEAST_QUEUE) & (off <= _ALL_OF_QUEUE * depth + HALF_DIGIT)
+    for name in ("writes_per_s", "write_kb_per_s", "write_await_ms"):
+        is_all &= np.isnan(disk.floats(name))
+    moved = _completed(disk, "read_kb_per_s", reads * disk.floats("read_request_size_kb"))
+    totals = {"ios_per_s": reads, "kb_per_s": moved}
+    found = {name: _completed(disk, name, np.where(is_all, data, np.nan)) for name, data in totals.items()}
+    return {"read_kb_per_s": moved} | found
+
+
+_ALL_OF_QUEUE, _LEAST_QUEUE = 0.05, 0.1
+"""How near a queue is to rate times latency of what fills it, and the least that two decimals tell of."""
 
 
 def _totals(disk: Table) -> Columns:

@@ -44,7 +44,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         flushes = [stall for stall in found if stall.is_flush]
         others = [stall for stall in found if not stall.is_flush]
         if len(flushes) >= 2:
-            reason = "it was silent while its cache was flushed, again and again: see flush-latency"
+            reason = "it was silent while its cache was flushed, again and again"
             yield Outcome(RULE.id, "clear", (series.name,), reason)
         elif len(found) >= 2 and all(_may_be_flush(series, stall) for stall in found):
             reason = (

@@ -26,6 +26,7 @@ import numpy as np
 
 from iodiag.analysis.array.equal_rates import equal_rates
 from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.host.asking import asker
 from iodiag.analysis.host.cpu import cpu_shares
 from iodiag.analysis.host.waiting import blocked
 from iodiag.analysis.load.load_sentences import other_state_evidence
@@ -33,13 +34,15 @@ from iodiag.analysis.load.plateaus import max_over_min
 from iodiag.analysis.load.queueing import ALONE, Level, level_of, prepared
 from iodiag.analysis.load.saturation import UNTIMED
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
+from iodiag.analysis.measure.evidence import Values, cite, cite_fact, in_samples, say
+from iodiag.analysis.measure.facts import word
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
 from iodiag.analysis.states.states import contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence, Finding, Outcome
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
 from iodiag.table.table import stacked
@@ -62,7 +65,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         if callers is not None:
             yield _of_callers(series, callers)
         elif level is None and doubtful:
-            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+            yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED + _asked(view, series))
         elif level is None and series.is_untimed:
             yield Outcome(RULE.id, "undetermined", (series.name,), UNTIMED)
         elif level is None and (reason := _looks_alone(series, limits)):
@@ -135,6 +138,12 @@ def _of_set(group: Sequence[DeviceSeries], level: Level) -> Finding:
 
 
 _CONTRADICTED = "rate times latency tells of more requests in flight than its counters of the queue do"
+
+
+def _asked(view: View, series: DeviceSeries) -> str:
+    """Who alone asks of a device, as the end of a sentence; empty where nothing tells."""
+    fact = asker(view, series.loaded, "read") or asker(view, series.loaded, "write")
+    return f"; {word(fact, 'process')} moves as much as it does" if fact is not None else ""
 
 
 _TOO_FEW = (
@@ -240,6 +249,7 @@ def _finding(
     witnesses = tuple(_witnesses(view, level))
     is_counted = level.requests >= limits.least_requests
     is_steady = len(level.rows) >= limits.least_samples
+    process = asker(view, level.rows, level.direction[:-1])
     points = 1 + 2 * is_counted + is_steady + sum(item.weighs == "for" for item in witnesses)
     sure = confidence(points)
     _, rate, size_kb, depth, latency_ms = level.told
@@ -277,16 +287,18 @@ def _finding(
             cite(level.rows, "at {latency} ms each, one stream cannot exceed {ceiling:.0f}/s", values),
             *other_state_evidence(series, level.rows),
             *witnesses,
+            *(cite_fact(fact) for fact in (process,) if fact is not None),
         ),
         refutes=("two requests in flight at the same time in a trace (blktrace, biosnoop)",),
-        cannot_know=(
-            "which program asks: pidstat -d, biosnoop or iotop show it",
-            *(
-                ("whether the writes are commits or other synchronous writes",)
-                * (level.direction == "writes")
-            ),
-        ),
+        cannot_know=tuple(_unknown(level, process)),
     )
+
+
+def _unknown(level: Level, process: Fact | None) -> Iterator[str]:
+    if process is None:
+        yield "which program asks: pidstat -d, biosnoop or iotop show it"
+    if level.direction == "writes":
+        yield "whether the writes are commits or other synchronous writes"
 
 
 _STATE = (

@@ -1,7 +1,8 @@
 """The CPUs have no time left, and it is not I/O that takes it.
 
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
-is enough to tell, three make it sure.
+is enough to tell, three make it sure. Where tasks wait for I/O on the mean, it has to be so in half of the
+samples.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -48,15 +49,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         else:
             yield Outcome(RULE.id, "clear", (), "the CPUs have time left, or something else takes it")
         return
-    yield _finding(view, cpu, cpu[is_out], limits)
+    # where tasks wait for I/O in the other samples, they are the trouble
+    others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
+    if others_wait and 2 * np.count_nonzero(is_out) < len(cpu):
+        reason = (
+            f"no CPU time was left in {np.count_nonzero(is_out)} of {len(cpu)} samples; in the others tasks "
+            "wait for I/O"
+        )
+        yield Outcome(RULE.id, "undetermined", (), reason)
+        return
+    yield _finding(view, cpu, cpu[is_out], limits, others_wait=others_wait)
 
 
-def _finding(view: View, cpu: Table, rows: Table, limits: Limits) -> Finding:
+def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait: bool) -> Finding:
     sure: Confidence = "high" if len(rows) >= limits.samples else "medium"
     samples = len(cpu)
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
-    # where tasks wait for I/O in the other samples, they are the trouble
-    others_wait = weighted.mean(cpu, "iowait_pct", "cpu") >= limits.others_wait
     severity: Severity = "warning" if is_lasting and not others_wait else "notice"
     values: Values = {
         "user": weighted.mean(rows, "user_pct", "cpu"),

@@ -17,6 +17,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from iodiag.analysis.load.device_traits import spindles
 from iodiag.analysis.load.queueing import Level, load_levels
 from iodiag.analysis.measure.evidence import Values, cite, say
@@ -41,6 +43,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "clear", (series.name,), _SERIAL)
         elif case is None and _contradicts(series):
             yield Outcome(RULE.id, "undetermined", (series.name,), _CONTRADICTED)
+        elif case is None and _overlaps(series):
+            yield Outcome(RULE.id, "undetermined", (series.name,), _OVERLAPS)
         elif case is None and series.is_untimed:
             reason = "its svctm and latency are printed as 0.00: the kernel does not time it"
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
@@ -54,6 +58,17 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 _SERIAL = "a single disk serves one request at a time: busy time per request is a fair measure of it"
 _CONTRADICTED = "svctm exceeds the latency, or requests overlap in a sample that completed few"
+
+_OVERLAPS = "requests overlap in some sample, by their number in flight or by a latency well above svctm"
+
+
+def _overlaps(series: DeviceSeries) -> bool:
+    """Whether in some sample more than one request was in flight, or took much longer than its svctm."""
+    samples = series.loaded
+    service, latency, depth = (samples.floats(name) for name in ("svctm_ms", "latency_ms", "depth"))
+    is_several = depth >= AGREES * np.fmin(samples.floats("util"), 1.0)
+    is_longer = latency >= AGREES * service + 2 * HALF_DIGIT
+    return bool(((service > 0) & (depth >= 1) & (is_several | is_longer)).any())
 
 
 def _contradicts(series: DeviceSeries) -> bool:

@@ -28,6 +28,7 @@ import numpy as np
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import blocked
+from iodiag.analysis.load.device_traits import is_virtual
 from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -140,13 +141,24 @@ def _finding(
         summary=say(
             "{device} takes {latency:ms} for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
             + often
-            + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that."),
+            + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
+            + (_BEHIND if is_virtual(series) and not is_sane else ""),
             values,
         ),
+        remedy=_OF_VIRTUAL if is_virtual(series) else RULE.remedy,
         evidence=(*_evidence(series, rows, values), *reported(view, (series.name, *below))),
         refutes=("a disk that was spun down, or a machine that was paused, just before",),
         cannot_know=("what held the requests: the kernel's log, SMART and the layers below tell",),
     )
+
+
+_BEHIND = " It is a virtual disk: look for a shared backend, a cap, or a failing disk behind it."
+_OF_VIRTUAL = (
+    "Compare with the limits of the volume and of the instance, and ask who runs the backend: other tenants, "
+    "a cap, or a failing disk behind it.",
+    "Read it with one request at a time while it is calm: what takes as long then is no matter of load.",
+    "Look for timeouts of this device in the kernel's log.",
+)
 
 
 def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
@@ -196,6 +208,7 @@ RULE = Rule(
         "Look for timeouts, resets and errors of this device in the kernel's log; then its SMART data, "
         "cable, slot and power.",
         "On an array, volume or network device: compare with the disks below, which may answer quickly.",
+        "In a virtual machine: the disk may be shared, capped or failing on its host: ask who runs that.",
     ),
     needs=Needs(one_of=({"disk": ("ios_per_s|reads_per_s", "await_ms|read_await_ms|queue_depth")},)),
     thresholds={

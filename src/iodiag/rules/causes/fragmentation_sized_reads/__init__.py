@@ -8,7 +8,8 @@ Why it matters: a spinning disk delivers a hundred times less in small reads tha
 
 When it is wrong: random reads by design (an index, a page-fault storm, a key-value store) look the
 same, and counters do not record whether the reads were meant as one scan. Flash has no seeks to
-save; a device known to be flash is left out. Swap-ins and members of arrays read in pages too.
+save; a device known to be flash is left out. Swap-ins and members of arrays read in pages too. A
+device that is busy for longer per read than any disk needs for a seek is slow, and does not seek.
 
 References: iostat(1); Documentation/admin-guide/iostats.rst; filefrag(8); myisamchk -dvv.
 """
@@ -24,6 +25,7 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import is_sustained
+from iodiag.analysis.states.service_times import SERVICE
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity, Status
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
@@ -90,15 +92,14 @@ def _judge(view: View, series: DeviceSeries, limits: Limits) -> Finding | Outcom
         series, read_share=limits.read_share / 100, most_kb=limits.most_kb, busy=limits.busy / 100
     )
     if pattern is None:
-        if mixes_directions(series, most_kb=limits.most_kb, busy=limits.busy / 100):
-            return outcome("reads and writes share one size here; iostat -x splits them", "undetermined")
-        if _are_mixed(series, limits):
-            return outcome("small reads and writes together keep it busy", "undetermined")
-        return outcome("no busy stretch of small reads")
+        mixed = _mixed(series, limits)
+        return outcome(mixed, "undetermined") if mixed else outcome("no busy stretch of small reads")
     if not is_sustained(pattern.rows) and 2 * len(pattern.rows) < len(series.loaded):
         return outcome("small reads kept it busy in a few of its samples only", "undetermined")
     if pattern.merged > limits.most_merged / 100:
         return outcome("the reads merge, as those of a scan do")
+    if pattern.per_read_ms > SERVICE["spinning"].slowest_ms:
+        return outcome(f"{pattern.per_read_ms:.0f} ms of busy time per read: no seek of any disk takes that")
     reference = sequential_reference(view, series)
     most = limits.most_of_sequential / 100 * reference.kb_per_s
     if pattern.kb_per_s > most:
@@ -129,12 +130,18 @@ def _moved(disk: DeviceSeries, pattern: ReadPattern) -> float:
     return weighted.mean(rows, "read_kb_per_s") if len(rows) else float("nan")
 
 
-def _are_mixed(series: DeviceSeries, limits: Limits) -> bool:
-    """Whether small reads are most of what keeps it busy in a sample, beside too many writes."""
+def _mixed(series: DeviceSeries, limits: Limits) -> str:
+    """How writes are among the small reads that keep it busy; empty where nothing says so.
+
+    Small reads are most of the requests of a sample, or one size is printed for both directions.
+    """
+    if mixes_directions(series, most_kb=limits.most_kb, busy=limits.busy / 100):
+        return "reads and writes share one size here; iostat -x splits them"
     samples = series.loaded
     is_small = samples.floats("read_size_kb") <= limits.most_kb
     is_most = samples.floats("reads_per_s") >= 0.5 * samples.floats("ios_per_s")
-    return bool((is_small & is_most & (samples.floats("util") >= limits.busy / 100)).any())
+    is_mixed = (is_small & is_most & (samples.floats("util") >= limits.busy / 100)).any()
+    return "small reads and writes together keep it busy" if is_mixed else ""
 
 
 def _seeks(series: DeviceSeries, pattern: ReadPattern, limits: Limits) -> bool:

@@ -9,7 +9,8 @@ Why it matters: a flood fills the device's queue, and reads and log writes wait 
 writer that meets the dirty limit stops until the device has caught up.
 
 When it is wrong: floods that nobody waits for do no harm, however long their queue; then this is
-information. Where reads grow as well, all of the load grew: that is a burst of work and no flood.
+information. A flood that keeps the device busy while reads fall to a quarter of their rate is a cost at any
+latency. Where reads grow as well, all of the load grew: that is a burst of work and no flood.
 Checkpoints, compactions and backups look the same and have remedies of their own.
 
 References: Documentation/admin-guide/sysctl/vm.rst (dirty_ratio, dirty_background_bytes); sar(1), kbdirty.
@@ -64,6 +65,12 @@ def _reads_wait(found: Floods, limits: Limits) -> bool:
     return found.read_harm >= limits.read_harm and not found.starved * limits.more_reads <= 1
 
 
+def _crowds_out(found: Floods, limits: Limits) -> bool:
+    """Whether a flood takes the device and leaves reads a fraction of their rate: a cost at any latency."""
+    busy = weighted.mean(found.inside, "util_pct")
+    return found.starved >= limits.clear_harm and busy >= limits.full_util
+
+
 def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     reads_wait, tasks = _reads_wait(found, limits), blocked_by(view, found)
     tasks_wait = tasks.inside >= 1 and tasks.inside >= 2 * weighted.or_zero(tasks.outside)
@@ -72,7 +79,8 @@ def _flooded(view: View, found: Floods, limits: Limits) -> Finding:
     points += (found.period_s > 0) + (found.starved >= limits.clear_harm)
     sure = confidence(points)
     severity: Severity = "notice" if reads_wait or tasks_wait else "info"
-    if reads_wait and not tasks_wait and not is_felt(found.series, found.read_added_ms):
+    is_cost = is_felt(found.series, found.read_added_ms) or _crowds_out(found, limits)
+    if reads_wait and not tasks_wait and not is_cost:
         severity = "info"
     elif reads_wait and sure != "low":
         severity = "warning"
@@ -179,6 +187,7 @@ RULE = Rule(
         "more_reads": Threshold(
             2, "x", "reads served in bursts that make them bursts of load", "judgement: all of the load grew"
         ),
+        "full_util": Threshold(90, "%", "util of a device that a flood has to itself", "judgement"),
         "write_harm": Threshold(10, "x", "latency of writes in bursts", "judgement: writes are buffered"),
         "dirty_share": Threshold(
             15,

@@ -67,7 +67,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         summary = f"The CPU's shares of time cannot be true: {shares[0].text}."
         yield RULE.finding(severity="info", confidence="high", summary=summary, evidence=shares)
     if silent:
-        reason = "requests are in flight and none, or none with a latency, completes: see hung-io"
+        reason = "requests are in flight and none, or none with a latency, completes"
         yield Outcome(RULE.id, "undetermined", tuple(silent), reason)
     if clear or not (view.devices or left_out or mistimed or shares):
         reason = "no number of it contradicts another by more than its kernel explains"
