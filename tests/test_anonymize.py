@@ -568,8 +568,12 @@ def test_a_stored_report_holds_no_word_of_iodiag_that_names_a_device(words):
     stored = as_json.from_json(iodiag.analyze(captures).to_json().encode())
     assert {words[0], words[1]} <= set(stored.names)
     hidden = json.loads(iodiag.anonymized(stored).to_json())
-    composed = [hidden[key] for key in ("headline", "states", "series", "names")]
-    composed += [{key: value for key, value in d.items() if key != "kind"} for d in hidden["devices"]]
+    composed = [hidden[key] for key in ("headline", "series", "names")]
+    own = {"kind", "direction"}  # what iodiag calls them
+    composed += [
+        {key: value for key, value in one.items() if key not in own}
+        for one in (*hidden["devices"], *hidden["states"])
+    ]
     composed += [[f[key] for key in ("title", "summary", "remedy", "confirm")] for f in hidden["findings"]]
     composed += [
         [e["text"], [q["text"] for q in e["quotes"]]] for f in hidden["findings"] for e in f["evidence"]
