@@ -126,7 +126,7 @@ def _is_on_host(host: str | None, lead: Finding | None) -> bool:
     return lead is None or host == lead.host
 
 
-_MILLISECONDS = re.compile(r"(\d[\d,]*\.?\d*) ms")
+_MILLISECONDS = re.compile(r"(\d[\d,]{0,20}(?:\.\d{1,9})?) ms")
 
 
 def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None:

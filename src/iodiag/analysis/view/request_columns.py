@@ -240,7 +240,7 @@ def _latencies(disk: Table) -> Columns:
 def _use(disk: Table) -> Columns:
     ios, depth, kb = disk.floats("ios_per_s"), disk.floats("queue_depth"), disk.floats("kb_per_s")
     util, wait = disk.floats("util_pct") / 100, disk.floats("await_ms")
-    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    held = np.where(_is_miscounted(disk, depth, ios * wait / 1000), ios * wait / 1000, depth)
     rounding_await = HALF_DIGIT / np.maximum(wait, 1e-9)
     rounding_little = HALF_DIGIT / np.maximum(depth, 1e-9) + HALF_DIGIT / np.maximum(ios, 1e-9)
     little = _per(1000 * depth, ios)
@@ -251,8 +251,8 @@ def _use(disk: Table) -> Columns:
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
         "util": util,
-        "depth": np.where(_is_miscounted(disk, depth, ios * wait / 1000), ios * wait / 1000, depth),
-        "is_util_trusted": is_trusted,
+        "depth": held,
+        "is_util_trusted": util - HALF_DIGIT / 100 <= held + HALF_DIGIT,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
         "is_idle": ~((ios >= IDLE_IOS_PER_S) | (kb >= IDLE_KB_PER_S)),
     }
