@@ -19,6 +19,7 @@ def only(report):
         ([OUT], ("warning", "medium")),
         ([OUT] * 5, ("warning", "high")),
         ([CALM] * 9 + [OUT], ("notice", "medium")),
+        ([CALM] * 10 + [OUT], ("info", "medium")),
     ],
 )
 def test_no_time_left_is_told_from_one_sample(report_of, rows, told):

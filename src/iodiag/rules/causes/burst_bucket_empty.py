@@ -100,7 +100,7 @@ def _finding(series: DeviceSeries, step: RateStep, below: tuple[str, ...], limit
             values,
         ),
         evidence=evidence,
-        refutes=("a credit balance (BurstBalance) above nought at that time",),
+        refutes=("a credit balance (BurstBalance) above zero at that time",),
         cannot_know=(
             "a full write cache of a solid-state disk, heat or a neighbour from a bucket that is empty",
         ),

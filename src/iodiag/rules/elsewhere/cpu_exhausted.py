@@ -1,8 +1,8 @@
 """The CPUs have no time left, and it is not I/O that takes it.
 
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
-is enough to tell, three make it sure. Where tasks wait for I/O on the mean, it has to be so in half of the
-samples.
+is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the
+mean, it has to be so in half of the samples.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
@@ -65,7 +65,8 @@ def _finding(view: View, cpu: Table, rows: Table, limits: Limits, *, others_wait
     sure: Confidence = "high" if len(rows) >= limits.samples else "medium"
     samples = len(cpu)
     is_lasting = len(rows) >= limits.share / 100 * samples or seconds(rows) >= limits.seconds
-    severity: Severity = "warning" if is_lasting and not others_wait else "notice"
+    is_moment = len(rows) < limits.moment / 100 * samples and not is_lasting
+    severity: Severity = "info" if is_moment else "warning" if is_lasting and not others_wait else "notice"
     values: Values = {
         "user": weighted.mean(rows, "user_pct", "cpu"),
         "system": weighted.mean(rows, "system_pct", "cpu"),
@@ -125,6 +126,7 @@ RULE = Rule(
         "steal": Threshold(10, "%", "steal that makes it another's", "awesome-prometheus-alerts"),
         "share": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "seconds": Threshold(300, "s", "or as long in all", "judgement: five minutes"),
+        "moment": Threshold(10, "%", "share of samples below which it is a note", "judgement"),
         "others_wait": Threshold(15, "%", "iowait of all samples, told first", "as the verdict has it"),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a moment"),
     },
