@@ -351,8 +351,8 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     host = finding.host if len(report.hosts) > 1 else None
     devices = [(wording.device(name, host),) for name in finding.devices]
     yield "Devices", wording.joined(devices, 24) or (Span("the whole host"),)
-    totals = {(device.host, device.name): device.samples for device in report.devices}
-    total = totals.get((finding.host, finding.devices[0])) if finding.devices else None
+    lead = (finding.host, finding.devices[0]) if finding.devices else None
+    total = next((device.samples for device in report.devices if (device.host, device.name) == lead), None)
     when = window(report, finding, total)
     if when:
         yield "When", (Span(when),)
