@@ -111,7 +111,7 @@ def disturbances(captures: Captures) -> Iterator[tuple[str, Captures]]:
     for table in BESIDE:
         if any(table in capture.tables for capture in captures):
             yield f"without {table}", [_without(capture, table) for capture in captures]
-    for column in (c for c in disk.columns if c not in KEYS and disk[c].notna().any()):
+    for column in (c for c in disk.select_dtypes("number") if c not in KEYS and disk[c].notna().any()):
         yield f"without {column}", _with_disk(captures, disk.assign(**{column: np.nan}))
     yield "given twice", [*captures, *captures]
 
@@ -172,7 +172,7 @@ def _beside_idle(disk: Rows) -> Rows:
     """Another device that does nothing."""
     name = disk["device"].astype(str).iloc[0]
     one = disk[disk["device"].astype(str) == name]
-    numbers = [c for c in disk.columns if c not in KEYS]
+    numbers = [c for c in disk.select_dtypes("number").columns if c not in KEYS]
     idle = one.assign(device="sdzz", **{c: one[c] * 0.0 for c in numbers})
     order = ["segment", "report"]
     return pd.concat([disk.assign(device=disk["device"].astype(str)), idle]).sort_values(
