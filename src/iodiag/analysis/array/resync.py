@@ -85,8 +85,8 @@ def is_rebuild(array: Array) -> Mask:
     target = np.argmin(reads, axis=0)[np.newaxis]
     read = np.take_along_axis(reads, target, axis=0)[0]
     others = (reads.sum(axis=0) - read) / max(1, len(reads) - 1)
-    without = np.where(np.arange(len(reads))[:, np.newaxis] == target, np.nan, reads)
-    apart = (np.nanmax(without, axis=0) - np.nanmin(without, axis=0)) / np.maximum(others, 1e-9)
+    in_order = np.sort(reads, axis=0)
+    apart = (in_order[-1] - in_order[min(1, len(reads) - 1)]) / np.maximum(others, 1e-9)
     asked = np.sort(writes, axis=0)[:-1].mean(axis=0)
     written = np.take_along_axis(writes, target, axis=0)[0] - asked
     is_target = (read <= ALIKE * others) & (np.abs(written - others) <= 2 * ALIKE * others)
