@@ -20,7 +20,7 @@ _NOISE = 1.1
 
 @dataclass(frozen=True)
 class Point:
-    """One input: what it is made of and how much of that, its bytes, and the median seconds it takes."""
+    """One input: what it is made of and how much of that, its bytes, and its median processor time."""
 
     kind: str
     amount: str
@@ -55,13 +55,13 @@ def _point(kind: str, amount: str, make: Callable[[Path], object], folder: Path,
 
 
 def _median(measure: Measure, turns: int) -> float:
-    return statistics.median(measure().wall_s for _ in range(turns))
+    return statistics.median(measure().cpu_s for _ in range(turns))
 
 
 def table(found: Iterable[Point]) -> str:
     """The points with their time per size, and how many times as fast as size the time has grown."""
     lines = [
-        "| Input | of | MB | Read: s | s/MB | growth | Analyze: s | s/MB | growth |",
+        "| Input | of | MB | Read: processor s | s/MB | growth | Analyze: processor s | s/MB | growth |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     above: Point | None = None

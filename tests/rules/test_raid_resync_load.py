@@ -159,3 +159,15 @@ def test_a_disk_that_is_only_written_as_fast_as_the_members_are_read_is_the_targ
     (finding,) = findings(report_of(iostat([rows] * 20), MDSTAT.format(activity=""), rules=[RULE]))
     assert ("sde" in finding.devices) is is_named
     assert ("sde is written" in finding.summary) is is_named
+
+
+def test_the_rebuild_of_a_member_that_is_gone_is_told_before_the_lack_of_it(report_of):
+    target = {"w/s": 73.0, "wkB/s": 62000.0, "w_await": 15.0, "aqu-sz": 1.0, "%util": 80.0}
+    recovery = "      [====>....]  recovery = 23.4% (980636/4189184) finish=1.6min speed=32687K/sec\n"
+    mdstat = MDSTAT.format(activity=recovery).replace("[4/4] [UUUU]", "[4/3] [UUU_]")
+    report = report_of(run(IDLE, BUSY, BUSY, BUSY, target), mdstat, rules=[RULE, "raid-degraded"])
+    assert [(f.rule, f.severity) for f in report.findings] == [(RULE, "warning"), ("raid-degraded", "notice")]
+    assert report.findings[0].summary.endswith("It runs with 3 of 4 members until that ends.")
+    assert not any("Replace the member" in step for step in report.findings[1].remedy)
+    alone = report_of(run(IDLE, IDLE), mdstat, rules=[RULE, "raid-degraded"])
+    assert [(f.rule, f.severity) for f in alone.findings] == [("raid-degraded", "warning")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iodiag.analysis.array.equal_rates import disks_of, equal_rates, is_md, is_physical
-from iodiag.analysis.array.members import Array, array_of, arrays
+from iodiag.analysis.array.members import Array, array_of, arrays, members_gone
 from iodiag.analysis.array.parity import geometries
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.windows import windows
@@ -71,6 +71,12 @@ def window(array: Array) -> Table | None:
         ):
             return rows
     return None
+
+
+def is_recovering(array: Array) -> bool:
+    """Whether a member that is gone is being rebuilt, as stated and as the traffic shows."""
+    is_stated = (array.device.activity or "").startswith("recovery")
+    return is_stated and members_gone(array.device) > 0 and not array.missing and window(array) is not None
 
 
 def read_spread(array: Array) -> Floats:

@@ -11,8 +11,9 @@ Why it matters: the next failure may lose the data, and every read of the missin
 from each other member.
 
 When it is wrong: the listing may be older than the capture; an array may have been created with a
-member missing, on purpose. Counters alone are ambiguous, so they never give more than a notice: a
-resync beside a steady read load can have the same ratio. The silent disk may be a spare or a backup disk.
+member missing, on purpose, and a new RAID5 is made by rebuilding its last member. Counters alone are
+ambiguous, so they never give more than a notice: a resync beside a steady read load can have the same
+ratio. The silent disk may be a spare or a backup disk.
 
 References: Linux Documentation/admin-guide/md.rst (degraded); mdadm(8); lvmraid(7).
 """
@@ -26,7 +27,7 @@ import numpy as np
 from iodiag.analysis.array.array_commands import array_commands
 from iodiag.analysis.array.dropped_mirror_member import DroppedMember, dropped_member
 from iodiag.analysis.array.members import Array, ArrayTraffic, array_traffic, arrays, members_gone, quotient
-from iodiag.analysis.array.resync import read_spread
+from iodiag.analysis.array.resync import is_recovering, read_spread
 from iodiag.analysis.host.disk_health import Volume, volumes
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.evidence import Values, cite, cite_fact, say
@@ -111,13 +112,17 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         evidence.append(_cost(array, rows))
     if values["activity"]:
         evidence.append(cite(None, "meanwhile: {activity}", values, weighs="context"))
+    # a rebuild that the traffic shows is told by the rule on rebuilds, with its cost
+    is_rebuilt = array is not None and is_recovering(array)
+    until = " until its rebuild ends" if is_rebuilt else ""
     return RULE.finding(
-        severity="warning",
+        severity="notice" if is_rebuilt else "warning",
         confidence="high",
         devices=(device.name,),
-        summary=say("{device} ({layout}) runs with {active} of {slots} members.", values),
+        summary=say(f"{{device}} ({{layout}}) runs with {{active}} of {{slots}} members{until}.", values),
         evidence=tuple(evidence),
         refutes=("a newer /proc/mdstat: the one given may be older than the capture",),
+        remedy=_WHILE_REBUILT if is_rebuilt else RULE.remedy,
         confirm=array_commands(device),
     )
 
@@ -221,6 +226,10 @@ def _has_left(left: DroppedMember) -> Finding:
     )
 
 
+_WHILE_REBUILT = (
+    "Check the backups, and let the rebuild end.",
+    "Find out why a member left, unless the array is new: kernel log, smartctl -x of the disk, cables.",
+)
 _COST = (
     "the {legs} members read {legs_read} kB/s for {read} kB/s asked of {device}, {ratio} times as much; with "
     "one of {members} missing, random reads cost {expected} times"

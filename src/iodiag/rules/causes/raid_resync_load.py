@@ -6,6 +6,8 @@ of /proc/mdstat or lvs that names the activity makes it certain. Where no array 
 of which one is read as much as the other is written, or that read alike, while the md arrays listed were
 asked for next to nothing.
 
+Where a listing says that a member is rebuilt, the array has less redundancy until that ends: a warning.
+
 Why it matters: it competes with the real work, lasts for hours, and looks like a load that no
 process makes; conclusions about small writes or slow members drawn meanwhile are void.
 
@@ -29,6 +31,7 @@ from iodiag.analysis.array.resync import (
     ALIKE,
     Unasked,
     is_rebuild,
+    is_recovering,
     read_spread,
     suspected,
     unasked,
@@ -90,14 +93,17 @@ def _finding(view: View, array: Array, rows: Table, limits: Limits) -> Finding:
     competes = paid.ios >= limits.least_asked and float(values["depth"]) >= 1 and sure != "low"
     target = _target(view, array, values)
     legs = (*(leg.name for leg in array.legs), *((target.name,) if target else ()))
+    is_degraded = is_recovering(array)
     if target is not None:
         values |= {"target": target.name, "target_kb": weighted.mean(target.samples, "write_kb_per_s")}
     return RULE.finding(
-        severity="warning" if competes else "notice",
+        severity="warning" if competes or is_degraded else "notice",
         confidence=sure,
         devices=(array.name, *legs) if array.is_seen else legs,
         **grading.when(rows),
-        summary=say((_COMPETES if competes else _ALONE) + (_ONTO if target else ""), values),
+        summary=say(
+            (_COMPETES if competes else _ALONE) + _ONTO * bool(target) + _UNTIL * is_degraded, values
+        ),
         evidence=tuple(_evidence(array, rows, values, is_long_read)),
         refutes=(
             "cat /sys/block/DEVICE/md/sync_action saying idle at that time",
@@ -185,7 +191,10 @@ def _values(array: Array, rows: Table, paid: ArrayTraffic, limits: Limits) -> Va
         "requests": ios * float(lengths.sum()),
         "depth": float(np.mean(array.leg_mean(rows, "depth"))),
         "activity": array.device.activity or "",
+        "what": _NAMES.get((array.device.activity or "").split(" ")[0], "A resync, check or rebuild"),
         "origin": array.device.provenance.get("activity", ""),
+        "active": float(array.device.active_slots or 0),
+        "slots": float(array.device.slots or 0),
     }
 
 
@@ -208,15 +217,23 @@ def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> 
         yield cite(None, "nothing states the members of {device}; {members}", inferred, weighs="against")
 
 
+_NAMES = {
+    "recovery": "The rebuild",
+    "resync": "A resync",
+    "check": "A check",
+    "repair": "A repair",
+    "reshape": "A reshape",
+}
 _COMPETES = (
-    "A resync, check or rebuild of {device} ({layout}) reads {legs_read} kB/s on its {legs} members, "
+    "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members, "
     "beside the {asked} kB/s that are asked of it, and they queue."
 )
 _ALONE = (
-    "A resync, check or rebuild of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
+    "{what} of {device} ({layout}) reads {legs_read} kB/s on its {legs} members; "
     "{asked} kB/s are asked of it."
 )
 _ONTO = " {target} is written {target_kb} kB/s, as fast as each of them is read: it is rebuilt."
+_UNTIL = " It runs with {active} of {slots} members until that ends."
 _READS = (
     "the {legs} members read {legs_read} kB/s together while {device} was asked to read {asked} kB/s and to "
     "write {written} kB/s"

@@ -1,8 +1,8 @@
 """The CPUs have no time left, and it is not I/O that takes it.
 
 What it detects: at most 5 % idle and 5 % iowait while user and system work take 85 % and more. One sample
-is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O on the
-mean, it has to be so in half of the samples.
+is enough to tell, three make it sure; fewer than one sample in ten are a note. Where tasks wait for I/O
+on the mean, it has to be so in half of the samples.
 
 Why it matters: work that waits for a CPU is slow whatever the storage does, and a program that gets no CPU
 sends no requests.
