@@ -1,11 +1,12 @@
 """An array runs without one of its members.
 
 What it detects: an array of which /proc/mdstat, mdadm, or the status of a mapped device says that fewer
-members are active than it has slots, or a RAID controller's tool that it is degraded. Where nothing says
-so, members of a RAID4 or 5 that read 2 - 2/n times what the array is asked to read, with hardly a write:
-each page of the missing member is rebuilt from all the others. Where no array is described: a disk that
-wrote since boot and is silent in three samples and more, while others write in equal pairs (mirrors), one
-disk has no twin, and these add up to what the only md array writes.
+members are active than it has slots, or a RAID controller's tool that it is degraded. With fewer members than
+hold all data it has failed. Where nothing says so, members of a RAID4 or 5 that read 2 - 2/n times what the
+array is asked to read, with hardly a write: each page of the missing member is rebuilt from all the others.
+Where no array is described: a disk that wrote since boot and is silent in three samples and more, while
+others write in equal pairs (mirrors), one disk has no twin, and these add up to what the only md array
+writes.
 
 Why it matters: the next failure may lose the data, and every read of the missing member costs one
 from each other member.
@@ -20,6 +21,7 @@ References: Linux Documentation/admin-guide/md.rst (degraded); mdadm(8); lvmraid
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +80,7 @@ def _judged_by_controller(volume: Volume) -> Finding | Outcome:
         "state": volume.state,
     }
     return RULE.finding(
-        severity="warning",
+        **(_FAILED if volume.state == "failed" else {"severity": "warning"}),
         confidence="high",
         devices=devices,
         summary=say("{volume}{of} is {state}.", values),
@@ -94,7 +96,6 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         "layout": (device.level or "").replace("raid", "RAID"),
         "slots": float(device.slots or 0),
         "active": float(device.active_slots or 0),
-        "gone": float(members_gone(device)),
         "activity": device.activity or "",
         "origin": device.provenance.get("active_slots", "the topology"),
     }
@@ -111,15 +112,28 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         evidence.append(_cost(array, rows))
     if values["activity"]:
         evidence.append(cite(None, "meanwhile: {activity}", values, weighs="context"))
+    is_failed = members_gone(device) > (device.parity_members or (device.slots or 0) - 1)
+    has, few = ("has", ", fewer than it needs") if is_failed else ("runs with", "")
     return RULE.finding(
-        severity="warning",
+        **(_FAILED if is_failed else {"severity": "warning"}),
         confidence="high",
         devices=(device.name,),
-        summary=say("{device} ({layout}) runs with {active} of {slots} members.", values),
+        summary=say(f"{{device}} ({{layout}}) {has} {{active}} of {{slots}} members{few}.", values),
         evidence=tuple(evidence),
         refutes=("a newer /proc/mdstat: the one given may be older than the capture",),
         confirm=array_commands(device),
     )
+
+
+_FAILED: dict[str, Any] = {
+    "severity": "critical",
+    "title": "An array has failed: too many of its members are gone",
+    "remedy": (
+        "Write nothing to it, and do not create or initialize it again: its data may still be there.",
+        "Find out why members left (kernel log, power, cables, controller) and bring sound ones back; then "
+        "restore what is lost from the backups.",
+    ),
+}
 
 
 def _cost(array: Array, rows: Table) -> Evidence:
