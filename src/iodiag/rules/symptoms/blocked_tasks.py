@@ -70,7 +70,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", (), say(text, {"often": often, "samples": len(counts)}))
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
-        yield Outcome(RULE.id, "clear", (), f"no more than {most:g} tasks were blocked on I/O at a time")
+        yield Outcome(
+            RULE.id, "clear", (), say("at most {most:g} tasks were blocked on I/O at a time", {"most": most})
+        )
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
