@@ -262,7 +262,7 @@ def _fact(view: View, trouble: Trouble) -> Finding:
         severity=_severity(trouble, is_other=is_other),
         confidence="high" if trouble.named else "medium",
         devices=trouble.named,
-        **_times(trouble.rows),
+        **when(trouble.rows, of_host=True),
         summary=say("The kernel's log has {kinds} for {of}" + where + then + ".", values),
         evidence=(_cited(trouble, "{lines} lines on {of}: {kinds}"),),
         remedy=_remedies(trouble),
@@ -277,11 +277,6 @@ def _severity(trouble: Trouble, *, is_other: bool) -> Severity:
     if set(trouble.kinds) & set(LOSING) or (paths and paths[-1] == "path down" and not is_other):
         return "warning"
     return "info" if is_other else "notice"
-
-
-def _times(rows: Table) -> dict[str, str]:
-    start, end = rows["time"].min(), rows["time"].max()
-    return {"start": start.isoformat(), "end": end.isoformat()} if start and end else {}
 
 
 def _said(trouble: Trouble) -> Values:
@@ -323,7 +318,7 @@ def _hung(view: View, events: Table | None) -> Finding | None:
         severity="warning",
         confidence="high",
         title="The kernel's log names hung tasks",
-        **_times(rows),
+        **when(rows, of_host=True),
         summary=say("The kernel found tasks hung for minutes, " + often + who + " ({at}).", values),
         evidence=(cite(rows, "{lines} lines on hung tasks" + who, values),),
         remedy=("See what they wait in: cat /proc/PID/stack of the tasks in state D.",),
