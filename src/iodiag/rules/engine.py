@@ -108,7 +108,9 @@ def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
         severity = finding.severity if finding.severity == "info" else "notice"
         # an average is no sample of now, and no sentence may call it one
         summary = finding.summary.replace(ONLY_SAMPLE, AVERAGED)
-        finding = replace(finding, confidence="low", severity=severity, samples=None, summary=summary)
+        said = tuple(replace(e, text=e.text.replace(ONLY_SAMPLE, AVERAGED)) for e in finding.evidence)
+        finding = replace(finding, confidence="low", severity=severity, samples=None)
+        finding = replace(finding, summary=summary, evidence=said)
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
         finding = replace(finding, severity="notice")
     return finding
