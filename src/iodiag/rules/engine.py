@@ -41,15 +41,10 @@ def run(
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
         if (finding.rule, finding.devices) not in shown:
-            winner = next((k.rule for k in kept if finding.rule in k.supersedes), "another finding")
-            outcomes.append(
-                Outcome(
-                    finding.rule,
-                    "finding",
-                    finding.devices,
-                    f"taken into {winner}, which explains the same samples",
-                )
-            )
+            near = (k for k in kept if not k.devices or set(k.devices) & set(finding.devices))
+            winner = next((k.rule for k in near if finding.rule in k.supersedes), "another finding")
+            reason = f"taken into {winner}, which explains the same samples"
+            outcomes.append(Outcome(finding.rule, "finding", finding.devices, reason))
     kept = folded(kept, view, _relatives(view))
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
