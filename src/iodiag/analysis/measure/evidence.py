@@ -69,7 +69,9 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
     return text if not template.endswith(".") or text.endswith(".") else text + "."
 
 
-_ONE = re.compile(r"(?<![\w.,-])(1 (?:[a-z]+ )?(?:sample|request|task|line|device|disk|card|burst))s\b(?!/)")
+_ONE = re.compile(
+    r"(?<![\w.,-])(1 (?:[a-z]+ )?(?:sample|request|task|line|device|disk|card|burst|process))(?:s|es)\b(?!/)"
+)
 
 
 ONLY_SAMPLE, AVERAGED = "in the only sample", "as an average since boot or over a run"
