@@ -57,6 +57,7 @@ def test_inodes_run_out_beside_free_space(report_of):
     (finding,), _ = judged(report_of, IDLE, df(used=40), inodes())
     assert finding.summary == "/var (sda2) has 100 % of its inodes in use."
     assert finding.confirm[0].startswith("df -i")
+    assert finding.remedy[0].startswith("Where inodes are short")
 
 
 @pytest.mark.parametrize(
