@@ -129,6 +129,17 @@ def test_a_zone_makes_moments_comparable(report_of):
     assert found(report_of(capture(), moment, tz="Europe/Berlin"))[0].samples == (10, 16)
 
 
+def test_logs_with_and_without_a_zone_are_each_taken_as_they_are(report_of):
+    moment = f"2026-11-20T13:00:16+0100 box kernel: {RESET}\n"
+    (finding,) = found(report_of(capture(), moment, log(MEDIUM)))
+    assert "medium errors and resets for sdb" in finding.summary
+    (finding,) = found(report_of(capture(), moment.replace("sdb", "sda"), log(MEDIUM.replace("sdb", "sda"))))
+    assert finding.samples is None
+    far = moment.replace("13:00:16+0100", "12:00:16+0000")
+    (finding,) = found(report_of(capture(), far, log(MEDIUM)))
+    assert "logged medium errors for sdb" in finding.summary, "the other one was an hour before"
+
+
 def test_another_log_ties_a_boot_clock_to_the_time(report_of):
     lines = [MEDIUM, "end_request: I/O error, dev sdb, sector 77"]
     dmesg = "".join(f"[93211.{n}00000] {line}\n" for n, line in enumerate(lines))
