@@ -41,6 +41,11 @@ def test_the_lines_that_share_most_with_a_sentence_are_quoted(text, lines, quote
         ("{few} (of {share:.1f}, {unknown} lost)", "2 (of 3.1, unknown lost)"),
         ("{unknown:.1f} ms and {endless} s", "unknown ms and unbounded s"),
         ("no number", "no number"),
+        (
+            "in {one} samples, {one} spinning disks, {one} of {few} samples",
+            "in 1 sample, 1 spinning disk, 1 of 2 samples",
+        ),
+        ("{one} requests/s, sda{one:g} lines, {point:.1f} tasks", "1 requests/s, sda1 lines, 0.1 tasks"),
     ],
 )
 def test_a_sentence_has_its_values(template, sentence):
@@ -50,6 +55,8 @@ def test_a_sentence_has_its_values(template, sentence):
         "share": 3.14159,
         "is_known": True,
         "few": 2,
+        "one": 1.0,
+        "point": 0.1,
         "unknown": np.nan,
         "endless": np.inf,
     }

@@ -6,6 +6,7 @@ from writers.captures import iostat, vmstat
 from writers.loads import load
 
 RULE = "blocked-tasks"
+STUCK = {"aqu-sz": 6.0, "%util": 100.0}
 
 
 def only(report):
@@ -118,6 +119,17 @@ def test_tasks_whose_requests_are_answered_at_once_are_no_harm(report_of, device
     assert finding.severity == severity
     said = [item for item in finding.evidence if "are answered in" in item.text]
     assert bool(said) == (severity == "info")
+
+
+@pytest.mark.parametrize(
+    ("odd", "severity"),
+    [(load(30000.0, 0.2, size=12), "info"), (load(40.0, 2500.0, size=12), "warning"), (STUCK, "warning")],
+    ids=["a little slower", "seconds", "nothing completes"],
+)
+def test_one_sample_of_five_with_a_wait_of_seconds_is_harm(report_of, odd, severity):
+    disk = iostat([{"nvme0n1": load(70000.0, 0.1, size=12)}] * 4 + [{"nvme0n1": odd}])
+    finding = only(report_of(disk, vmstat([{"b": 6, "wa": 58}] * 5), rules=[RULE]))
+    assert finding.severity == severity
 
 
 def test_a_hung_task_is_harm_however_promptly_the_devices_answer(report_of):

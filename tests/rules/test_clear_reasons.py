@@ -121,7 +121,7 @@ OF_DEVICES: dict[str, Callable[..., bool]] = {
     ),
 }
 OF_HOSTS: dict[str, tuple[str, Callable[..., bool]]] = {
-    r"no more than (\d+) tasks were blocked": (
+    r"at most (\d+) tasks? were blocked": (
         "queue",
         lambda rows, most: not (column(rows, "blocked") > float(most)).any(),
     ),

@@ -66,7 +66,7 @@ def test_one_sample_clears_what_one_sample_shows():
         ([{}] * 5, "hardly any request completed: nothing could be seen of it"),
         (
             [BUSY, {}, {}, {}, BUSY],
-            "hardly any request completed in all but 2 samples; 3 with I/O could show it",
+            "it served a load in 2 of 5 samples; 3 with a load could show it",
         ),
     ],
 )

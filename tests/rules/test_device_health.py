@@ -86,3 +86,23 @@ def test_a_listing_alone_is_judged(report_of):
 def test_without_a_listing_the_rule_does_not_apply(report_of):
     report = report_of(iostat([{"sdb": CALM}] * 10), rules=[RULE])
     assert {outcome.status for outcome in report.outcomes} == {"not_applicable"}
+
+
+STORCLI = (SAMPLES / "raid-controller/storcli.txt").read_text()
+SECOND = STORCLI.replace("Controller = 0", "Controller = 1").replace("/c0", "/c1").replace("sda", "sdb")
+
+
+@pytest.mark.parametrize("listings", [(STORCLI,), (SECOND,), (STORCLI, SECOND)])
+def test_a_disk_behind_a_controller_is_that_of_its_only_volume(report_of, listings):
+    report = report_of(iostat([{"sda": CALM, "sdb": CALM, "sdc": CALM}] * 10), *listings, rules=[RULE])
+    found = {f.devices: f.summary for f in findings(report) if "252:3" in f.summary or "e252" in f.summary}
+    assert sorted(found) == [("sda",)] * (STORCLI in listings) + [("sdb",)] * (SECOND in listings)
+    assert all(f"(below {name})" in text for (name,), text in found.items())
+
+
+def test_disks_with_a_like_load_are_one_finding_only_where_they_report_the_same(report_of):
+    samples = iostat([{"sda": CALM, "sdb": CALM}] * 10)
+    broken, worn = smartctl(status="FAILED!", disk="sda"), smartctl(PENDING)
+    assert {f.devices for f in findings(report_of(samples, broken, worn))} == {("sda",), ("sdb",)}
+    (both,) = findings(report_of(samples, broken, smartctl(status="FAILED!")))
+    assert both.devices == ("sda", "sdb")

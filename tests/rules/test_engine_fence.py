@@ -7,7 +7,10 @@ import logging
 
 import pytest
 
+from iodiag.model.rule import Needs, Rule
 from iodiag.rules import all_rules
+from iodiag.rules.engine import run
+from views import view_of
 from writers.captures import iostat
 
 
@@ -25,3 +28,26 @@ def test_a_rule_that_fails_is_an_outcome_and_is_noticed(report_of, monkeypatch, 
     assert [record.getMessage() for record in caplog.records if record.exc_info] == [
         "rule mixed-await failed"
     ]
+
+
+def test_what_is_taken_into_another_finding_names_the_one_on_its_devices():
+    def rule(name, *devices, **relations):
+        def detect(view, limits):
+            for device in devices:
+                yield own.finding(severity="warning", confidence="high", devices=(device,), summary=name)
+
+        own = Rule(name, name, "", (), Needs(), detect, role="cause", **relations)
+        return own
+
+    rules = [
+        rule("effect", "sda", "sdb"),
+        rule("first", "sda", replaces=("effect",)),
+        rule("second", "sdb", replaces=("effect",)),
+    ]
+    view = view_of(iostat([{"sda": {"r/s": 9.0}, "sdb": {"r/s": 70.0}}] * 3))
+    found, outcomes = run(rules, view, {}, {})
+    assert sorted(f.rule for f in found) == ["first", "second"]
+    assert {o.devices: o.reason.split(",")[0] for o in outcomes if o.rule == "effect"} == {
+        ("sda",): "taken into first",
+        ("sdb",): "taken into second",
+    }

@@ -5,7 +5,7 @@ import pytest
 from iodiag.model.finding import Finding
 from iodiag.rules import all_rules
 from iodiag.rules.precedence import order
-from writers.captures import iostat, vmstat
+from writers.captures import banner, iostat, vmstat
 from writers.loads import array, load, lsblk
 
 RULE = "extreme-latency"
@@ -33,6 +33,13 @@ def test_one_sample_of_three_requests_per_second_is_enough(report_of, context):
     assert finding.devices == ("sda",)
     assert "3.9 s" in finding.summary
     assert "in the only sample" in finding.summary
+
+
+def test_a_size_that_is_not_printed_is_not_told(report_of):
+    rows = "Device r/s w/s await aqu-sz %util\nsda 0.00 3.40 3900.00 13.00 100.00\n\n"
+    finding = only(report_of(banner() + rows * 3, rules=[RULE]))
+    assert finding.summary.startswith("sda takes 3.9 s for requests with 13.0 in flight")
+    assert not any("kB" in item.text for item in finding.evidence)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ def judged(report_of, *texts):
 
 
 def test_df_says_which_file_system_is_nearly_full(report_of):
-    (finding,), _ = judged(report_of, IDLE, df())
+    (finding,), outcomes = judged(report_of, IDLE, df())
+    assert [o.devices for o in outcomes if o.status == "clear"] == [("sda1",)]
     assert (finding.severity, finding.confidence, finding.devices) == ("notice", "high", ("sda2",))
     assert finding.summary == "/var (sda2) has 98 % of its space in use."
     assert any("may allocate slowly" in e.text and e.weighs == "context" for e in finding.evidence)
@@ -56,6 +57,7 @@ def test_inodes_run_out_beside_free_space(report_of):
     (finding,), _ = judged(report_of, IDLE, df(used=40), inodes())
     assert finding.summary == "/var (sda2) has 100 % of its inodes in use."
     assert finding.confirm[0].startswith("df -i")
+    assert finding.remedy[0].startswith("Where inodes are short")
 
 
 @pytest.mark.parametrize(

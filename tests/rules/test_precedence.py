@@ -72,6 +72,30 @@ def test_what_nobody_pays_for_hides_no_cost(severity, kept):
 
 
 @pytest.mark.parametrize(
+    ("devices", "kept"),
+    [
+        (("sda",), ["slow-member"]),
+        (("sda", "md0"), ["slow-member"]),
+        (("sda", "sdb"), ["fragmentation-sized-reads", "slow-member"]),
+        (("sdb",), ["fragmentation-sized-reads", "slow-member"]),
+    ],
+)
+def test_no_finding_is_hidden_that_is_about_another_device_as_well(devices, kept):
+    findings = [
+        finding("fragmentation-sized-reads", devices=devices),
+        finding("slow-member", devices=("sda",)),
+    ]
+    relatives = {"sda": frozenset({"md0"}), "md0": frozenset({"sda", "sdb"}), "sdb": frozenset({"md0"})}
+    assert [f.rule for f in order(findings, relatives, all_rules().values())] == kept
+
+
+def test_what_a_replaced_finding_had_replaced_goes_with_it():
+    rules = ("fragmentation-sized-reads", "slow-member", "path-imbalance")
+    (left,) = ordered([finding(name, devices=("sda",)) for name in rules])
+    assert left.supersedes == ("fragmentation-sized-reads", "slow-member")
+
+
+@pytest.mark.parametrize(
     ("cause", "effect", "nested"), [("medium", "high", True), ("low", "medium", False), ("low", "low", True)]
 )
 def test_a_likely_cause_explains_what_is_surer(cause, effect, nested):

@@ -52,6 +52,25 @@ def test_a_listing_alone_is_enough(report_of):
     assert "3 of 4" in finding.summary
 
 
+@pytest.mark.parametrize(
+    ("health", "legs", "level", "severity"),
+    [
+        ("[4/2] [UU__]", "sdb[1] sda[0]", 5, "critical"),
+        ("[4/0] [____]", "sdb[1](F) sda[0](F)", 5, "critical"),
+        ("[4/2] [UU__]", "sdb[1] sda[0]", 6, "warning"),
+        ("[2/1] [U_]", "sda[0]", 1, "warning"),
+        ("[2/0] [__]", "sdb[1](F) sda[0](F)", 1, "critical"),
+    ],
+)
+def test_an_array_with_too_few_members_has_failed(report_of, health, legs, level, severity):
+    listing = mdstat(health, legs).replace("active raid5", f"active raid{level}")
+    (finding,) = findings(report_of(iostat([{"vda": IDLE}] * 3), listing, rules=[RULE]))
+    assert finding.severity == severity
+    assert (
+        ("failed" in finding.title) == ("fewer than it needs" in finding.summary) == (severity == "critical")
+    )
+
+
 def test_all_members_up_is_clear_whatever_the_reads(report_of):
     report = report_of(run(1.5), mdstat("[4/4] [UUUU]", legs="sdd[3] sdc[2] sdb[1] sda[0]"), rules=[RULE])
     assert not findings(report)
@@ -128,3 +147,10 @@ def test_a_controller_s_volume_is_degraded_where_its_tool_states_it(report_of, n
     report = report_of(iostat([{"sda": IDLE, "sdb": IDLE}] * 3), listing, rules=[RULE])
     assert [(f.severity, f.devices) for f in findings(report)] == ([("warning", devices)] if devices else [])
     assert {o.status for o in report.outcomes} == {"finding" if devices else "clear"}
+
+
+def test_a_controller_s_volume_that_is_offline_has_failed(report_of):
+    listing = (SAMPLES / "raid-controller/storcli.txt").read_text().replace("RAID5 Dgrd", "RAID5 OfLn")
+    (finding,) = findings(report_of(iostat([{"sda": IDLE, "sdb": IDLE}] * 3), listing, rules=[RULE]))
+    assert finding.severity == "critical"
+    assert "rebuild" not in " ".join(finding.remedy)

@@ -49,6 +49,12 @@ def test_a_pool_with_room_is_clear(report_of, text):
     assert (outcome.status, outcome.devices) == ("clear", ("vg0-pool0",))
 
 
+def test_a_pool_whose_metadata_is_not_listed_is_not_clear(report_of):
+    found, (outcome,) = judged(report_of, lvs(data="50.00", metadata=""))
+    assert not found
+    assert outcome.status == "undetermined"
+
+
 def test_a_thin_volume_that_is_all_mapped_and_a_cache_harm_nobody(report_of):
     for attr in ("Vwi-aotz--", "Cwi-aoC---"):
         found, (outcome,) = judged(report_of, lvs(attr=attr))

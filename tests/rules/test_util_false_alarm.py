@@ -136,7 +136,7 @@ def test_equal_devices_are_one_finding(run):
     rows = {disk: load(240 + n, 3.9) for n, disk in enumerate(DISKS)} | {"sde": load(900, 1)}
     report = run(iostat([rows] * 20), lsblk(*((disk, False) for disk in (*DISKS, "sde"))))
     assert [f.devices for f in found(report)] == [DISKS, ("sde",)]
-    assert "So do 3 more devices" in found(report)[0].summary
+    assert "The same holds for 3 more devices" in found(report)[0].summary
 
 
 @pytest.mark.parametrize(

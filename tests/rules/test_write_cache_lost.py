@@ -120,6 +120,8 @@ def test_where_directions_are_not_told_apart_nothing_is_said(report_of):
 
 SLOW_WRITES = {"r/s": 20.0, "rkB/s": 160.0, "r_await": 6.0, "w/s": 200.0, "wkB/s": 1600.0, "w_await": 9.0}
 STORCLI = (SAMPLES / "raid-controller/storcli.txt").read_text()
+GOOD_BATTERY = ("iBBU08 Failed ", "iBBU08 Optimal")
+SET_SO = ("Write Cache(initial setting) = WriteBack", "Write Cache(initial setting) = WriteThrough")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,10 @@ STORCLI = (SAMPLES / "raid-controller/storcli.txt").read_text()
         (STORCLI, 0.4, "notice"),
         # it writes back without a battery: that is a risk, and no cache that is lost
         (STORCLI.replace("RWTD", "RWBD"), 9.0, None),
+        (STORCLI.replace(*GOOD_BATTERY), 9.0, "warning"),
+        (STORCLI.replace(*SET_SO), 9.0, "warning"),
+        # somebody wanted it so
+        (STORCLI.replace(*GOOD_BATTERY).replace(*SET_SO), 9.0, None),
         ((SAMPLES / "raid-controller/megacli.txt").read_text(), 9.0, "warning"),
         ((SAMPLES / "raid-controller/ssacli.txt").read_text(), 9.0, "warning"),
     ],

@@ -252,6 +252,18 @@ def test_of_several_hosts_the_one_in_trouble_is_named():
     assert "(`other`)" in text
 
 
+def test_a_device_that_waits_is_told_with_the_numbers_of_its_own_host():
+    texts = [iostat([{"sda": CALM}] * 5), iostat([{"sda": FULL}] * 5).replace("(box)", "(other)")]
+    state, text = judged([], *texts)
+    assert (state.state, state.devices) == ("open", ("sda",))
+    assert "sda has more to do than it serves at once (5 of 5 samples: 150 requests/s" in text
+    assert "(`other`)" in text
+    _, text = judged([finding("symptom", device=None, host="box")], *texts)
+    assert "has more to do" not in text, "tasks of one host do not wait for a disk of another"
+    _, text = judged([finding("cause", severity="notice", host="box")], *texts)
+    assert "cause in words" not in text, "nor is a guess about the one an answer for the other"
+
+
 def test_effects_are_not_named_beside_their_cause():
     effect = finding("symptom", title="Effect", explained_by="some-cause")
     _, text = judged([finding("cause"), effect, finding("cause", rule="another", title="Another")])

@@ -100,10 +100,10 @@ def _few(loaded: int, samples: int, needed: int) -> str:
     if loaded >= needed:
         return ""
     if samples < needed:
-        return f"{samples} sample{'s' if samples > 1 else ''} cannot show it; {needed} could"
+        return f"{samples} sample{'s' if samples != 1 else ''} cannot show it; {needed} could"
     if not loaded:
         return "hardly any request completed: nothing could be seen of it"
-    return f"hardly any request completed in all but {loaded} samples; {needed} with I/O could show it"
+    return f"it served a load in {loaded} of {samples} samples; {needed} with a load could show it"
 
 
 def _host_lacks(rule: Rule, view: View) -> str:
@@ -113,9 +113,7 @@ def _host_lacks(rule: Rule, view: View) -> str:
     if there and all(name in view.fallback for name in there):
         return "there are only averages, which show neither bursts nor changes"
     rows = max((_moments(view, name) for name in there), default=0)
-    if rows < rule.to_clear.samples:
-        return f"{rows} sample{'s' if rows != 1 else ''} cannot show it; {rule.to_clear.samples} could"
-    return ""
+    return _few(rows, rows, rule.to_clear.samples)
 
 
 def _moments(view: View, name: str) -> int:

@@ -41,15 +41,10 @@ def run(
     shown = {(k.rule, k.devices) for k in kept}
     for finding in findings:
         if (finding.rule, finding.devices) not in shown:
-            winner = next((k.rule for k in kept if finding.rule in k.supersedes), "another finding")
-            outcomes.append(
-                Outcome(
-                    finding.rule,
-                    "finding",
-                    finding.devices,
-                    f"taken into {winner}, which explains the same samples",
-                )
-            )
+            near = (k for k in kept if not k.devices or set(k.devices) & set(finding.devices))
+            winner = next((k.rule for k in near if finding.rule in k.supersedes), "another finding")
+            reason = f"taken into {winner}, which explains the same samples"
+            outcomes.append(Outcome(finding.rule, "finding", finding.devices, reason))
     kept = folded(kept, view, _relatives(view))
     for finding in kept:
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
@@ -108,7 +103,9 @@ def _capped(finding: Finding, rule: Rule, view: View) -> Finding:
         severity = finding.severity if finding.severity == "info" else "notice"
         # an average is no sample of now, and no sentence may call it one
         summary = finding.summary.replace(ONLY_SAMPLE, AVERAGED)
-        finding = replace(finding, confidence="low", severity=severity, samples=None, summary=summary)
+        said = tuple(replace(e, text=e.text.replace(ONLY_SAMPLE, AVERAGED)) for e in finding.evidence)
+        finding = replace(finding, confidence="low", severity=severity, samples=None)
+        finding = replace(finding, summary=summary, evidence=said)
     if finding.confidence == "low" and SEVERITIES.index(finding.severity) > SEVERITIES.index("notice"):
         finding = replace(finding, severity="notice")
     return finding

@@ -68,6 +68,10 @@ def _belongs(finding: Finding, first: Finding, view: View, relatives: Mapping[st
     if not same or len(finding.devices) != 1 or len(first.devices) != 1:
         return False
     one, other = finding.devices[0], first.devices[0]
+    # what a listing states of one disk is not so of another that has a like load
+    is_stated = finding.samples is None and "disk" not in view.fallback
+    if is_stated and finding.summary.replace(one, "") != first.summary.replace(other, ""):
+        return False
     found = [series for name in (one, other) if (series := view.series(name)) is not None]
     if (finding.confidence, finding.samples) != (first.confidence, first.samples) and not (
         len(found) == 2 and _is_cut(*found)

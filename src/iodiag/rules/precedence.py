@@ -35,12 +35,12 @@ def order(
     explained_by = named_by(of_found, lambda rule: rule.explains)
     by_samples = {rule.id for rule in of_found if rule.explains_samples}
     kept: list[Finding] = []
-    replaced: dict[Key, list[str]] = {}
+    replaced: dict[Key, list[Key]] = {}
     for finding in found:
         winners = _of(by_rule, replaced_by.get(finding.rule, ()))
-        winners = [winner for winner in winners if _replaces(winner, finding)]
+        winners = [winner for winner in winners if _replaces(winner, finding, relatives)]
         for winner in winners:
-            replaced.setdefault(_key(winner), []).append(finding.rule)
+            replaced.setdefault(_key(winner), []).append(_key(finding))
         kept += [] if winners else [finding]
     left = _by_rule(kept)
     result = []
@@ -54,7 +54,8 @@ def order(
             # what the host suffers from is the likeliest cause's alone
             for each in causes if finding.devices else [cause]:
                 below.setdefault(_key(each), []).append(_key(finding))
-        supersedes = tuple(dict.fromkeys([*finding.supersedes, *replaced.get(_key(finding), ())]))
+        gone = _above(replaced, _key(finding)) - {_key(finding)}
+        supersedes = tuple(sorted({*finding.supersedes, *(key[0] for key in gone)}))
         explained = cause.rule if cause is not None else None
         result.append(replace(finding, supersedes=supersedes, explained_by=explained))
     by_key: dict[Key, list[tuple[int, Finding]]] = {}
@@ -99,7 +100,7 @@ def relations(rule_id: str, rules: Sequence[Rule]) -> dict[str, list[str]]:
 
 
 def _above(named: Mapping[Node, list[Node]], first: Node) -> set[Node]:
-    """The rule or finding itself, those that name it, those that name them, and so on."""
+    """The rule or finding itself, those listed for it, those listed for them, and so on."""
     above: set[Node] = set()
     rest = [first]
     while rest:
@@ -140,14 +141,14 @@ def _with_harm(
     return replace(cause, severity=worst.severity, evidence=(*cause.evidence, *told))
 
 
-def _replaces(winner: Finding, loser: Finding) -> bool:
-    """Whether a finding of a rule that may replace another's does so."""
-    return (
-        winner.host == loser.host
-        and (not winner.devices or bool(set(winner.devices) & set(loser.devices)))
-        and winner.confidence != "low"
-        and not _is_free(winner, loser)
-    )
+def _replaces(winner: Finding, loser: Finding, relatives: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a finding of a rule that may replace another's does so: it leaves out no stack of devices."""
+    if winner.host != loser.host or winner.confidence == "low" or _is_free(winner, loser):
+        return False
+    left = set(loser.devices).difference(winner.devices)
+    if len(left) == len(loser.devices):
+        return not winner.devices
+    return left <= frozenset().union(*(relatives.get(name, frozenset()) for name in winner.devices))
 
 
 def _is_free(one: Finding, other: Finding) -> bool:

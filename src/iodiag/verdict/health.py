@@ -224,12 +224,12 @@ def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
         yield series, shown_health(series)
 
 
-def queued(view: View) -> Iterator[str]:
+def queued(view: View) -> Iterator[DeviceSeries]:
     """Devices that a task which waits may wait for: full with a long queue, or busy and slower than usual."""
     for series in view.devices:
         lasting = [state for state in states(series) if state.share >= LEAST_SHARE]
         if any(_is_queued(series, state) for state in lasting):
-            yield series.name
+            yield series
 
 
 def _is_queued(series: DeviceSeries, state: State) -> bool:

@@ -44,6 +44,9 @@ MOST_UNREAD = 0.2
 
 REAL = SEVERITIES.index("warning")
 
+Held = Sequence[tuple[View, DeviceSeries]]
+"""Devices that hold requests back, each with its host's view: hosts have devices of one name."""
+
 
 def verdict(
     findings: Sequence[Finding], views: Sequence[View], *, ignored: int = 0, ledgers: Iterable[Ledger] = ()
@@ -69,10 +72,10 @@ def verdict(
 def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict, str]:
     # what was averaged since boot shows nothing of the present
     present = [view for view in views if "disk" not in view.fallback]
-    seen = [(view, s.name, one) for view in present for s, one in healths(view)]
-    waiting = [name for _, name, one in seen if one == "waiting"]
+    seen = [(view, series, one) for view in present for series, one in healths(view)]
+    waiting = [(view, series) for view, series, one in seen if one == "waiting"]
     # who waits for I/O while a device is never idle waits for that one
-    held = waiting or [name for view in present if somebody_waits(view) for name in queued(view)]
+    held = waiting or [(view, series) for view in present if somebody_waits(view) for series in queued(view)]
     harm = [f for f in findings if f.role in ("symptom", "cause") and _is_real(f)]
     if harm:
         return _of_harm(harm, findings, views, held)
@@ -108,7 +111,7 @@ def _about(finding: Finding, state: Word) -> Verdict:
 
 
 def _of_harm(
-    harm: Sequence[Finding], findings: Sequence[Finding], views: Sequence[View], waiting: Sequence[str]
+    harm: Sequence[Finding], findings: Sequence[Finding], views: Sequence[View], held: Held
 ) -> tuple[Verdict, str]:
     """Trouble where a cause is likely at least; open where a symptom stands alone."""
     first = harm[0]
@@ -122,8 +125,8 @@ def _of_harm(
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
-    if waiting and not first.devices:
-        may_be = f" {_of_waiting(waiting[0], views)}.{may_be}"
+    if not first.devices and (near := _on_host(first, held)):
+        may_be = f" {_of_waiting(near[0])}.{may_be}"
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
 
 
@@ -142,12 +145,12 @@ def _more(count: int) -> str:
     return f", and {count} more" if count > 0 else ""
 
 
-def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View]) -> tuple[Verdict, str]:
+def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[Verdict, str]:
     # a guess about another device is no answer for the one that waits
-    noted = [f for f in noted if not waiting or (_says_where(f) and _is_about(f, waiting))]
+    noted = [f for f in noted if not held or (_says_where(f) and _is_about(f, held))]
     if noted:
         first = min(noted, key=lambda f: (f.role != "cause", -CONFIDENCES.index(f.confidence)))
-        if first.role == "cause" and first.confidence != "low" and not waiting:
+        if first.role == "cause" and first.confidence != "low" and not held:
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
@@ -162,16 +165,14 @@ def _open(noted: Sequence[Finding], waiting: Sequence[str], views: Sequence[View
             ("", " The cause is not determined.") if is_seen else ("Not determined; possibly: ", "")
         )
         return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
-    view, series = _found(waiting[0], views)
+    view, series = held[0]
+    where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
     why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
-    text = f"Not determined: {_of_waiting(waiting[0], views)}{why}. "
-    return Verdict("open", devices=tuple(waiting)), text + (
+    text = f"Not determined: {_of_waiting(series)}{where}{why}. "
+    names = tuple(dict.fromkeys(series.name for _, series in held))
+    return Verdict("open", devices=names), text + (
         "Settle it with: `iostat -xt 1 30`, under this load and at rest"
     )
-
-
-def _found(name: str, views: Sequence[View]) -> tuple[View, DeviceSeries]:
-    return next((view, found) for view in views if (found := view.series(name)) is not None)
 
 
 def _busiest(series: DeviceSeries) -> State:
@@ -184,18 +185,22 @@ def _says_where(finding: Finding) -> bool:
     return bool(finding.devices) or finding.role == "cause"
 
 
-def _is_about(finding: Finding, names: Sequence[str]) -> bool:
-    return not finding.devices or bool(set(finding.devices) & set(names))
+def _is_about(finding: Finding, held: Held) -> bool:
+    near = _on_host(finding, held)
+    return bool(near) and (not finding.devices or any(series.name in finding.devices for series in near))
 
 
-def _of_waiting(name: str, views: Sequence[View]) -> str:
+def _on_host(finding: Finding, held: Held) -> list[DeviceSeries]:
+    return [series for view, series in held if finding.host in (None, view.host)]
+
+
+def _of_waiting(series: DeviceSeries) -> str:
     """What a device that holds requests back did while they waited most."""
-    _, series = _found(name, views)
     busiest = _busiest(series)
     what = "is what tasks may wait for"
     if shown_health(series) == "waiting":
         what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
-    return f"{name} {what} ({text_of(busiest, len(series.samples))})"
+    return f"{series.name} {what} ({text_of(busiest, len(series.samples))})"
 
 
 def _healthy(views: Sequence[View]) -> str:

@@ -126,7 +126,7 @@ def members_gone(device: Device) -> int:
 
     While an array is first synchronised its legs are not in sync, but none of them is gone.
     """
-    if device.slots is None or not device.active_slots or (device.activity or "").startswith("resync"):
+    if device.slots is None or device.active_slots is None or (device.activity or "").startswith("resync"):
         return 0
     return max(0, device.slots - device.active_slots)
 

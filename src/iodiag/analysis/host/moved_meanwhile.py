@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import islice
 from typing import NamedTuple
 
@@ -112,14 +113,25 @@ def _hit(grid: Table, finding: Finding) -> Mask:
         first, last = finding.samples
         hit = np.asarray((grid["sample"] >= first) & (grid["sample"] <= last))
     elif finding.start and finding.end and not grid["time"].is_unknown().any():
-        texts = [time.isoformat() for time in grid["time"]]
-        hit = np.array([finding.start <= text <= finding.end for text in texts])
+        begin, end = (_seconds(text) for text in (finding.start, finding.end))
+        seconds = grid["time"].seconds()
+        hit = np.asarray((seconds >= begin - ROUNDED_S) & (seconds <= end + ROUNDED_S))
     else:
         return np.zeros(len(grid), dtype=np.bool_)
     cited = finding.evidence[0] if finding.evidence else None
     if 2 * hit.sum() > len(grid) and cited is not None and cited.rows == len(cited.lines):
         hit = hit & np.asarray(grid["source"] == cited.source) & np.isin(grid["line"], cited.lines)
     return hit
+
+
+ROUNDED_S = 1e-3
+"""What the times of a finding, in microseconds, and those of samples are apart by rounding."""
+
+
+def _seconds(text: str) -> float:
+    """A time of a finding as a column of times has it: of its clock where no zone is known."""
+    time = datetime.fromisoformat(text)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _is_worth_a_row(move: Move) -> bool:

@@ -132,11 +132,10 @@ def inflation(series: DeviceSeries, load: Load) -> Iterator[Evidence]:
         yield cite(seen, text + " ({direction} of {size:.1f} kB)", values, worst="await_ms")
     elif load.basis == "spindles":
         text = (
-            "{depth} requests in flight on {disks:g} {serial}{plural} (from {origin}): each takes about "
+            "{depth} requests in flight on {disks:g} {serial}s (from {origin}): each takes about "
             "{inflation:.1f} times as long as alone"
         )
-        plural = "s" if load.spindles != 1 else ""
-        yield cite(rows, text, values | {"plural": plural}, worst="queue_depth")
+        yield cite(rows, text, values, worst="queue_depth")
     elif load.basis == "class":
         text = (
             "{latency} ms at {depth} in flight is {inflation:.1f}x what one request alone takes a healthy "

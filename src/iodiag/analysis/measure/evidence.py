@@ -53,7 +53,8 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
 
     `{name:ms}` has its unit, s from one second on.
 
-    What stands behind a comma or semicolon and has a number that is not finite is left out.
+    What stands behind a comma or semicolon and has a number that is not finite is left out. Nouns that are
+    counted are plural in a template; behind a 1 they become singular.
     """
     first, *others = _clauses(template)
     told = [
@@ -64,7 +65,13 @@ def say(template: str, values: Mapping[str, float | str]) -> str:
         for clause in (first, *told)
         for words, name, spec in clause.pieces
     )
+    text = _ONE.sub(r"\1", text)
     return text if not template.endswith(".") or text.endswith(".") else text + "."
+
+
+_ONE = re.compile(
+    r"(?<![\w.,-])(1 (?:[a-z]+ )?(?:sample|request|task|line|device|disk|card|burst|process))(?:s|es)\b(?!/)"
+)
 
 
 ONLY_SAMPLE, AVERAGED = "in the only sample", "as an average since boot or over a run"

@@ -258,14 +258,13 @@ def _fact(view: View, trouble: Trouble) -> Finding:
     else:
         then = "; whether that was during the capture is not known, as the clocks cannot be compared"
     where = " ({at})" if values["at"] else ""
-    stated = "{lines} line" + "s" * (values["lines"] != 1) + " on {of}: {kinds}"
     return RULE.finding(
         severity=_severity(trouble, is_other=is_other),
         confidence="high" if trouble.named else "medium",
         devices=trouble.named,
-        **_times(trouble.rows),
+        **when(trouble.rows, of_host=True),
         summary=say("The kernel's log has {kinds} for {of}" + where + then + ".", values),
-        evidence=(_cited(trouble, stated),),
+        evidence=(_cited(trouble, "{lines} lines on {of}: {kinds}"),),
         remedy=_remedies(trouble),
         confirm=tuple(_commands(trouble, trouble.kinds)),
         refutes=("a log of another host", "a disk that was pulled, or a link that was reset, on purpose"),
@@ -278,11 +277,6 @@ def _severity(trouble: Trouble, *, is_other: bool) -> Severity:
     if set(trouble.kinds) & set(LOSING) or (paths and paths[-1] == "path down" and not is_other):
         return "warning"
     return "info" if is_other else "notice"
-
-
-def _times(rows: Table) -> dict[str, str]:
-    start, end = rows["time"].min(), rows["time"].max()
-    return {"start": start.isoformat(), "end": end.isoformat()} if start and end else {}
 
 
 def _said(trouble: Trouble) -> Values:
@@ -317,17 +311,16 @@ def _hung(view: View, events: Table | None) -> Finding | None:
         "tasks": ", ".join(name for name, _ in tasks.most_common(3)),
         **_lines(rows),
     }
-    is_once = values["lines"] == 1
     # without the names of things a log has no messages
     who = ": {tasks}" if tasks else ""
-    often = "once" if is_once else "{lines} times"
+    often = "once" if values["lines"] == 1 else "{lines} times"
     return RULE.finding(
         severity="warning",
         confidence="high",
         title="The kernel's log names hung tasks",
-        **_times(rows),
+        **when(rows, of_host=True),
         summary=say("The kernel found tasks hung for minutes, " + often + who + " ({at}).", values),
-        evidence=(cite(rows, "{lines} line" + "s" * (not is_once) + " on hung tasks" + who, values),),
+        evidence=(cite(rows, "{lines} lines on hung tasks" + who, values),),
         remedy=("See what they wait in: cat /proc/PID/stack of the tasks in state D.",),
         confirm=("ps -eo state,pid,wchan:32,cmd | grep ^D", "dmesg -T | grep -A 20 'blocked for more than'"),
         cannot_know=("which device they waited for",),

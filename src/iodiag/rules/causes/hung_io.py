@@ -84,7 +84,7 @@ def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> 
     if stall.release is None:
         never = not answers(series) and not _is_timed(stall.rows)
         is_seen = _holds(stall) or _froze(series, stall) or never
-        return is_seen or (long_enough and is_dense) or bool(_waiters(view, series, stall))
+        return is_seen or (long_enough and is_dense) or any(_witnesses(view, series, stall))
     return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
 
 
@@ -99,7 +99,7 @@ def _froze(series: DeviceSeries, stall: Stall) -> bool:
 
 def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limits) -> Finding:
     worst = max(stalls, key=lambda stall: stall.seconds)
-    waiters = _waiters(view, series, worst)
+    waiters = tuple(_witnesses(view, series, worst))
     place = tuple(_idle_below(view, series, worst))
     evidence = (
         *_evidence(series, worst),
@@ -116,7 +116,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     )
     severity: Severity = "notice" if sure == "low" else "critical" if is_standing else "warning"
     values = _values(series, worst) | {"count": len(stalls)}
-    more = " {count} times; the longest" if len(stalls) > 1 else ""
+    often = " {count} times; the longest" if len(stalls) > 1 else ""
     ends = ", and the capture ends so" if worst.release is None else ""
     held = " with {depth} in flight" if values["depth"] else ""
     where = "; " + place[0].text + "." if place else "."
@@ -129,14 +129,7 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         devices=(series.name,),
         **when(worst.rows),
         summary=say(
-            "{device} completed no request"
-            + more
-            + " "
-            + how_long
-            + ", {util:.0f} % busy"
-            + held
-            + ends
-            + where,
+            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}",
             values,
         ),
         evidence=evidence,
@@ -183,10 +176,6 @@ def _confidence(series: DeviceSeries, stall: Stall, waiters: tuple[Evidence, ...
         points += 1 if _is_timed(stall.rows) else -1
         sure = confidence(points + (not _may_be_flush(series, stall)))
     return "low" if _may_be_flush(series, stall) and stall.release is not None else sure
-
-
-def _waiters(view: View, series: DeviceSeries, stall: Stall) -> tuple[Evidence, ...]:
-    return tuple(_witnesses(view, series, stall))
 
 
 def _values(series: DeviceSeries, stall: Stall) -> Values:

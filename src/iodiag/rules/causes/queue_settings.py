@@ -46,16 +46,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in judged:
         fact = stated[series.name]
         busy = [s for s in states(series) if _is_judged(s, limits)]
-        cut = next((state for state in busy if _is_cut(state, fact, limits)), None)
-        unmerged = next((state for state in busy if _is_unmerged(series, state, fact)), None)
-        if cut is not None:
-            yield _of_cut(series, cut, fact)
-        if unmerged is not None:
-            yield _of_unmerged(series, unmerged, fact)
-        if cut is None and unmerged is None:
-            yield Outcome(
-                RULE.id, "clear", (series.name,), "no setting of its queue is seen to cost requests"
-            )
+        found: list[Finding | Outcome] = []
+        found += [_of_cut(series, one, fact) for one in busy if _is_cut(one, fact, limits)][:1]
+        found += [_of_unmerged(series, one, fact) for one in busy if _is_unmerged(series, one, fact)][:1]
+        reason = "no setting of its queue is seen to cost requests"
+        yield from found or [Outcome(RULE.id, "clear", (series.name,), reason)]
     if not judged:
         reason = (
             "of no disk or volume that pays for requests the queue is stated: grep . /sys/block/*/queue/*"

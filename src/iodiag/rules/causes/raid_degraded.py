@@ -1,11 +1,12 @@
 """An array runs without one of its members.
 
 What it detects: an array of which /proc/mdstat, mdadm, or the status of a mapped device says that fewer
-members are active than it has slots, or a RAID controller's tool that it is degraded. Where nothing says
-so, members of a RAID4 or 5 that read 2 - 2/n times what the array is asked to read, with hardly a write:
-each page of the missing member is rebuilt from all the others. Where no array is described: a disk that
-wrote since boot and is silent in three samples and more, while others write in equal pairs (mirrors), one
-disk has no twin, and these add up to what the only md array writes.
+members are active than it has slots, or a RAID controller's tool that it is degraded. With fewer members than
+hold all data it has failed. Where nothing says so, members of a RAID4 or 5 that read 2 - 2/n times what the
+array is asked to read, with hardly a write: each page of the missing member is rebuilt from all the others.
+Where no array is described: a disk that wrote since boot and is silent in three samples and more, while
+others write in equal pairs (mirrors), one disk has no twin, and these add up to what the only md array
+writes.
 
 Why it matters: the next failure may lose the data, and every read of the missing member costs one
 from each other member.
@@ -21,6 +22,7 @@ References: Linux Documentation/admin-guide/md.rst (degraded); mdadm(8); lvmraid
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +81,7 @@ def _judged_by_controller(volume: Volume) -> Finding | Outcome:
         "state": volume.state,
     }
     return RULE.finding(
-        severity="warning",
+        **(_FAILED if volume.state == "failed" else {"severity": "warning"}),
         confidence="high",
         devices=devices,
         summary=say("{volume}{of} is {state}.", values),
@@ -95,7 +97,6 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         "layout": (device.level or "").replace("raid", "RAID"),
         "slots": float(device.slots or 0),
         "active": float(device.active_slots or 0),
-        "gone": float(members_gone(device)),
         "activity": device.activity or "",
         "origin": device.provenance.get("active_slots", "the topology"),
     }
@@ -112,19 +113,39 @@ def _stated(view: View, device: Device, array: Array | None, limits: Limits) -> 
         evidence.append(_cost(array, rows))
     if values["activity"]:
         evidence.append(cite(None, "meanwhile: {activity}", values, weighs="context"))
-    # a rebuild that the traffic shows is told by the rule on rebuilds, with its cost
-    is_rebuilt = array is not None and is_recovering(array)
-    until = " until its rebuild ends" if is_rebuilt else ""
+    is_failed = members_gone(device) > (device.parity_members or (device.slots or 0) - 1)
+    has, few = ("has", ", fewer than it needs") if is_failed else ("runs with", "")
+    told: dict[str, Any] = _FAILED if is_failed else {"severity": "warning"}
+    if not is_failed and array is not None and is_recovering(array):
+        told, few = _REBUILT, " until its rebuild ends"
     return RULE.finding(
-        severity="notice" if is_rebuilt else "warning",
+        **told,
         confidence="high",
         devices=(device.name,),
-        summary=say(f"{{device}} ({{layout}}) runs with {{active}} of {{slots}} members{until}.", values),
+        summary=say(f"{{device}} ({{layout}}) {has} {{active}} of {{slots}} members{few}.", values),
         evidence=tuple(evidence),
         refutes=("a newer /proc/mdstat: the one given may be older than the capture",),
-        remedy=_WHILE_REBUILT if is_rebuilt else RULE.remedy,
         confirm=array_commands(device),
     )
+
+
+# a rebuild that the traffic shows is told with its cost by the rule on rebuilds
+_REBUILT: dict[str, Any] = {
+    "severity": "notice",
+    "remedy": (
+        "Check the backups, and let the rebuild end.",
+        "Find out why a member left, unless the array is new: kernel log, smartctl -x, cables.",
+    ),
+}
+_FAILED: dict[str, Any] = {
+    "severity": "critical",
+    "title": "An array has failed: too many of its members are gone",
+    "remedy": (
+        "Write nothing to it, and do not create or initialize it again: its data may still be there.",
+        "Find out why members left (kernel log, power, cables, controller) and bring sound ones back; then "
+        "restore what is lost from the backups.",
+    ),
+}
 
 
 def _cost(array: Array, rows: Table) -> Evidence:
@@ -226,10 +247,6 @@ def _has_left(left: DroppedMember) -> Finding:
     )
 
 
-_WHILE_REBUILT = (
-    "Check the backups, and let the rebuild end.",
-    "Find out why a member left, unless the array is new: kernel log, smartctl -x of the disk, cables.",
-)
 _COST = (
     "the {legs} members read {legs_read} kB/s for {read} kB/s asked of {device}, {ratio} times as much; with "
     "one of {members} missing, random reads cost {expected} times"

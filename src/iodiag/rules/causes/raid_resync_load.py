@@ -209,7 +209,9 @@ def _evidence(array: Array, rows: Table, values: Values, is_long_read: bool) -> 
         yield cite(legs, _REBUILD, rebuilt, worst="write_kb_per_s")
     else:
         yield cite(legs, _ALIKE, values, worst="read_kb_per_s")
-    yield cite(legs, _LONG if is_long_read else _SHORT, values, weighs="for" if is_long_read else "against")
+    if not np.isnan(float(values["size"])):
+        text = _LONG if is_long_read else _SHORT
+        yield cite(legs, text, values, weighs="for" if is_long_read else "against")
     if values["activity"]:
         yield cite(None, "{origin} says of {device}: {activity}", values)
     if not array.is_stated:

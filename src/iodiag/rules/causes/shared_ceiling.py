@@ -127,7 +127,6 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         "times": alone_kb / each_kb,
         "depth": found.alone_and_shared("depth")[1],
         "count": len(found.own),
-        "plural": "" if len(found.own) == 1 else "s",
     }
     return RULE.finding(
         severity="notice" if is_cpu_full else "warning",
@@ -136,7 +135,7 @@ def _slowed(view: View, found: SlowedBySharing, limits: Limits) -> Finding:
         **when(found.own),
         summary=say(
             "{device} streams {alone:.1f} MB/s alone and {each:.1f} MB/s beside {others} ({sum:.0f} MB/s in "
-            "sum, in {count} sample{plural}), {depth} in flight each time: a path that they share is full.",
+            "sum, in {count} samples), {depth} in flight each time: a path that they share is full.",
             values,
         ),
         evidence=(

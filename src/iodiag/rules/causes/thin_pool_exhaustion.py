@@ -18,6 +18,7 @@ Documentation/admin-guide/device-mapper/thin-provisioning.rst (no_space_timeout 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from iodiag.analysis.measure.evidence import Values, cite_fact, say
@@ -35,18 +36,22 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per pool that is nearly full, by the last listing of it."""
     pools = {word(fact, "device"): fact for fact in view.facts_of("thin-pool")}
     for name, fact in pools.items():
-        full = [part for part in _PARTS if number(fact, f"{part}_pct") >= limits.full]
-        if full:
+        shares = {part: number(fact, f"{part}_pct") for part in _PARTS}
+        if full := {part: share for part, share in shares.items() if share >= limits.full}:
             yield _finding(name, fact, full)
+        elif any(map(math.isnan, shares.values())):
+            yield Outcome(
+                RULE.id, "undetermined", (name,), "Meta% of the thin pool is not listed: lvs -a would"
+            )
         else:
             yield Outcome(RULE.id, "clear", (name,), "the thin pool has room for data and metadata")
     if not pools:
         yield Outcome(RULE.id, "not_applicable", (), "no thin pool is listed: lvs -a would", ("topology",))
 
 
-def _finding(name: str, fact: Fact, full: list[str]) -> Finding:
-    values: Values = {"device": name} | {part: number(fact, f"{part}_pct") for part in full}
-    is_stopped = any(number(fact, f"{part}_pct") >= 100 for part in full)
+def _finding(name: str, fact: Fact, full: dict[str, float]) -> Finding:
+    values: Values = {"device": name, **full}
+    is_stopped = max(full.values()) >= 100
     parts = " and ".join(f"{{{part}:g}} % of its {part}" for part in full)
     then = (
         "writes to new space wait, then fail" if is_stopped else "when it is full, writes to new space fail"

@@ -99,8 +99,7 @@ def _finding(
     )
     sure = confidence(_points(view, lead, limits), at_most=longest)
     counts: Values = {"count": len(rows), "samples": len(series.samples)}
-    shown = {"plural": "" if lead.spindles == 1 else "s", "class": class_named(series)}
-    values = template_values(series, lead) | counts | shown
+    values = template_values(series, lead) | counts | {"class": class_named(series)}
     often = in_samples(len(series.samples))
     summary = _SUMMARY[lead.basis] + _SEEN.get(lead.basis, "").format(often=often) + both_ways(lead)
     named = {}
@@ -213,8 +212,7 @@ _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
     "request; at most {gain:.0f} % more throughput is left",
     "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least seen",
-    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}{plural}, {latency} ms "
-    "each",
+    "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency} ms each",
     "class": "{device} is full: {direction} of {size:.0f} kB wait {latency} ms with {depth} in flight and "
     "{util:.0f} % busy",
     "queue": "{device} is full: {depth} {direction} of {size:.0f} kB in flight wait {latency} ms each, "

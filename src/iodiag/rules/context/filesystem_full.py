@@ -73,7 +73,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             else:
                 clear.append(name)
     yield from found.values()
-    rest = tuple(dict.fromkeys(name for name in clear if not any(name == own for own, _ in found)))
+    full = {name for name, _ in found}
+    rest = tuple(dict.fromkeys(name for name in clear if name not in full))
     if rest:
         yield Outcome(RULE.id, "clear", rest, "the file system has room")
     if not found and not rest:

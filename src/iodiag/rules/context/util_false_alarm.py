@@ -86,7 +86,7 @@ def _finding(alike: Sequence[Busy]) -> Finding:
         max(map(_points, alarms)), at_most="high" if is_sustained(longest_contiguous(series, rows)) else alone
     )
     values = template_values(series, lead) | {"others": len(alike) - 1}
-    more = " So do {others} more devices." if len(alike) > 1 else ""
+    more = " The same holds for {others} more devices." if len(alike) > 1 else ""
     return RULE.finding(
         severity="info" if sure == "low" else "notice",
         confidence=sure,

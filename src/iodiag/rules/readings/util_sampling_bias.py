@@ -78,7 +78,7 @@ def _excess(rows: Table) -> Floats:
 
 def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
     text = (
-        "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
+        "{device}: %util is beyond what the requests in flight allow in {count} of {all} samples; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
     )
     first, rows = found[0]

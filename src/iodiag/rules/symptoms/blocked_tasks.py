@@ -29,6 +29,7 @@ from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
 from iodiag.analysis.host.kernel_events import logged
 from iodiag.analysis.host.waiting import STILL_KB, blocked, by_device, moved, rows_at, slowed, starved
+from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -70,7 +71,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", (), say(text, {"often": often, "samples": len(counts)}))
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
-        yield Outcome(RULE.id, "clear", (), f"no more than {most:g} tasks were blocked on I/O at a time")
+        yield Outcome(
+            RULE.id, "clear", (), say("at most {most:g} tasks were blocked on I/O at a time", {"most": most})
+        )
 
 
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
@@ -297,8 +300,10 @@ def _served(view: View, rows: Table, limits: Limits) -> Iterator[Evidence]:
     for series, part in used:
         size, rate = weighted.ratio(part, "kb_per_s", "ios_per_s"), weighted.mean(part, "ios_per_s")
         latency = part.floats("latency_ms")
-        usual = usual_ms(series, size, rate) if series is not None else 0.0
-        if not (latency <= min(usual, PROMPT_MS)).mean() >= limits.nearly / 100:
+        prompt = min(usual_ms(series, size, rate), PROMPT_MS) if series is not None else 0.0
+        is_prompt = (latency <= prompt).mean() >= limits.nearly / 100
+        # the others may be slower, but neither for seconds nor without an end
+        if not is_prompt or np.nanmean(latency) > prompt or stalled(part).any():
             return
         slowest = max(slowest, weighted.mean(part, "latency_ms"))
     depth = sum(weighted.mean(part, "depth") for _, part in used)

@@ -139,7 +139,7 @@ def _finding(
         devices=(series.name, *below),
         **when(rows),
         summary=say(
-            "{device} takes {latency:ms} for {direction} of {size:.1f} kB with {in_line:.1f} in flight, "
+            "{device} takes {latency:ms} for {direction}{of} with {in_line:.1f} in flight, "
             + often
             + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
@@ -171,7 +171,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
         if np.isnan(data).all():
             continue
         at = int(np.nanargmax(data))
-        size_kb = float(np.nan_to_num(rows.floats(size)[at]))
+        size_kb, per_s = float(rows.floats(size)[at]), float(rows.floats(rate)[at])
         sane = float(in_line[at] * slowest_ms(series, size_kb) + flushing[at])
         yield {
             "device": series.name,
@@ -179,8 +179,9 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
             "latency": float(data[at]),
             "latency_s": float(data[at]) / 1000,
             "size": size_kb,
-            "rate": float(np.nan_to_num(rows.floats(rate)[at])),
-            "depth": float(np.nan_to_num(rows.floats(rate)[at])) * float(data[at]) / 1000,
+            "of": f" of {size_kb:.1f} kB" if size_kb >= 0 else "",
+            "rate": per_s,
+            "depth": per_s * float(data[at]) / 1000,
             "in_line": float(in_line[at]),
             "sane": sane,
             "sane_s": sane / 1000,
@@ -189,7 +190,7 @@ def _told(series: DeviceSeries, rows: Table) -> Iterator[Values]:
 
 
 def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evidence]:
-    text = "{rate} {direction}/s of {size:.1f} kB took {latency:ms}: {depth} of them in flight on average"
+    text = "{direction}{of} took {latency:ms}, at {rate}/s with {depth} of them in flight on average"
     yield cite(rows, text, values, worst="latency_ms")
     service = SERVICE[class_of(series)]
     sane: Values = {"slowest": service.slowest_ms, "class": class_of(series)}

@@ -8,7 +8,8 @@ Why it matters: iowait is idle time of a CPU on which a task sleeps on I/O. Peop
 where it is high and for none where it is low, and are wrong both ways.
 
 When it is wrong: a single reader can be just what matters, and then its latency is the trouble. High
-iowait beside a real queue is no misreading; this rule then keeps quiet.
+iowait beside a real queue is no misreading; this rule then keeps quiet. Where nothing completes, a device
+that hangs shows neither traffic nor, on kernels from 5.0 on, a queue: the tasks may well wait for a disk.
 
 References: proc_stat(5) on iowait; P. Zaitsev 2013, on idle and iowait together; sysstat issue 273.
 """

@@ -145,7 +145,7 @@ def _beside_disks(
     depth, util, ios = means[name]["depth"], means[name]["util"], means[name]["ios_per_s"]
     rows = parts[name]
     if depth < 0.1 and not util >= 0.05:
-        text = "no device had anything to do: at most {depth} requests in flight ({device})"
+        text = "no device completes or holds much: at most {depth} requests in flight ({device})"
         found = cite(rows, text, {"depth": depth, "device": name})
         return Side(_NO_IO, shares, confidence(4, at_most=at_most), (found,))
     at_once = depth / util if 0 < util <= depth else max(1.0, depth)
@@ -168,7 +168,10 @@ def _beside_disks(
     return Side(_ONE_READER, shares, confidence(points, at_most=at_most), tuple(evidence), (name,))
 
 
-_NO_IO = "iowait is {iowait:.1f} % though no disk has anything to do: tasks wait for something else."
+_NO_IO = (
+    "iowait is {iowait:.1f} % though next to nothing is moved: tasks wait for something else than a disk, or "
+    "for a request that does not complete."
+)
 _ONE_READER = (
     "iowait of {iowait:.1f} % is tasks that wait for {device} one request at a time: nothing queues."
 )
