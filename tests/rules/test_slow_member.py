@@ -194,6 +194,36 @@ def test_what_is_no_slow_sibling(report_of, pair):
     assert not findings(report_of(iostat([pair] * 3), rules=[RULE]))
 
 
+def full(wait, rate, busy):
+    return {**sibling(wait, rate, 14, "w"), "%util": busy}
+
+
+@pytest.mark.parametrize(
+    ("samples", "is_slow"),
+    [
+        ([(full(120, 126, 97.6), full(31, 125, 82))], False),
+        ([(full(120, 126, 97.6), full(11, 125, 40))], True),
+        ([(full(120, 126, 60), full(31, 125, 55))], True),
+        ([(full(120, 126, 60), full(11, 125, 40)), (full(14, 126, 40), full(14, 125, 40))], False),
+        ([(full(120, 126, 60), full(11, 125, 40))] * 2 + [(full(14, 126, 40), full(14, 125, 40))], True),
+        ([(full(3900, 3.4, 100), full(6, 3.8, 2)), (full(6, 3.8, 2), full(6, 3.8, 2))], True),
+    ],
+    ids=[
+        "served as quickly, and in line",
+        "served more slowly",
+        "longer than in line",
+        "as quick as often",
+        "quick once",
+        "seconds, once",
+    ],
+)
+def test_a_longer_queue_and_chance_are_no_slow_disk(report_of, samples, is_slow):
+    """A disk that serves each request as quickly as its like, or is as quick as often, is not the odd one."""
+    text = iostat([{"sda": slow, "sdb": fast} for slow, fast in samples])
+    found = [f for f in findings(report_of(text, rules=[RULE])) if f.severity == "warning"]
+    assert bool(found) == is_slow
+
+
 def test_one_stall_in_many_samples_is_no_slow_sibling(report_of):
     fine = {"sda": sibling(6, 4), "sdb": sibling(6, 4)}
     assert not findings(report_of(iostat([fine] * 60 + [{**fine, "sda": sibling(900, 4)}]), rules=[RULE]))

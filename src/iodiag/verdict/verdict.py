@@ -78,8 +78,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         return _of_harm(harm, findings, views, held)
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
-        first = elsewhere[0]
-        return _about(first, "elsewhere"), f"Not storage: {first.summary}"
+        return _about(elsewhere[0], "elsewhere"), f"Not storage: {elsewhere[0].summary}"
     averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
     noted = [
         f
@@ -88,6 +87,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         # averages alone are no sign of what is now
         if not (f.confidence == "low" and f.devices and f.host in averaged)
     ]
+    if elsewhere and (told := [f for f in noted if f.role == "cause" and f.confidence != "low"]):
+        return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Then: {told[0].summary}"
     if held or noted:
         return _open(noted, held, views)
     kinds = {one for _, _, one in seen}

@@ -16,8 +16,10 @@ When it is wrong: a leg that carries other work besides (a boot disk, another ar
 reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads one leg. Peers
 that only their rates suggest may be of different kinds, unless three and more are alike and one is not.
 Unequal loads are not judged, unless a quick member does as much or the slow one takes seconds. A disk that
-spins up takes seconds once. A few ms more on a member with idle time cost nobody anything: then it is
-information.
+spins up takes seconds once. One that serves each request as quickly as its sibling, and is nearly never idle,
+waits in its own line; one that is as quick in as many samples was slow by chance: neither is told beside a
+sibling, unless it takes longer than any healthy device. A few ms more on a member with idle time cost nobody
+anything: then it is information.
 
 References: Perseus (FAST '23), which compares disks with their peers at equal load; smartctl(8).
 """
