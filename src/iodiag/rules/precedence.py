@@ -147,6 +147,8 @@ def _replaces(winner: Finding, loser: Finding) -> bool:
         and (not winner.devices or bool(set(winner.devices) & set(loser.devices)))
         and winner.confidence != "low"
         and not _is_free(winner, loser)
+        # work that stands still is told, and raises its causes
+        and not (loser.severity == "critical" and winner.severity != "critical")
     )
 
 

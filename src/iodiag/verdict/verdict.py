@@ -119,6 +119,9 @@ def _of_harm(
     if first.role == "cause":
         said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
         return _about(first, "trouble"), said + where + then
+    if first.severity == "critical" and first.devices:
+        # what hardly answers by itself needs no other cause
+        return _about(first, "trouble"), first.summary + where + _settled_by(first) + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."

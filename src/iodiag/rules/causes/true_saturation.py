@@ -29,10 +29,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.host.waiting import NOBODY, blocked, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
-    NOBODY,
     application_latency,
     both_ways,
     class_named,

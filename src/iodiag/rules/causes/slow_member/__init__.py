@@ -36,13 +36,14 @@ from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.waiting import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
 from iodiag.analysis.measure.evidence import say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import is_felt
-from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Finding, Outcome
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.slow_member import sick
 from iodiag.rules.causes.slow_member.evidence import (
@@ -54,6 +55,7 @@ from iodiag.rules.causes.slow_member.evidence import (
     template_values,
 )
 from iodiag.rules.precedence import WAITING
+from iodiag.table.table import Table
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -200,8 +202,12 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     said += reported(view, (disk,))
     values = template_values(first.found)
     is_paid = any(_is_paid(case, limits) for case in cases)
+    severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
+    slow, ratio = first.found.peers.devices[first.found.slow], float(np.median(first.found.ratios))
+    if severity == "warning" and ratio >= limits.sibling_ratio and _is_dead(view, slow, first.found.window):
+        severity = "critical"
     return RULE.finding(
-        severity="info" if not is_paid else "notice" if sure == "low" else "warning",
+        severity=severity,
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
@@ -214,11 +220,17 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     )
 
 
+def _is_dead(view: View, slow: DeviceSeries, rows: Table) -> bool:
+    """Whether the slow one hardly answers, at loads that its siblings do beside."""
+    return hardly_answers(view, slow, rows, rows.floats("latency_ms") >= SECONDS_MS)
+
+
 def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = sick.template_values(group)
+    is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
     return RULE.finding(
-        severity="warning",
+        severity="critical" if is_dead else "warning",
         confidence="medium",
         devices=tuple(one.slow.name for one in group),
         peers=tuple(series.name for series in group[0].fast),
@@ -248,7 +260,7 @@ RULE = Rule(
     id="slow-member",
     role="cause",
     explains=(*WAITING, "latency-above-baseline"),
-    replaces=("fragmentation-sized-reads",),
+    replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
     remedy=(
