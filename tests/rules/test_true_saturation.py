@@ -322,3 +322,22 @@ def test_writes_in_line_cost_nothing_where_tasks_run_all_the_time(report_of, cpu
     assert found.severity == state
     head = {"notice": "cpu-exhausted", "warning": "true-saturation"}[state]
     assert (report.verdict.state, report.verdict.rule) == ("trouble", head)
+
+
+@pytest.mark.parametrize(
+    ("changes", "calm", "cpu", "severity"),
+    [
+        ({}, 2, None, "notice"),
+        ({}, 1, None, "warning"),
+        ({"r/s": 20.0, "rkB/s": 80.0, "r_await": 90.0}, 2, None, "warning"),
+        ({"w/s": 5000.0, "wkB/s": 80_000.0}, 2, None, "warning"),
+        ({}, 2, {"%iowait": 2.0, "%idle": 90.0}, "notice"),
+    ],
+    ids=["one of three", "one of two", "readers", "small writes", "nobody waits"],
+)
+def test_a_flush_that_hurts_no_reader_costs_nobody(report_of, changes, calm, cpu, severity):
+    flush = {"w/s": 640.0, "wkB/s": 307_000.0, "w_await": 194.0, "aqu-sz": 127.0, "%util": 100.0} | changes
+    fine = {"w/s": 40.0, "wkB/s": 19_000.0, "w_await": 12.0, "aqu-sz": 0.5, "%util": 20.0}
+    text = iostat([{"vdc": one} for one in [fine] * calm + [flush]], cpu)
+    (found,) = (f for f in report_of(text).findings if f.rule == "true-saturation")
+    assert found.severity == severity
