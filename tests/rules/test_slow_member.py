@@ -328,3 +328,41 @@ def test_a_slow_leg_that_nobody_pays_for_is_context(report_of, waits, busy, seve
     (finding,) = findings(report_of(iostat([sample] * 20), tree, rules=[RULE]))
     assert finding.severity == severity
     assert ("costs its set little" in finding.summary) is (severity == "info")
+
+
+def moves(rate, size, busy, **more):
+    return {"w/s": rate, "wkB/s": rate * size, "w_await": 3.0, "aqu-sz": rate * 0.003, "%util": busy} | more
+
+
+CALM = {name: moves(100.0 + at, 25.0, 22.0) for at, name in enumerate(("sdc", "sdd", "sde", "sdf"))}
+
+
+@pytest.mark.parametrize(
+    ("odd", "is_told"),
+    [
+        ({"sda": moves(237, 8.4, 90.0), "sdb": moves(235, 8.4, 91.0)}, True),
+        ({"sda": moves(237, 8.4, 90.0)}, True),
+        ({"sda": moves(237, 8.4, 90.0), "sdb": moves(235, 8.4, 91.0), "sdg": moves(230, 8.4, 92.0)}, False),
+        ({"sda": moves(237, 8.4, 60.0)}, False),
+        ({"sda": moves(900, 2.6, 90.0)}, False),
+        ({"sda": moves(500, 4.8, 95.0)}, False),
+        ({"sda": moves(950, 8.4, 90.0)}, False),
+    ],
+    ids=[
+        "a pair",
+        "one",
+        "nearly as many",
+        "with idle time",
+        "many more requests",
+        "as long with each",
+        "more bytes",
+    ],
+)
+def test_disks_busy_for_longer_with_as_many_bytes_are_a_possible_finding(report_of, odd, is_told):
+    report = report_of(iostat([{**CALM, **odd}]), rules=[RULE])
+    assert [(f.severity, f.confidence, set(f.devices)) for f in findings(report)] == (
+        [("notice", "low", set(odd))] if is_told else []
+    )
+    if is_told:
+        assert report.verdict.state == "open"
+        assert "Smaller requests, or slower disks" in report.headline

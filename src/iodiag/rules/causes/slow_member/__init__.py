@@ -8,7 +8,9 @@ that of its slowest leg, the array waits for it; with a leg as fast as the next 
 From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
 and direction, and longer than a healthy device takes. Two that stall together beside a third are told
 together. Of two disks of one class that are mostly written, alike in rate and size, as those of a mirror are,
-one whose writes take three times as long and 5 ms longer, though it reads no more.
+one whose writes take three times as long and 5 ms longer, though it reads no more. Where no rates are like
+enough to compare latencies: disks that are nearly never idle with as many bytes as three others and more move
+in a third of the time, and that each request keeps busy for longer: a possible finding.
 
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
@@ -30,6 +32,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.busier_siblings import Busier, busier_siblings
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
@@ -39,7 +42,7 @@ from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import is_felt
 from iodiag.analysis.view.view import DeviceSeries, View
@@ -55,7 +58,7 @@ from iodiag.rules.causes.slow_member.evidence import (
     template_values,
 )
 from iodiag.rules.precedence import WAITING
-from iodiag.table.table import Table
+from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -80,7 +83,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     told = {one.slow.name for one in slow}
     yield from (_sick(view, group) for group in sick.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
-    if not groups and not slow:
+    busier = None if slow or found else busier_siblings(view)
+    if busier is not None:
+        yield _busier(busier)
+    elif not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
@@ -241,6 +247,41 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
         cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
         remedy=_SICK_REMEDY,
         confirm=sick.commands(group),
+    )
+
+
+def _busier(found: Busier) -> Finding:
+    """Disks that are busy for longer with as many bytes as others: by smaller requests, or by themselves."""
+    values: Values = {}
+    for of, uses in found._asdict().items():
+        values[of] = ", ".join(use.series.name for use in uses)
+        values |= {
+            f"{of}_low": 100 * min(u.busy for u in uses),
+            f"{of}_high": 100 * max(u.busy for u in uses),
+        }
+        kb, rate, busy = (sum(getattr(use, name) for use in uses) for name in ("kb", "rate", "busy"))
+        values |= {f"{of}_kb": kb / len(uses), f"{of}_size": kb / rate, f"{of}_ms": 1000 * busy / rate}
+    odd, calm = (
+        f"{{{of}}}: {{{of}_low:.0f}} to {{{of}_high:.0f}} % busy for {{{of}_kb:.0f}} kB/s each, in requests "
+        f"of {{{of}_size:.1f}} kB"
+        for of in ("odd", "calm")
+    )
+    rows = [stacked([use.series.samples for use in uses]) for uses in found]
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        devices=tuple(use.series.name for use in found.odd),
+        peers=tuple(use.series.name for use in found.calm),
+        **grading.when(found.odd[0].series.samples),
+        title="A disk is busy for longer than the others with as many bytes",
+        summary=say(f"{odd}; {calm}. Smaller requests, or slower disks.", values),
+        evidence=(
+            cite(rows[0], odd + ", {odd_ms:.1f} ms of busy time for each", values, worst="util_pct"),
+            cite(rows[1], calm + ", {calm_ms:.1f} ms for each", values, worst="util_pct"),
+        ),
+        refutes=("another load on these disks that explains the time",),
+        cannot_know=("what each of them takes for the same requests: test them with one load",),
+        confirm=(*(f"smartctl -x /dev/{use.series.name}" for use in found.odd[:4]), "iostat -xyt 1 30"),
     )
 
 
