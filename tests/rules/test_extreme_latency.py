@@ -286,3 +286,17 @@ def test_what_may_stand_on_a_device_that_takes_longer_is_its_victim(report_of, w
     report = report_of(iostat([{"sda": STUCK, "dm-2": above}]), rules=[RULE])
     assert ("dm-2" in {name for f in report.findings for name in f.devices}) == is_told
     assert any("sda" in f.devices for f in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("beside", "severity"),
+    [
+        ({}, "critical"),
+        ({"vda": load(23, 375, size=19, depth=9.9, util=100.0)}, "warning"),
+        ({"vda": load(23, 3, size=19, depth=0.1, util=6.0)}, "critical"),
+    ],
+    ids=["alone", "a busier device that may be below", "an idle one"],
+)
+def test_one_volume_of_many_on_a_busy_disk_is_not_what_is_slow(report_of, beside, severity):
+    sample = {"dm-0": load(4.0, 222, size=56, depth=1.1, util=99.8), **beside}
+    assert only(report_of(iostat([sample]), rules=[RULE])).severity == severity

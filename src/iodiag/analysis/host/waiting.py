@@ -124,11 +124,10 @@ NOBODY, HAS_TIME_PCT = 0.5, 10.0
 
 
 def hardly_answers(view: View, series: DeviceSeries, rows: Table, is_late: Mask) -> bool:
-    """Whether work stands still for a device: without idle time, and too late for its load in half of its
-    samples with I/O, while somebody may wait."""
+    """Whether work stands still for a device: in half of its samples it has no idle time and is too late for
+    its load, while somebody may wait."""
     is_dead = is_late & (rows.floats("util") >= NEVER_IDLE)
-    has_io = (series.samples.floats("ios_per_s") > 0) | (series.samples.floats("depth") > 0)
-    return bool(2 * is_dead.sum() >= max(has_io.sum(), 1)) and not is_unfelt(view, rows[is_dead])
+    return bool(2 * is_dead.sum() >= len(series.samples)) and not is_unfelt(view, rows[is_dead])
 
 
 NEVER_IDLE, SECONDS_MS = 0.9, 1000.0

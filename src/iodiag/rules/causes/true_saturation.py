@@ -211,8 +211,9 @@ def _is_cpu_spent(view: View, limits: Limits) -> bool:
 
 
 def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
-    """Whether merged writes fill a device without readers in the lesser part of the samples."""
-    rows, reads = load.level.rows, load.level.rows.floats("reads_per_s")
+    """Whether merged writes fill a device that nobody reads, in the lesser part of the samples."""
+    # a reader of other times may be starved by the flush
+    rows, reads = load.level.rows, series.samples.floats("reads_per_s")
     if 2 * len(rows) >= len(series.samples) or load.level.size_kb < limits.merged or not (reads < 1).all():
         return False
     return view.cpu_at(rows) is None or is_unfelt(view, rows)

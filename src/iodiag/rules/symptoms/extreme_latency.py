@@ -30,7 +30,7 @@ from iodiag.analysis.array.equal_rates import is_physical
 from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.waiting import NOBODY, SECONDS_MS, blocked, hardly_answers
+from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.load.device_traits import is_virtual
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
@@ -78,9 +78,23 @@ def _victims(view: View, found: Mapping[str, Table]) -> list[str]:
     if not disks:
         return []
     slow = stacked(disks)
-    layers = [s for name in found if (s := view.series(name)) is not None and is_stacked(s)]
-    unplaced = [s.name for s in layers if not view.topology.below(s.name) and not is_physical(s.name)]
+    layers = [s for name in found if (s := view.series(name)) is not None and _is_unplaced(view, s)]
+    unplaced = [s.name for s in layers if not is_physical(s.name)]
     return [name for name in unplaced if _took(slow, found[name]) >= _took(found[name], found[name])]
+
+
+def _is_unplaced(view: View, series: DeviceSeries) -> bool:
+    return is_stacked(series) and not view.topology.below(series.name)
+
+
+def _is_one_of_many(view: View, series: DeviceSeries, rows: Table) -> bool:
+    """Whether a device that does more has no idle time meanwhile: it may hold the requests of both."""
+    most, own = NEVER_IDLE * 100, weighted.mean(rows, "ios_per_s")
+    others = (s.samples[same_reports(s.samples, rows)] for s in view.devices if s is not series)
+    return any(
+        len(part) and weighted.mean(part, "util_pct") >= most and weighted.mean(part, "ios_per_s") > own
+        for part in others
+    )
 
 
 def _took(rows: Table, reports: Table) -> float:
@@ -165,6 +179,7 @@ def _finding(
     waiting = blocked(view, rows) if is_sane else None
     severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
     is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
+    is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
         severity="critical" if is_dead else severity,
         confidence=sure,

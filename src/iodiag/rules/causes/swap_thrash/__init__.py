@@ -148,7 +148,7 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     sure = confidence(points, at_most=at_most)
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
-    is_still = stalled >= limits.stand_still or _stands_still(view, rows, limits)
+    is_still = stalled >= limits.stand_still or _stands_still(view, rows, samples, limits)
     severity: Severity = "critical" if is_still else "warning"
     values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
@@ -189,13 +189,13 @@ def _iowait(view: View, rows: Table) -> float:
     return 0.0 if cpu is None else weighted.or_zero(weighted.mean(cpu, "iowait_pct", "cpu"))
 
 
-def _stands_still(view: View, rows: Table, limits: Limits) -> bool:
-    """Whether in half of several samples the CPUs do next to nothing but wait for the disk that swaps."""
+def _stands_still(view: View, rows: Table, samples: int, limits: Limits) -> bool:
+    """Whether in half of all samples the CPUs do next to nothing but wait for the disk that swaps."""
     cpu = view.cpu_at(rows)
     if cpu is None or len(rows) < FEW:
         return False
     is_still = cpu.floats("iowait_pct") >= limits.still_iowait
-    return bool(2 * is_still.sum() >= len(cpu))
+    return bool(2 * is_still.sum() >= samples)
 
 
 def _is_waited(view: View, rows: Table, limits: Limits) -> bool:
