@@ -70,7 +70,7 @@ def _finding(
         "samples": len(table),
     }
     often = in_samples(len(table))
-    if _is_long(rows, limits):
+    if kind and _is_long(rows, limits):
         values["long"] = weighted.mean(rows, "io_full_300s_pct", "pressure")
         often += "; over the last five minutes all of them waited {long:.0f} %"
     return RULE.finding(
