@@ -29,7 +29,7 @@ STUCK = load(3.4, 3900, size=4, reads=0, depth=13.0, util=100.0)
 @pytest.mark.parametrize("context", [(), (HDD,), (SSD,)], ids=["unknown", "spinning", "solid"])
 def test_one_sample_of_three_requests_per_second_is_enough(report_of, context):
     finding = found(report_of, [STUCK], *context)
-    assert (finding.role, finding.severity) == ("symptom", "warning")
+    assert (finding.role, finding.severity) == ("symptom", "critical")
     assert finding.devices == ("sda",)
     assert "3.9 s" in finding.summary
     assert "in the only sample" in finding.summary
@@ -103,7 +103,7 @@ def test_a_paste_of_unknown_length_fires(report_of):
         "sda       0.00   0.00 0.00 3.4  0.00 13.60     8.00    13.00 3900.00    0.00 3900.00 294.12 100.00\n"
     )
     finding = only(report_of(text, rules=[RULE]))
-    assert finding.severity == "warning"
+    assert finding.severity == "critical"
     assert "3.9 s" in finding.summary
 
 
@@ -241,3 +241,69 @@ def test_a_layer_that_a_cut_paste_lacks_once_is_told_with_its_disk(report_of, la
     findings = [f for f in report_of(text, rules=[RULE]).findings]
     assert len(findings) == count
     assert findings[0].devices[0] == "sda" or count == 2
+
+
+SERVED = load(120, 900, size=8, reads=0, depth=108.0, util=100.0)
+
+
+@pytest.mark.parametrize(
+    ("samples", "cpu", "severity"),
+    [
+        ([STUCK], None, "critical"),
+        ([STUCK, STUCK, load(3, 5, size=4)], None, "critical"),
+        ([STUCK, *[load(90, 5, size=4)] * 4], None, "warning"),
+        ([load(4.5, 434, size=128, depth=2.0, util=100.0)], None, "critical"),
+        ([load(5.5, 240, size=128, depth=1.3, util=100.0)], None, "warning"),
+        ([STUCK | {"%util": 60.0}], None, "warning"),
+        ([SERVED | {"w_await": 2300.0, "aqu-sz": 276.0}], None, "warning"),
+        ([STUCK] * 2, {"%iowait": 60.0, "%idle": 40.0}, "critical"),
+        ([STUCK] * 2, {"%user": 10.0, "%iowait": 0.0, "%idle": 90.0}, "warning"),
+    ],
+    ids=[
+        "the only sample",
+        "most samples",
+        "one of five",
+        "few reads at twice what is sane",
+        "beyond what is sane by less",
+        "idle at times",
+        "a load that explains it",
+        "somebody waits",
+        "nobody waits",
+    ],
+)
+def test_a_device_that_hardly_answers_is_work_that_stands_still(report_of, samples, cpu, severity):
+    report = report_of(iostat([{"sda": one} for one in samples], cpu), rules=[RULE])
+    assert only(report).severity == severity
+    assert report.verdict.state == ("trouble" if severity == "critical" else "open")
+    assert ("slow rather than full" in only(report).summary) == (severity == "critical")
+
+
+@pytest.mark.parametrize(("util", "is_told"), [(0.02, False), (0.0, False), (40.0, True)])
+def test_averages_of_a_device_that_was_hardly_ever_busy_tell_no_latency(report_of, util, is_told):
+    """Its mean queue is that of all the time, and of bursts it was thousands."""
+    row = f"dm-5  0.00 4.00 0.00 60.00 16.20 0.00 3945.0 30.0 15.0 {util}\n"
+    text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n"
+    text += "Device r/s w/s rkB/s wkB/s aqu-sz r_await w_await rareq-sz wareq-sz %util\n" + row
+    assert bool(only(report_of(text, rules=[RULE]))) == is_told
+
+
+@pytest.mark.parametrize(("wait", "is_told"), [(3200.0, False), (30_000.0, True)])
+def test_what_may_stand_on_a_device_that_takes_longer_is_its_victim(report_of, wait, is_told):
+    above = {"w/s": 0.3, "wkB/s": 27.0, "w_await": wait, "aqu-sz": 0.0003 * wait, "%util": 20.0}
+    report = report_of(iostat([{"sda": STUCK, "dm-2": above}]), rules=[RULE])
+    assert ("dm-2" in {name for f in report.findings for name in f.devices}) == is_told
+    assert any("sda" in f.devices for f in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("beside", "severity"),
+    [
+        ({}, "critical"),
+        ({"vda": load(23, 375, size=19, depth=9.9, util=100.0)}, "warning"),
+        ({"vda": load(23, 3, size=19, depth=0.1, util=6.0)}, "critical"),
+    ],
+    ids=["alone", "a busier device that may be below", "an idle one"],
+)
+def test_one_volume_of_many_on_a_busy_disk_is_not_what_is_slow(report_of, beside, severity):
+    sample = {"dm-0": load(4.0, 222, size=56, depth=1.1, util=99.8), **beside}
+    assert only(report_of(iostat([sample]), rules=[RULE])).severity == severity

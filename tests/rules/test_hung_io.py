@@ -232,3 +232,26 @@ def test_a_queue_of_none_without_completions_is_not_told(report_of, samples):
     said = " ".join([report.to_markdown(), report.to_json()])
     assert "0 in flight" not in said
     assert "leaked" not in said
+
+
+ONE = {"aqu-sz": 1.0, "%util": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"),
+    [
+        ([STEADY, ONE], "warning"),
+        ([STEADY, ONE, ONE], "critical"),
+        ([STEADY, ONE | {"aqu-sz": 3.0}], "critical"),
+        ([{}, ONE], None),
+    ],
+    ids=["one request in one second", "two seconds", "several requests", "a device that never answered"],
+)
+def test_one_request_in_one_second_is_no_standstill_yet(report_of, rows, severity):
+    text = iostat([{"sda": row} for row in rows], {"%iowait": 25.0, "%idle": 74.0} if rows[0] else None)
+    report = report_of(text, rules=[RULE])
+    found = [f for f in report.findings if f.severity != "notice"]
+    assert [f.severity for f in found] == ([severity] if severity else [])
+    if severity == "warning":
+        assert "A second sample would tell" in found[0].summary
+        assert "grep . /sys/block/*/inflight" in found[0].confirm

@@ -66,3 +66,16 @@ def test_quiet_devices_point_elsewhere(report_of):
 
 def test_without_pressure_it_does_not_apply(report_of):
     assert [o.status for o in report_of(vmstat([{}] * 3), rules=[RULE]).outcomes] == ["not_applicable"]
+
+
+@pytest.mark.parametrize(
+    ("minute", "five", "severity"),
+    [(80.0, 74.0, "warning"), (80.0, 30.0, "notice"), (30.0, 74.0, "notice")],
+    ids=["five minutes", "a minute", "over"],
+)
+def test_minutes_in_which_nothing_gets_done_are_a_cost(report_of, minute, five, severity):
+    text = "$ cat /proc/pressure/io\nsome avg10=84.5 avg60=84.7 avg300=81.7 total=269\n"
+    text += f"full avg10=81.8 avg60={minute} avg300={five} total=9\n"
+    finding = only(report_of(text, rules=[RULE]))
+    assert finding.severity == severity
+    assert ("over the last five minutes" in finding.summary) == (severity == "warning")

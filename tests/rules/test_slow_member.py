@@ -136,7 +136,7 @@ def sibling(wait, rate=3.4, size=32.0, way="r", **more):
 def test_seconds_beside_a_fast_disk_at_a_like_rate_are_told_from_one_sample(report_of, samples):
     sample = {"sda": sibling(3900), "sdb": sibling(6.3, 3.8)}
     (finding,) = findings(report_of(iostat([sample] * samples), rules=[RULE]))
-    assert (finding.severity, finding.confidence, finding.devices) == ("warning", "medium", ("sda",))
+    assert (finding.severity, finding.confidence, finding.devices) == ("critical", "medium", ("sda",))
     assert "3.9 s per request, against 6.3 ms on sdb" in finding.summary
     assert finding.confirm[0] == "smartctl -x /dev/sda"
 
@@ -192,6 +192,36 @@ def test_equal_rates_need_no_seconds(report_of):
 )
 def test_what_is_no_slow_sibling(report_of, pair):
     assert not findings(report_of(iostat([pair] * 3), rules=[RULE]))
+
+
+def full(wait, rate, busy):
+    return {**sibling(wait, rate, 14, "w"), "%util": busy}
+
+
+@pytest.mark.parametrize(
+    ("samples", "is_slow"),
+    [
+        ([(full(120, 126, 97.6), full(31, 125, 82))], False),
+        ([(full(120, 126, 97.6), full(11, 125, 40))], True),
+        ([(full(120, 126, 60), full(31, 125, 55))], True),
+        ([(full(120, 126, 60), full(11, 125, 40)), (full(14, 126, 40), full(14, 125, 40))], False),
+        ([(full(120, 126, 60), full(11, 125, 40))] * 2 + [(full(14, 126, 40), full(14, 125, 40))], True),
+        ([(full(3900, 3.4, 100), full(6, 3.8, 2)), (full(6, 3.8, 2), full(6, 3.8, 2))], True),
+    ],
+    ids=[
+        "served as quickly, and in line",
+        "served more slowly",
+        "longer than in line",
+        "as quick as often",
+        "quick once",
+        "seconds, once",
+    ],
+)
+def test_a_longer_queue_and_chance_are_no_slow_disk(report_of, samples, is_slow):
+    """A disk that serves each request as quickly as its like, or is as quick as often, is not the odd one."""
+    text = iostat([{"sda": slow, "sdb": fast} for slow, fast in samples])
+    found = [f for f in findings(report_of(text, rules=[RULE])) if f.severity in ("warning", "critical")]
+    assert bool(found) == is_slow
 
 
 def test_one_stall_in_many_samples_is_no_slow_sibling(report_of):
@@ -298,3 +328,41 @@ def test_a_slow_leg_that_nobody_pays_for_is_context(report_of, waits, busy, seve
     (finding,) = findings(report_of(iostat([sample] * 20), tree, rules=[RULE]))
     assert finding.severity == severity
     assert ("costs its set little" in finding.summary) is (severity == "info")
+
+
+def moves(rate, size, busy, **more):
+    return {"w/s": rate, "wkB/s": rate * size, "w_await": 3.0, "aqu-sz": rate * 0.003, "%util": busy} | more
+
+
+CALM = {name: moves(100.0 + at, 25.0, 22.0) for at, name in enumerate(("sdc", "sdd", "sde", "sdf"))}
+
+
+@pytest.mark.parametrize(
+    ("odd", "is_told"),
+    [
+        ({"sda": moves(237, 8.4, 90.0), "sdb": moves(235, 8.4, 91.0)}, True),
+        ({"sda": moves(237, 8.4, 90.0)}, True),
+        ({"sda": moves(237, 8.4, 90.0), "sdb": moves(235, 8.4, 91.0), "sdg": moves(230, 8.4, 92.0)}, False),
+        ({"sda": moves(237, 8.4, 60.0)}, False),
+        ({"sda": moves(900, 2.6, 90.0)}, False),
+        ({"sda": moves(500, 4.8, 95.0)}, False),
+        ({"sda": moves(950, 8.4, 90.0)}, False),
+    ],
+    ids=[
+        "a pair",
+        "one",
+        "nearly as many",
+        "with idle time",
+        "many more requests",
+        "as long with each",
+        "more bytes",
+    ],
+)
+def test_disks_busy_for_longer_with_as_many_bytes_are_a_possible_finding(report_of, odd, is_told):
+    report = report_of(iostat([{**CALM, **odd}]), rules=[RULE])
+    assert [(f.severity, f.confidence, set(f.devices)) for f in findings(report)] == (
+        [("notice", "low", set(odd))] if is_told else []
+    )
+    if is_told:
+        assert report.verdict.state == "open"
+        assert "Smaller requests, or slower disks" in report.headline

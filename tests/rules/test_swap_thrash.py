@@ -33,6 +33,17 @@ def test_swapping_both_ways_fires(report_of):
     assert "98 %" in finding.evidence[1].text
 
 
+@pytest.mark.parametrize(
+    ("waits", "severity"),
+    [((95, 100, 86, 0), "critical"), ((95, 30, 20, 20), "warning"), ((95, 95), "warning")],
+    ids=["three of four", "one of four", "two"],
+)
+def test_nothing_but_waiting_for_swap_is_a_standstill(report_of, waits, severity):
+    large = THRASH | {"si": 15000, "so": 12000, "bi": 15000, "bo": 12000, "sy": 1}
+    rows = [large | {"wa": wait, "us": 99 - wait} for wait in waits]
+    assert only(report_of(vmstat(rows), rules=[RULE])).severity == severity
+
+
 def test_the_swap_device_is_named_where_known(report_of):
     assert only(report_of(vmstat([THRASH] * 20), IOSTAT, LSBLK, rules=[RULE])).devices == ("sda",)
 

@@ -307,3 +307,39 @@ def test_a_mean_of_two_directions_is_told_with_both(run):
     (finding,) = found(run(iostat([{"sda": row} for row in rows])))
     assert "245 ms at 29.40 in flight" in finding.summary
     assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB 90.00 ms" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("cpu", "state"),
+    [({"%system": 99.0, "%idle": 0.5}, "notice"), ({"%system": 49.0, "%idle": 0.5}, "warning")],
+    ids=["tasks ran all the time", "they waited"],
+)
+def test_writes_in_line_cost_nothing_where_tasks_run_all_the_time(report_of, cpu, state):
+    """Then the CPUs are what there is too little of, and go first."""
+    full = {"w/s": 110.0, "wkB/s": 1800.0, "w_await": 400.0, "aqu-sz": 44.0, "%util": 99.0}
+    report = report_of(iostat([{"sda": full}] * 2, {"%iowait": 100 - sum(cpu.values())} | cpu))
+    (found,) = (f for f in report.findings if f.rule == "true-saturation")
+    assert found.severity == state
+    head = {"notice": "cpu-exhausted", "warning": "true-saturation"}[state]
+    assert (report.verdict.state, report.verdict.rule) == ("trouble", head)
+
+
+@pytest.mark.parametrize(
+    ("changes", "calm", "cpu", "severity"),
+    [
+        ({}, 2, None, "notice"),
+        ({}, 1, None, "warning"),
+        ({"r/s": 20.0, "rkB/s": 80.0, "r_await": 90.0}, 2, None, "warning"),
+        ({"w/s": 5000.0, "wkB/s": 80_000.0}, 2, None, "warning"),
+        ({}, 2, {"%iowait": 2.0, "%idle": 90.0}, "notice"),
+    ],
+    ids=["one of three", "one of two", "readers", "small writes", "nobody waits"],
+)
+def test_a_flush_that_hurts_no_reader_costs_nobody(report_of, changes, calm, cpu, severity):
+    flush = {"w/s": 640.0, "wkB/s": 307_000.0, "w_await": 194.0, "aqu-sz": 127.0, "%util": 100.0} | changes
+    fine = {"w/s": 40.0, "wkB/s": 19_000.0, "w_await": 12.0, "aqu-sz": 0.5, "%util": 20.0}
+    fine |= {name: value for name, value in changes.items() if name.startswith("r")}
+    flush |= {name: 0.0 for name in changes if name.startswith("r")}
+    text = iostat([{"vdc": one} for one in [fine] * calm + [flush]], cpu)
+    (found,) = (f for f in report_of(text).findings if f.rule == "true-saturation")
+    assert found.severity == severity

@@ -39,3 +39,29 @@ def test_one_sample_must_be_far_off(report_of):
     slightly = iostat([{"sda": r} for r in [*calm, load(250, 1.2, util=40)]])
     assert not found(report_of(slightly, rules=[RULE]))
     assert found(report_of(iostat([{"sda": r} for r in [*calm, load(250, 0.1, util=40)]]), rules=[RULE]))
+
+
+ONE = {"r/s": 82.6, "rkB/s": 330.4, "r_await": 12.09, "aqu-sz": 0.99, "%util": 99.9}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({"%util": 8.4}, True),
+        ({"%util": 8.4, "r_await": 12.1, "r/s": 82.5, "rkB/s": 330.0}, True),
+        ({"%util": 8.4, "r/s": 41.3, "rkB/s": 165.2, "aqu-sz": 0.5}, False),
+        ({"%util": 8.4, "rkB/s": 1321.6}, False),
+        ({"%util": 40.0}, False),
+        ({"%util": 8.4, "r_await": 120.9, "aqu-sz": 9.99}, False),
+    ],
+    ids=["the same load", "nearly the same", "half the load", "larger requests", "less than half", "a queue"],
+)
+def test_the_same_load_with_a_third_of_the_util_was_as_busy(report_of, changes, is_told):
+    """Kernels 4.19 to 5.4 miss most of the time of a request: its number in flight tells how long it was."""
+    report = report_of(iostat([{"sda": ONE | changes}, {"sda": ONE}]))
+    told = found(report)
+    assert bool(told) == is_told
+    if is_told:
+        assert "busy 99 % of the time, 1 of 2 samples" in told[0].summary
+        (one,) = (f for f in report.findings if f.rule == "low-concurrency-bound")
+        assert "in 2 of 2 samples" in one.summary

@@ -152,9 +152,25 @@ def test_no_device_in_trouble_is_healthy(sample, samples):
     assert state_of(iostat([{"sda": sample, "sdb": CALM}] * samples), DISK) in ("open", "trouble", "unknown")
 
 
-@pytest.mark.parametrize("severity", ["critical", "warning", "notice"])
-def test_no_symptom_is_healthy(severity):
-    assert judged([finding("symptom", severity)])[0].state == "open"
+@pytest.mark.parametrize(
+    ("severity", "device", "state"),
+    [
+        ("critical", "sda", "trouble"),
+        ("critical", None, "open"),
+        ("warning", "sda", "open"),
+        ("notice", "sda", "open"),
+    ],
+)
+def test_no_symptom_is_healthy_and_a_device_that_hardly_answers_is_trouble(severity, device, state):
+    assert judged([finding("symptom", severity, device=device)])[0].state == state
+
+
+def test_cpus_without_time_are_trouble_above_a_device_that_costs_little():
+    found, text = judged(
+        [finding("elsewhere", device=None), finding("cause", "notice")], iostat([{"sda": FULL}] * 5)
+    )
+    assert found.state == "trouble"
+    assert "Then: " in text
 
 
 def test_unknown_latency_is_not_healthy():

@@ -16,6 +16,8 @@ WAITING = ("symptom", "true-saturation", "approaching-saturation")
 """What whatever makes requests wait explains: symptoms, and that a device is full or nearly so."""
 
 _REAL = SEVERITIES.index("warning")
+_SHORTER = 0.25
+"""A finding over less than this share of another's samples is another trouble."""
 
 
 def order(
@@ -142,13 +144,26 @@ def _with_harm(
 
 
 def _replaces(winner: Finding, loser: Finding, relatives: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a finding of a rule that may replace another's does so: it leaves out no stack of devices."""
+    """Whether a finding of a rule that may replace another's does so: it leaves out no stack of devices.
+
+    Nor does it hide a trouble that holds for far longer than itself.
+    """
     if winner.host != loser.host or winner.confidence == "low" or _is_free(winner, loser):
+        return False
+    # work that stands still is told, and raises its causes
+    if loser.severity == "critical" and winner.severity != "critical":
+        return False
+    if _samples(winner) < _SHORTER * _samples(loser):
         return False
     left = set(loser.devices).difference(winner.devices)
     if len(left) == len(loser.devices):
         return not winner.devices
     return left <= frozenset().union(*(relatives.get(name, frozenset()) for name in winner.devices))
+
+
+def _samples(finding: Finding) -> int:
+    """From the first to the last sample of a finding; one where it states none."""
+    return finding.samples[1] - finding.samples[0] + 1 if finding.samples else 1
 
 
 def _is_free(one: Finding, other: Finding) -> bool:

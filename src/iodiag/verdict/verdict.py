@@ -81,8 +81,7 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         return _of_harm(harm, findings, views, held)
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
-        first = elsewhere[0]
-        return _about(first, "elsewhere"), f"Not storage: {first.summary}"
+        return _about(elsewhere[0], "elsewhere"), f"Not storage: {elsewhere[0].summary}"
     averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
     noted = [
         f
@@ -91,6 +90,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         # averages alone are no sign of what is now
         if not (f.confidence == "low" and f.devices and f.host in averaged)
     ]
+    if elsewhere and (told := [f for f in noted if f.role == "cause" and f.confidence != "low"]):
+        return _about(elsewhere[0], "trouble"), f"{elsewhere[0].summary} Then: {told[0].summary}"
     if held or noted:
         return _open(noted, held, views)
     kinds = {one for _, _, one in seen}
@@ -121,6 +122,9 @@ def _of_harm(
     if first.role == "cause":
         said = f"Likely: {first.summary}" if first.confidence == "medium" else first.summary
         return _about(first, "trouble"), said + where + then
+    if first.severity == "critical" and first.devices:
+        # what hardly answers by itself needs no other cause
+        return _about(first, "trouble"), first.summary + where + _settled_by(first) + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
     unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."

@@ -16,7 +16,7 @@ import numpy as np
 from iodiag.analysis.array.equal_rates import disks_of
 from iodiag.analysis.array.side_by_side import Keys, at_reports, once, report_keys
 from iodiag.analysis.measure import weighted
-from iodiag.analysis.states.service_times import class_of, events_per_sample, slowest_ms
+from iodiag.analysis.states.service_times import FASTER_THAN_SEEKS, class_of, events_per_sample, slowest_ms
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.table.table import Floats, Mask, Table
 
@@ -34,6 +34,9 @@ _FULL, _CALM = 0.95, 0.1
 """Busy shares: `_FULL` is all the time but for the rounding of short samples; a sibling that is idle for nine
 tenths of it shows that the load asks for little (utilisation law: a tenth at equal service times)."""
 _MOST_REQUESTS = 0.5
+_SERVED_ALIKE, _AS_QUICK = 1.5, 1.25
+"""Times the busy time per request of a sibling up to which a disk serves as quickly as it does, and the times
+its latency up to which it answers as quickly."""
 _LASTING, _FEW_SAMPLES = 0.5, 5
 """A slow half of a short capture is no passing stall, however few requests it holds."""
 
@@ -111,19 +114,21 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
     for other in others:
         like = _are_like(disk, other, _LIKE_RATE)
         is_far = like & (disk.latency >= ratio * other.latency)
-        is_sick = (disk.latency >= disk.sane) | (
-            _are_like(disk, other, _EQUAL_RATE) & (disk.latency >= other.latency + _FELT_MS)
-        )
-        if class_of(disk.series) == class_of(other.series) == "solid":
-            is_sick |= disk.latency >= other.latency + _FELT_MS
-        # full with what a sibling does beside: its queue is no excuse then
-        is_sick |= (disk.busy >= _FULL) & (other.busy <= _CALM) & (disk.latency >= _NOTICED_MS)
+        is_later = disk.latency >= other.latency + _FELT_MS
+        is_odd = is_far & is_later & _are_like(disk, other, _EQUAL_RATE)
         if class_of(disk.series) == class_of(other.series):
-            is_twin = _is_slow_twin(disk, other)
-            is_far, is_sick = is_far | is_twin, is_sick | is_twin
-        if (is_far & is_sick).any():
-            fast.append((other, is_far & is_sick))
-            is_slow |= is_far & is_sick
+            is_odd |= _is_slow_twin(disk, other)
+            is_odd |= is_far & is_later & (class_of(disk.series) == "solid")
+        is_odd &= ~_is_in_line(disk, other)
+        # as quick as its sibling as often: which of them was slow is chance
+        if 2 * is_odd.sum() <= (is_odd | (like & (disk.latency <= _AS_QUICK * other.latency))).sum():
+            is_odd[:] = False
+        # full with what a sibling does beside: its queue is no excuse then
+        is_full = (disk.busy >= _FULL) & (other.busy <= _CALM) & (disk.latency >= _NOTICED_MS)
+        is_odd |= is_far & (is_full | (disk.latency >= disk.sane))
+        if is_odd.any():
+            fast.append((other, is_odd))
+            is_slow |= is_odd
     weights = at_reports(reports, disk.part, "in_hand")
     shown = ~np.isnan(weights)
     is_most = np.nansum(weights[is_slow]) >= _MOST_REQUESTS * np.nansum(weights)
@@ -132,6 +137,21 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
     if not fast or not (is_most or is_lasting):
         return None
     return _found(disk, fast, reports, is_slow)
+
+
+def _is_in_line(disk: _Disk, other: _Disk) -> Mask:
+    """Where the disk serves each request as quickly as its sibling, and its latency is time in line.
+
+    With requests that come at random a queue makes S/(1 - U) of a service time S (M/M/1), on a device that
+    serves one at a time.
+    """
+    if class_of(disk.series) in ("nvme", "solid"):
+        return np.zeros(len(disk.rate), dtype=np.bool_)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        served, others = disk.busy / disk.rate, other.busy / other.rate
+        in_line = 1000 * served / np.fmax(1 - disk.busy, 0.0)
+    is_alike = (served <= _SERVED_ALIKE * others) & (disk.rate < FASTER_THAN_SEEKS)
+    return np.asarray(is_alike & (disk.latency <= in_line))
 
 
 def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:

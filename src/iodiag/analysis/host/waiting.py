@@ -108,6 +108,32 @@ def blocked(view: View, rows: Table) -> tuple[Table, float] | None:
     return _mean(view, "queue", "blocked", rows)
 
 
+def is_unfelt(view: View, rows: Table) -> bool:
+    """Whether nobody is seen to wait during `rows`: no task is blocked, or CPUs are idle for none."""
+    if (waiting := blocked(view, rows)) is not None:
+        return waiting[1] < NOBODY
+    cpu = view.cpu_at(rows)
+    if cpu is None or str(cpu["source"][0]) != str(rows["source"][0]):
+        return False
+    idle, iowait = (weighted.mean(cpu, f"{name}_pct", "cpu") for name in ("idle", "iowait"))
+    return idle >= HAS_TIME_PCT and iowait * (view.cpus or 1) / 100 < NOBODY
+
+
+NOBODY, HAS_TIME_PCT = 0.5, 10.0
+"""Tasks that wait, on average, below which nobody does; idle time from which iowait tells who waits."""
+
+
+def hardly_answers(view: View, series: DeviceSeries, rows: Table, is_late: Mask) -> bool:
+    """Whether work stands still for a device: in half of its samples it has no idle time and is too late for
+    its load, while somebody may wait."""
+    is_dead = is_late & (rows.floats("util") >= NEVER_IDLE)
+    return bool(2 * is_dead.sum() >= len(series.samples)) and not is_unfelt(view, rows[is_dead])
+
+
+NEVER_IDLE, SECONDS_MS = 0.9, 1000.0
+"""Busy share without idle time to speak of, and the latency at which whoever waits gets nothing done."""
+
+
 def pressure(view: View, rows: Table, state: str) -> tuple[Table, float] | None:
     """Share of time in % that `some` or `full` tasks waited for I/O during `rows` (sar -q IO)."""
     return _mean(view, "pressure", f"io_{state}_pct", rows)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.host.waiting import NOBODY, blocked, pressure
 from iodiag.analysis.load.device_traits import is_card
 from iodiag.analysis.load.queueing import Level, gain_left
 from iodiag.analysis.load.saturation import Load, slower_above
@@ -22,9 +22,6 @@ from iodiag.model.capture import Fact
 from iodiag.model.finding import Evidence
 from iodiag.model.units import KB_PER_MB
 from iodiag.table.table import Table, stacked
-
-NOBODY = 0.5
-"""Blocked tasks, on the average, below which nobody waits."""
 
 
 def template_values(series: DeviceSeries, load: Load) -> Values:

@@ -297,7 +297,7 @@ def _twins(
     view: View, found: Sequence[DeviceSeries], names: Iterable[str], limits: Limits, excuse: Excuse
 ) -> dict[str, tuple[DeviceSeries, list[Load]]]:
     """Those of the names that do and wait as a saturated one does, and pass its thresholds within ALIKE."""
-    near = {name: limits.as_dict()[name] / ALIKE for name in _OF_USE}
+    near = {name: limits.as_dict()[name] / ALIKE for name in _OF_DEGREE}
     relaxed = Limits(limits.only(THRESHOLDS).as_dict() | near)
     twins = {}
     for name in names:
@@ -311,7 +311,8 @@ def _twins(
     return twins
 
 
-_OF_USE = ("busy_util", "full_util", "burst_depth", "hard_depth", "inflation")
+_OF_DEGREE = ("busy_util", "burst_depth", "hard_depth", "inflation")
+"""That a device is full is no matter of degree: one with idle time is not."""
 
 
 def _not_busy(rule: str, series: DeviceSeries, limits: Limits) -> Outcome:

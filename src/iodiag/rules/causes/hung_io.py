@@ -12,7 +12,8 @@ firmware that paused.
 When it is wrong: a cache flush that writes back hundreds of megabytes looks the same; where flushes are
 counted and fill the stall, repeatedly, flush-latency is the rule that tells, and where they are not, writes
 alone prove little. A disk that spins up takes 5 to 10 s once. A device that never completes anything
-in the whole capture may have a stuck counter.
+in the whole capture may have a stuck counter. One request in flight in one short sample is a warning until
+the next sample shows it again.
 
 References: block/genhd.c (diskstats counts at completion); SCSI and NVMe commands time out after 30 s.
 """
@@ -114,7 +115,10 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
     is_standing = worst.release is None and (
         (is_shown and is_held) or (bool(place) and _stuck_layers(view, worst) >= 2)
     )
-    severity: Severity = "notice" if sure == "low" else "critical" if is_standing else "warning"
+    is_moment = _is_moment(worst, limits)
+    severity: Severity = "notice" if sure == "low" else "warning"
+    if severity == "warning" and is_standing and not (is_moment and not place):
+        severity = "critical"
     values = _values(series, worst) | {"count": len(stalls)}
     often = " {count} times; the longest" if len(stalls) > 1 else ""
     ends = ", and the capture ends so" if worst.release is None else ""
@@ -129,15 +133,28 @@ def _finding(view: View, series: DeviceSeries, stalls: list[Stall], limits: Limi
         devices=(series.name,),
         **when(worst.rows),
         summary=say(
-            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}",
+            f"{{device}} completed no request{often} {how_long}, {{util:.0f}} % busy{held}{ends}{where}"
+            + (_MOMENT if is_moment and held and worst.release is None else ""),
             values,
         ),
         evidence=evidence,
-        **(_in_the_stack(series) if place else _ANYWHERE),
+        **(_in_the_stack(series) if place else _ANYWHERE | (_OF_MOMENT if is_moment else {})),
     )
 
 
-_ANYWHERE = {
+def _is_moment(stall: Stall, limits: Limits) -> bool:
+    """Whether one request in one short sample is all that shows it: the next one tells if it stays."""
+    depth = float(np.nanmax(weighted.values(stall.rows, "depth")))
+    return len(stall.rows) < 2 and not stall.seconds >= limits.least_seconds and depth < 2
+
+
+_MOMENT = " A second sample would tell whether it hangs, is late, or is a counter that leaked."
+_OF_MOMENT = {
+    "confirm": ("iostat -xt 1 5", "grep . /sys/block/*/inflight", "dmesg -T | grep -iE 'timeout|reset|abort'")
+}
+
+
+_ANYWHERE: dict[str, tuple[str, ...]] = {
     "refutes": ("a virtual machine that was paused: then all devices stop at once",),
     "cannot_know": ("what held the request: the kernel's log names timeouts, resets and lost paths",),
 }

@@ -11,13 +11,14 @@ it falls short of a threshold by less than they differ.
 
 Why it matters: everything that reads or writes there waits in line. Adding threads makes it worse.
 
-When it is wrong: larger requests rightly take longer, so that only requests of like size and
-direction are compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks
-are counted and there are none, or a stream at the device's full speed adds no iowait to that of other times,
-it is a notice. A rate limit, a slow member or a rebuild below are causes of their own and are named by their
-rules. A device that is busy for longer with each request than a healthy one takes is slow, not full:
-extreme-latency tells it. A sample or two between calm ones are a burst, and are called one. A stick of
-unknown class that erases looks full.
+When it is wrong: larger requests rightly take longer, so that only requests of like size and direction are
+compared. Writeback and asynchronous work queue deeply while nobody waits: where blocked tasks are counted
+and there are none, or a stream at the device's full speed adds no iowait to that of other times, it is a
+notice; so it is for writes where user and system work take all CPU time in every sample, and for a flush of
+large writes in the lesser part of the samples that no reader of the device meets. A rate limit, a slow
+member or a rebuild below are causes of their own and are named by their rules. A device that is busy for
+longer with each request than a healthy one takes is slow, not full: extreme-latency tells it. A sample or
+two between calm ones are a burst, and are called one. A stick of unknown class that erases looks full.
 
 References: P. Zaitsev 2014 (three times the latency of one stream); closed queueing networks, e.g.
 Lazowska et al., Quantitative System Performance, 1984.
@@ -29,10 +30,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from iodiag.analysis.host.waiting import blocked, pressure
+from iodiag.analysis.host.waiting import NOBODY, blocked, is_unfelt, pressure
 from iodiag.analysis.load.load_sentences import (
     LEAST_PRESSURE,
-    NOBODY,
     application_latency,
     both_ways,
     class_named,
@@ -177,10 +177,13 @@ def _severity(view: View, series: DeviceSeries, load: Load, sure: Confidence, li
 
 
 def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
-    """Whether nobody is seen to wait: no task is blocked, or a stream at full speed adds no iowait."""
+    """Whether nobody is seen to wait: no task is blocked, tasks ran all the time, a flush of buffered writes
+    hurts no reader, or a stream at full speed adds no iowait."""
     waiting = blocked(view, load.level.rows)
     if waiting is not None:
         return waiting[1] < NOBODY
+    if _is_cpu_spent(view, limits) or _is_flush(view, series, load, limits):
+        return True
     is_at_speed = (
         load.level.busy_rate * load.level.size_kb >= 1000 * SERVICE[class_of(series)].usual_kb_per_ms
     )
@@ -194,6 +197,25 @@ def _is_patient(view: View, series: DeviceSeries, load: Load, limits: Limits) ->
     # where no CPU has time left there is no iowait either
     has_room = iowait + weighted.mean(cpu, "idle_pct", "cpu") >= limits.least_idle
     return bool(has_room and (iowait - usual) / 100 * view.cpus < NOBODY)
+
+
+def _is_cpu_spent(view: View, limits: Limits) -> bool:
+    """Whether user and system work left no CPU time in any sample: nobody waits for writes then."""
+    cpu = view.cpu_all
+    if cpu is None or len(cpu) < 2 or "cpu" in view.fallback:
+        return False
+    work = cpu.floats("user_pct") + cpu.floats("system_pct")
+    is_spent = (cpu.floats("idle_pct") <= limits.spent) & (work >= 100 - limits.least_iowait)
+    return bool(is_spent.all())
+
+
+def _is_flush(view: View, series: DeviceSeries, load: Load, limits: Limits) -> bool:
+    """Whether merged writes fill a device that nobody reads, in the lesser part of the samples."""
+    # a reader of other times may be starved by the flush
+    rows, reads = load.level.rows, series.samples.floats("reads_per_s")
+    if 2 * len(rows) >= len(series.samples) or load.level.size_kb < limits.merged or not (reads < 1).all():
+        return False
+    return view.cpu_at(rows) is None or is_unfelt(view, rows)
 
 
 def _against(load: Load) -> Iterator[Evidence]:
@@ -257,6 +279,9 @@ RULE = Rule(
             "idle time and iowait from which iowait tells who waits",
             "proc_stat(5): iowait is idle time",
         ),
+        "merged": Threshold(256, "kB", "writes that are made of many", "half of the largest usual request"),
+        "spent": Threshold(1, "%", "idle time in all samples that is none", "two CPUs of 100 at the most"),
+        "least_iowait": Threshold(5, "%", "time that user and system work do not take", "as cpu-exhausted"),
         "most_steal": Threshold(
             10, "%", "CPU time withheld by the hypervisor that spoils latencies", "awesome-prometheus-alerts"
         ),

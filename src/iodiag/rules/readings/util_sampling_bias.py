@@ -1,10 +1,13 @@
-"""%util is inflated by tick sampling.
+"""%util is false by tick sampling.
 
 What it detects: samples whose %util exceeds the mean number of requests in flight. A device that is
 non-empty for a share U of the time holds at least U requests on average, so U ≤ N for exact
-counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this.
+counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this. And
+samples of one request at a time whose %util is a third of what another sample of the same rate, latency and
+size has, or less: kernels 4.19 to 5.4 miss most of the time of a request that takes several ticks. There
+everything is judged by the number in flight.
 
-Why it matters: a disk that is nearly idle reads as 60 or 90 % busy.
+Why it matters: a disk that is nearly idle reads as 60 or 90 % busy, and a busy one as nearly idle.
 
 When it is wrong: on kernels ≥ 5.0 a request is counted in flight in the interval in which it completes, so
 one that outlives its interval can make N too small; samples with a latency above a tenth of the interval
@@ -35,7 +38,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: list[tuple[DeviceSeries, Table]] = []
     for series in view.devices:
         rows, is_open = _inflated(series, limits)
-        if rows is not None:
+        if len(low := _missed(series)):
+            yield _too_low(series, low)
+        elif rows is not None:
             found.append((series, rows))
         elif is_open:
             reason = "%util exceeds the requests in flight, but not in samples that prove it wrong"
@@ -70,6 +75,31 @@ def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]
     by_far = bool((util[inflated] > 2 * (depth[inflated] + HALF_DIGIT)).any())
     is_seen = len(rows) >= limits.least_samples or by_far
     return (rows if is_seen else None), bool(2 * beyond.sum() >= len(samples))
+
+
+def _missed(series: DeviceSeries) -> Table:
+    """The samples whose busy share was taken from the number in flight, as %util is too low."""
+    samples = series.samples
+    return samples[samples.floats("util") > weighted.values(samples, "util_pct") / 100 + HALF_DIGIT]
+
+
+def _too_low(series: DeviceSeries, rows: Table) -> Finding:
+    text = (
+        "{device} shows {util} % util with {depth} requests in flight, one at a time, where another sample "
+        "of the same rate, latency and size shows three times as much and more: it was busy {busy} % of the "
+        "time"
+    )
+    values = _values(series, rows)
+    return RULE.finding(
+        severity="info",
+        confidence="medium",
+        devices=(series.name,),
+        samples=(int(rows["sample"].min()), int(rows["sample"].max())),
+        title="%util misses most of the time of its requests",
+        summary=say(text + ", {count} of {all} samples.", values),
+        evidence=(cite(rows, text, values, worst="depth"),),
+        refutes=("a kernel older than v4.19 or newer than v5.6",),
+    )
 
 
 def _excess(rows: Table) -> Floats:

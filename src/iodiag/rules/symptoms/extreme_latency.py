@@ -13,7 +13,8 @@ pause as latency. A limiter that holds requests back makes any latency: volume-c
 throttled-above-device name it. A write that comes with cache flushes takes as long as they do: what they
 take is added to what is sane, and flush-latency judges them. A memory card or a USB stick that erases takes
 seconds for writes and is no worse than its kind. Seconds in a long queue of buffered writes hurt nobody
-where no task is blocked.
+where no task is blocked. It is critical where the device has no idle time in half of its samples and no load
+explains what it takes, unless nobody is seen to wait.
 
 References: Little's law; the table of service times in `analysis/states/service_times.py`, each with its
 source.
@@ -21,15 +22,16 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import is_physical
+from iodiag.analysis.array.layer_latency import is_stacked
 from iodiag.analysis.array.topmost_devices import once_per_stack
 from iodiag.analysis.host.disk_health import reported
-from iodiag.analysis.host.waiting import blocked
+from iodiag.analysis.host.waiting import NEVER_IDLE, NOBODY, SECONDS_MS, blocked, hardly_answers
 from iodiag.analysis.load.device_traits import is_virtual
-from iodiag.analysis.load.load_sentences import NOBODY
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
@@ -41,10 +43,10 @@ from iodiag.analysis.states.service_times import (
     events_per_sample,
     slowest_ms,
 )
-from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.analysis.view.view import DeviceSeries, View, same_reports
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
-from iodiag.table.table import Floats, Mask, Table
+from iodiag.table.table import Floats, Mask, Table, stacked
 
 DIRECTIONS = (("read", "reads"), ("write", "writes"))
 
@@ -54,14 +56,57 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     found: dict[str, Table] = {}
     for series in view.devices:
         is_extreme = extreme(series, limits)
+        if "disk" in view.fallback and (is_extreme & ~(series.samples.floats("util") >= LEAST_BUSY)).any():
+            yield Outcome(RULE.id, "undetermined", (series.name,), _IDLE)
+            continue
         if is_extreme.any():
             found[series.name] = series.samples[is_extreme]
         elif len(series.loaded):
             slow = _slow_for_one(series)
             reason = slow or "no mean latency exceeds what a healthy device takes in such a queue"
             yield Outcome(RULE.id, "undetermined" if slow else "clear", (series.name,), reason)
+    for name in _victims(view, found):
+        del found[name]
+        yield Outcome(RULE.id, "undetermined", (name,), "it may stand on a disk that takes longer still")
     for series, told, below in once_per_stack(view, found):
         yield _finding(view, series, told, below, limits)
+
+
+def _victims(view: View, found: Mapping[str, Table]) -> list[str]:
+    """Devices on nobody knows what that took no longer than a disk in the same reports: its victims."""
+    disks = [rows for name, rows in found.items() if is_physical(name)]
+    if not disks:
+        return []
+    slow = stacked(disks)
+    layers = [s for name in found if (s := view.series(name)) is not None and _is_unplaced(view, s)]
+    unplaced = [s.name for s in layers if not is_physical(s.name)]
+    return [name for name in unplaced if _took(slow, found[name]) >= _took(found[name], found[name])]
+
+
+def _is_unplaced(view: View, series: DeviceSeries) -> bool:
+    return is_stacked(series) and not view.topology.below(series.name)
+
+
+def _is_one_of_many(view: View, series: DeviceSeries, rows: Table) -> bool:
+    """Whether a device that does more has no idle time meanwhile: it may hold the requests of both."""
+    most, own = NEVER_IDLE * 100, weighted.mean(rows, "ios_per_s")
+    others = (s.samples[same_reports(s.samples, rows)] for s in view.devices if s is not series)
+    return any(
+        len(part) and weighted.mean(part, "util_pct") >= most and weighted.mean(part, "ios_per_s") > own
+        for part in others
+    )
+
+
+def _took(rows: Table, reports: Table) -> float:
+    """The longest latency of some samples in the reports of others; 0 where they share none."""
+    own = rows[same_reports(rows, reports)]
+    return weighted.or_zero(float(own.floats("latency_ms").max())) if len(own) else 0.0
+
+
+LEAST_BUSY = 0.05
+"""Busy share of an average from which its mean queue tells of the queue while busy."""
+
+_IDLE = "idle nearly all of the time that is averaged: how many were in line when it was busy is not known"
 
 
 def _slow_for_one(series: DeviceSeries) -> str:
@@ -133,8 +178,10 @@ def _finding(
     is_sane = float(worst["latency"]) <= float(worst["sane"])
     waiting = blocked(view, rows) if is_sane else None
     severity: Severity = "notice" if waiting is not None and waiting[1] < NOBODY else "warning"
+    is_dead = hardly_answers(view, series, rows, _is_late(series, rows, limits))
+    is_dead = is_dead and not (_is_unplaced(view, series) and _is_one_of_many(view, series, rows))
     return RULE.finding(
-        severity=severity,
+        severity="critical" if is_dead else severity,
         confidence=sure,
         devices=(series.name, *below),
         **when(rows),
@@ -142,6 +189,7 @@ def _finding(
             "{device} takes {latency:ms} for {direction}{of} with {in_line:.1f} in flight, "
             + often
             + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
+            + (_SLOW if is_dead else "")
             + (_BEHIND if is_virtual(series) and not is_sane else ""),
             values,
         ),
@@ -152,6 +200,14 @@ def _finding(
     )
 
 
+def _is_late(series: DeviceSeries, rows: Table, limits: Limits) -> Mask:
+    """Where no load explains the latency: beyond all in line at the slowest, and seconds, or twice beyond."""
+    latency = rows.floats("latency_ms")
+    sane = _in_line(rows) * slowest_ms(series, rows.floats("size_kb")) + _flushing(rows)
+    return np.asarray((latency > sane) & ((latency >= SECONDS_MS) | (latency >= limits.far * sane)))
+
+
+_SLOW = " It is slow rather than full: hardly anything is served, and it has no idle time."
 _BEHIND = " It is a virtual disk: look for a shared backend, a cap, or a failing disk behind it."
 _OF_VIRTUAL = (
     "Compare with the limits of the volume and of the instance, and ask who runs the backend: other tenants, "
@@ -206,6 +262,7 @@ def _evidence(series: DeviceSeries, rows: Table, values: Values) -> Iterator[Evi
 RULE = Rule(
     id="extreme-latency",
     role="symptom",
+    replaces=("svctm-misread",),
     title="Requests take longer than on any healthy device",
     why="Whoever asked waits, for seconds.",
     remedy=(
@@ -219,6 +276,9 @@ RULE = Rule(
         "least_ms": Threshold(200, "ms", "latency that somebody notices", "judgement: a person's patience"),
         "margin": Threshold(1.0, "x", "latency over the slowest sane one", "the table has the slowest"),
         "seconds_ms": Threshold(2000, "ms", "latency that is harm in any queue", "judgement: seconds each"),
+        "far": Threshold(
+            2.0, "x", "latency over a sane one that no load explains", "judgement: rounding, mix"
+        ),
         "least_requests": Threshold(10, "requests", "for high confidence", "a mean of 10 is known to 30 %"),
     },
     confirm=("dmesg -T | grep -iE 'timeout|reset|abort|I/O error|link'", "smartctl -x /dev/DEVICE"),

@@ -5,9 +5,10 @@ the time, or all of them at least 10 %, in any sample; harm where that is so in 
 
 Why it matters: it is the only host-wide measure of harm: time in which work did not get on.
 
-When it is wrong: on an otherwise idle host one patient reader makes all tasks wait all the time; that
-is its business, not a shortage. Asynchronous I/O and waits for a lock behind an I/O are not counted, so
-that little pressure beside a full device means that nobody waits, not that there is no queue.
+When it is wrong: on an otherwise idle host one patient reader makes all tasks wait all the time; that is its
+business, not a shortage. For half of five minutes that is a warning where nothing counts the tasks.
+Asynchronous I/O and waits for a lock behind an I/O are not counted, so that little pressure beside a full
+device means that nobody waits, not that there is no queue.
 
 References: Documentation/accounting/psi.rst.
 """
@@ -57,6 +58,9 @@ def _finding(
         severity = "info"
     elif waiting is not None and full >= limits.full:
         severity = "critical" if full >= limits.stand_still else "warning"
+    elif _is_long(rows, limits):
+        # one patient reader on an idle host may do this: without a count of tasks it is no standstill
+        severity = "warning"
     # the kernel's own account of the sample; averages of the last seconds also hold what was before it
     sure: Confidence = "medium" if kind or len(rows) < limits.samples else "high"
     values: Values = {
@@ -66,6 +70,9 @@ def _finding(
         "samples": len(table),
     }
     often = in_samples(len(table))
+    if kind and _is_long(rows, limits):
+        values["long"] = weighted.mean(rows, "io_full_300s_pct", "pressure")
+        often += "; over the last five minutes all of them waited {long:.0f} %"
     return RULE.finding(
         severity=severity,
         confidence=sure,
@@ -87,6 +94,12 @@ def _finding(
         refutes=("a benchmark whose only task is to wait for the disk",),
         cannot_know=("which device or file system they wait for",),
     )
+
+
+def _is_long(rows: Table, limits: Limits) -> bool:
+    """Whether all tasks waited for half of the last minute and of the last five, by the kernel's averages."""
+    shares = [rows.floats(f"io_full_{seconds}s_pct") for seconds in (60, 300)]
+    return bool((np.minimum(*shares) >= limits.lost).any())
 
 
 def _waiters(waiting: tuple[Table, float] | None, limits: Limits) -> Iterator[Evidence]:
@@ -126,6 +139,7 @@ RULE = Rule(
         "some": Threshold(20, "%", "time in which some task waits", "judgement: a fifth of the time"),
         "full": Threshold(10, "%", "time in which all tasks wait", "judgement: lost outright, psi.rst"),
         "stand_still": Threshold(40, "%", "such time at which work stands still", "judgement: psi.rst"),
+        "lost": Threshold(50, "%", "such time of a minute and of five", "judgement: half of all work"),
         "lasting": Threshold(25, "%", "share of samples that is a lasting cost", "judgement"),
         "samples": Threshold(3, "samples", "how many make it high", "judgement: one is a moment"),
         "waiters": Threshold(1.5, "tasks", "blocked tasks that are more than one reader", "judgement"),

@@ -8,7 +8,9 @@ that of its slowest leg, the array waits for it; with a leg as fast as the next 
 From one sample on, without any array: a disk that takes 10 times as long as another one at a like rate, size
 and direction, and longer than a healthy device takes. Two that stall together beside a third are told
 together. Of two disks of one class that are mostly written, alike in rate and size, as those of a mirror are,
-one whose writes take three times as long and 5 ms longer, though it reads no more.
+one whose writes take three times as long and 5 ms longer, though it reads no more. Where no rates are like
+enough to compare latencies: disks that are nearly never idle with as many bytes as three others and more move
+in a third of the time, and that each request keeps busy for longer: a possible finding.
 
 Why it matters: a stripe is as fast as its slowest leg, so one ageing disk costs the whole set.
 
@@ -16,8 +18,10 @@ When it is wrong: a leg that carries other work besides (a boot disk, another ar
 reason; mirrors balance reads, so that one leg streams and the other seeks; a rebuild loads one leg. Peers
 that only their rates suggest may be of different kinds, unless three and more are alike and one is not.
 Unequal loads are not judged, unless a quick member does as much or the slow one takes seconds. A disk that
-spins up takes seconds once. A few ms more on a member with idle time cost nobody anything: then it is
-information.
+spins up takes seconds once. One that serves each request as quickly as its sibling, and is nearly never idle,
+waits in its own line; one that is as quick in as many samples was slow by chance: neither is told beside a
+sibling, unless it takes longer than any healthy device. A few ms more on a member with idle time cost nobody
+anything: then it is information.
 
 References: Perseus (FAST '23), which compares disks with their peers at equal load; smartctl(8).
 """
@@ -28,19 +32,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from iodiag.analysis.array.busier_siblings import Busier, busier_siblings
 from iodiag.analysis.array.member_comparison import Comparison, Peers, comparisons, peer_groups
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import Keys, report_keys
 from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
 from iodiag.analysis.host.disk_health import reported
+from iodiag.analysis.host.waiting import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
 from iodiag.analysis.measure.changepoints import onset
-from iodiag.analysis.measure.evidence import say
+from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.windows import is_sustained
 from iodiag.analysis.states.service_times import is_felt
-from iodiag.analysis.view.view import View
-from iodiag.model.finding import Confidence, Finding, Outcome
+from iodiag.analysis.view.view import DeviceSeries, View
+from iodiag.model.finding import Confidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.slow_member import sick
 from iodiag.rules.causes.slow_member.evidence import (
@@ -52,6 +58,7 @@ from iodiag.rules.causes.slow_member.evidence import (
     template_values,
 )
 from iodiag.rules.precedence import WAITING
+from iodiag.table.table import Table, stacked
 
 
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -76,7 +83,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     told = {one.slow.name for one in slow}
     yield from (_sick(view, group) for group in sick.by_common_sibling(slow))
     yield from (finding for finding in found if not told & set(finding.devices))
-    if not groups and not slow:
+    busier = None if slow or found else busier_siblings(view)
+    if busier is not None:
+        yield _busier(busier)
+    elif not groups and not slow:
         reason = "no disks of equal rates, and no array is known: lsblk or mdstat would name peers"
         yield Outcome(RULE.id, "not_applicable", (), reason, ("topology",))
 
@@ -198,8 +208,12 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     said += reported(view, (disk,))
     values = template_values(first.found)
     is_paid = any(_is_paid(case, limits) for case in cases)
+    severity: Severity = "info" if not is_paid else "notice" if sure == "low" else "warning"
+    slow, ratio = first.found.peers.devices[first.found.slow], float(np.median(first.found.ratios))
+    if severity == "warning" and ratio >= limits.sibling_ratio and _is_dead(view, slow, first.found.window):
+        severity = "critical"
     return RULE.finding(
-        severity="info" if not is_paid else "notice" if sure == "low" else "warning",
+        severity=severity,
         confidence=sure,
         devices=tuple(dict.fromkeys((first.slow, *(case.slow for case in rest)))),
         peers=tuple(device.name for device in first.found.peers.devices),
@@ -212,11 +226,17 @@ def _finding(view: View, disk: str, cases: list[Case], limits: Limits) -> Findin
     )
 
 
+def _is_dead(view: View, slow: DeviceSeries, rows: Table) -> bool:
+    """Whether the slow one hardly answers, at loads that its siblings do beside."""
+    return hardly_answers(view, slow, rows, rows.floats("latency_ms") >= SECONDS_MS)
+
+
 def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
     """Disks many times as slow as a sibling at a like rate, whether or not an array is known."""
     values = sick.template_values(group)
+    is_dead = any(_is_dead(view, one.slow, one.rows) for one in group)
     return RULE.finding(
-        severity="warning",
+        severity="critical" if is_dead else "warning",
         confidence="medium",
         devices=tuple(one.slow.name for one in group),
         peers=tuple(series.name for series in group[0].fast),
@@ -227,6 +247,41 @@ def _sick(view: View, group: Sequence[SlowSibling]) -> Finding:
         cannot_know=("whether the disk, its cable, its slot or its controller is slow",),
         remedy=_SICK_REMEDY,
         confirm=sick.commands(group),
+    )
+
+
+def _busier(found: Busier) -> Finding:
+    """Disks that are busy for longer with as many bytes as others: by smaller requests, or by themselves."""
+    values: Values = {}
+    for of, uses in found._asdict().items():
+        values[of] = ", ".join(use.series.name for use in uses)
+        values |= {
+            f"{of}_low": 100 * min(u.busy for u in uses),
+            f"{of}_high": 100 * max(u.busy for u in uses),
+        }
+        kb, rate, busy = (sum(getattr(use, name) for use in uses) for name in ("kb", "rate", "busy"))
+        values |= {f"{of}_kb": kb / len(uses), f"{of}_size": kb / rate, f"{of}_ms": 1000 * busy / rate}
+    odd, calm = (
+        f"{{{of}}}: {{{of}_low:.0f}} to {{{of}_high:.0f}} % busy for {{{of}_kb:.0f}} kB/s each, in requests "
+        f"of {{{of}_size:.1f}} kB"
+        for of in ("odd", "calm")
+    )
+    rows = [stacked([use.series.samples for use in uses]) for uses in found]
+    return RULE.finding(
+        severity="notice",
+        confidence="low",
+        devices=tuple(use.series.name for use in found.odd),
+        peers=tuple(use.series.name for use in found.calm),
+        **grading.when(found.odd[0].series.samples),
+        title="A disk is busy for longer than the others with as many bytes",
+        summary=say(f"{odd}; {calm}. Smaller requests, or slower disks.", values),
+        evidence=(
+            cite(rows[0], odd + ", {odd_ms:.1f} ms of busy time for each", values, worst="util_pct"),
+            cite(rows[1], calm + ", {calm_ms:.1f} ms for each", values, worst="util_pct"),
+        ),
+        refutes=("another load on these disks that explains the time",),
+        cannot_know=("what each of them takes for the same requests: test them with one load",),
+        confirm=(*(f"smartctl -x /dev/{use.series.name}" for use in found.odd[:4]), "iostat -xyt 1 30"),
     )
 
 
@@ -246,7 +301,7 @@ RULE = Rule(
     id="slow-member",
     role="cause",
     explains=(*WAITING, "latency-above-baseline"),
-    replaces=("fragmentation-sized-reads",),
+    replaces=("fragmentation-sized-reads", "true-saturation", "approaching-saturation", "svctm-misread"),
     title="One member is slower than its peers at the same load",
     why="A stripe or mirror is as fast as its slowest member, so one disk costs the whole set.",
     remedy=(

@@ -148,7 +148,8 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
     sure = confidence(points, at_most=at_most)
     pressed = rows_at(view, "pressure", rows)
     stalled = weighted.mean(pressed, "memory_full_pct", "pressure") if pressed is not None else 0.0
-    severity: Severity = "critical" if stalled >= limits.stand_still else "warning"
+    is_still = stalled >= limits.stand_still or _stands_still(view, rows, samples, limits)
+    severity: Severity = "critical" if is_still else "warning"
     values: Values = {
         "in_kb": weighted.mean(rows, "in_kb"),
         "out_kb": weighted.mean(rows, "out_kb"),
@@ -186,6 +187,15 @@ def _finding(view: View, rows: Table, samples: int, limits: Limits) -> Finding:
 def _iowait(view: View, rows: Table) -> float:
     cpu = view.cpu_at(rows)
     return 0.0 if cpu is None else weighted.or_zero(weighted.mean(cpu, "iowait_pct", "cpu"))
+
+
+def _stands_still(view: View, rows: Table, samples: int, limits: Limits) -> bool:
+    """Whether in half of all samples the CPUs do next to nothing but wait for the disk that swaps."""
+    cpu = view.cpu_at(rows)
+    if cpu is None or len(rows) < FEW:
+        return False
+    is_still = cpu.floats("iowait_pct") >= limits.still_iowait
+    return bool(2 * is_still.sum() >= samples)
 
 
 def _is_waited(view: View, rows: Table, limits: Limits) -> bool:
@@ -292,6 +302,9 @@ RULE = Rule(
         "some_iowait": Threshold(15, "%", "iowait that goes with that", "as the verdict has it"),
         "tasks": Threshold(3, "tasks", "blocked on average that need no iowait", "as blocked-tasks has it"),
         "felt_iowait": Threshold(50, "%", "iowait that goes with it", "judgement: more waits than works"),
+        "still_iowait": Threshold(
+            85, "%", "iowait at which work stands still", "judgement: a seventh is left"
+        ),
         "major_faults": Threshold(100, "faults/s", "that wait for the disk", "judgement: a disk's seeks"),
         "stall": Threshold(5, "%", "time in which all tasks wait for memory", "judgement: PSI memory full"),
         "stand_still": Threshold(40, "%", "such time at which work stands still", "judgement: PSI"),
