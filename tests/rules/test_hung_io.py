@@ -255,3 +255,22 @@ def test_one_request_in_one_second_is_no_standstill_yet(report_of, rows, severit
     if severity == "warning":
         assert "A second sample would tell" in found[0].summary
         assert "grep . /sys/block/*/inflight" in found[0].confirm
+
+
+def test_a_silence_no_longer_than_requests_take_is_no_hang(report_of):
+    """A full disk whose requests take a second may complete none in one; it stays full."""
+    full = {"w/s": 80.0, "wkB/s": 1280.0, "w_await": 280.0, "aqu-sz": 22.4, "%util": 100.0}
+    slower = {"w/s": 28.0, "wkB/s": 448.0, "w_await": 1080.0, "aqu-sz": 30.2, "%util": 100.0}
+    silent = {"aqu-sz": 0.0, "%util": 100.0}
+    report = report_of(iostat([{"sda": one} for one in [full] * 30 + [slower] + [full] * 20 + [silent]]))
+    assert report.findings[0].rule == "true-saturation"
+    assert not [f for f in report.findings if f.rule == RULE]
+    (outcome,) = [o for o in report.outcomes if o.rule == RULE]
+    assert (outcome.status, "no longer than its requests took" in outcome.reason) == ("undetermined", True)
+
+
+def test_a_short_hang_does_not_hide_what_fills_the_device_for_longer(report_of):
+    full = {"w/s": 80.0, "wkB/s": 1280.0, "w_await": 280.0, "aqu-sz": 22.4, "%util": 100.0}
+    silent = {"aqu-sz": 4.0, "%util": 100.0}
+    report = report_of(iostat([{"sda": one} for one in [full] * 40 + [silent] * 3]))
+    assert {"hung-io", "true-saturation"} <= {f.rule for f in report.findings}

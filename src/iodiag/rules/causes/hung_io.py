@@ -58,6 +58,12 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif found:
             yield _finding(view, series, others or flushes, limits)
+        elif short := [stall for stall in stalls_of(series) if _is_usual(series, stall)]:
+            seconds = max(stall.seconds for stall in short)
+            reason = (
+                f"it completed nothing for {seconds:.0f} s, no longer than its requests took in other samples"
+            )
+            yield Outcome(RULE.id, "undetermined", (series.name,), reason)
         elif latest := late_answer_ms(series, limits.late):
             reason = (
                 f"requests took {latest / 1000:.1f} s, yet no longer silence is seen: the kernel's log of "
@@ -83,10 +89,18 @@ def _is_hang(view: View, series: DeviceSeries, stall: Stall, limits: Limits) -> 
     long_enough = stall.seconds >= shortest
     is_dense = count >= limits.least_samples or stall.seconds >= shortest * count
     if stall.release is None:
+        if not long_enough and _is_usual(series, stall):
+            return False
         never = not answers(series) and not _is_timed(stall.rows)
         is_seen = _holds(stall) or _froze(series, stall) or never
         return is_seen or (long_enough and is_dense) or any(_witnesses(view, series, stall))
     return long_enough and is_dense and stall.booked_s >= limits.booked / 100 * stall.seconds
+
+
+def _is_usual(series: DeviceSeries, stall: Stall) -> bool:
+    """Whether requests of another sample took as long on the mean: slow, and no more than that."""
+    latencies = weighted.values(series.samples, "latency_ms")
+    return bool(np.nanmax(latencies, initial=0.0) >= 1000 * stall.seconds)
 
 
 def _holds(stall: Stall) -> bool:

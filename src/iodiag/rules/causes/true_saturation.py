@@ -228,12 +228,13 @@ def _against(load: Load) -> Iterator[Evidence]:
         )
 
 
-_SEEN = dict.fromkeys(("class", "queue", "throughput"), ", {often}")
+_SEEN = dict.fromkeys(("class", "queue", "throughput", "least seen"), ", {often}")
 
 _SUMMARY = {
     "measured": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x a lone "
     "request; at most {gain:.0f} % more throughput is left",
-    "least seen": "{device} is saturated: {latency} ms at {depth} in flight, {inflation:.1f}x the least seen",
+    "least seen": "{device} is saturated: its {direction} take {latency} ms with {depth} in flight, "
+    "{inflation:.1f} times as long as under its lightest load",
     "spindles": "{device} is saturated: {depth} requests queue on {disks:g} {serial}s, {latency} ms each",
     "class": "{device} is full: {direction} of {size:.0f} kB wait {latency} ms with {depth} in flight and "
     "{util:.0f} % busy",

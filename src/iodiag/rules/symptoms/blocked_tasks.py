@@ -61,6 +61,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         text = "{waiting:g} tasks were blocked in one of {samples} samples, with no iowait to speak of"
         values: Values = {"waiting": weighted.mean(rows, "waiting"), "samples": len(queue)}
         yield Outcome(RULE.id, "undetermined", (), say(text, values))
+    elif is_direct and len(rows) and _is_moment(view, rows, len(queue), limits):
+        text = "at most {most:g} tasks were blocked on I/O, in {count} of {samples} samples"
+        values = {"most": float(rows.floats("waiting").max()), "count": len(rows), "samples": len(queue)}
+        yield Outcome(RULE.id, "undetermined", (), say(text, values))
     elif len(rows):
         yield _finding(view, all_rows, rows, is_direct, limits)
     elif not is_direct:
@@ -76,6 +80,16 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         )
 
 
+def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
+    """Whether no more tasks than any host has waiting now and then do so, in few of the samples."""
+    is_seldom = len(rows) < limits.moment / 100 * samples
+    return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
+
+
+def _crowd(view: View) -> float:
+    return 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
+
+
 def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: Limits) -> Finding:
     mean = weighted.mean(rows, "waiting")
     waits = list(_iowait(view, rows, limits))
@@ -87,8 +101,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     is_many = len(rows) >= limits.samples
     at_most: Confidence = "low" if not is_direct else "high" if is_many else "medium"
     is_lasting = is_many and len(rows) >= limits.share / 100 * len(all_rows)
-    crowd = 2.0 * view.cpus if view.cpus else CROWD_WITHOUT_CPU_COUNT
-    is_crowd = weighted.mean(all_rows, "waiting") >= crowd
+    is_crowd = weighted.mean(all_rows, "waiting") >= _crowd(view)
     is_crowd &= all(item.weighs != "against" for item in others)
     is_cost = is_direct and (is_crowd or (is_lasting and waits))
     severity: Severity = "warning" if is_cost else "notice"
@@ -371,6 +384,7 @@ RULE = Rule(
         ),
         "samples": Threshold(3, "samples", "how many make it sure", "judgement: one is a hiccup"),
         "share": Threshold(60, "%", "share of samples that is a lasting cost", "judgement: most of them"),
+        "moment": Threshold(10, "%", "share of samples in which a few tasks are no trouble", "judgement"),
         "iowait": Threshold(15, "%", "iowait that shows the wait", "as the verdict has it"),
         "held": Threshold(
             HELD_PCT, "%", "iowait of a host that mostly waits", "judgement: more waits than works"
