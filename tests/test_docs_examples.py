@@ -111,11 +111,11 @@ def test_pages_have_console_blocks():
     "page", [p for p in PAGES if blocks(p, "python") and p.stem not in OWN_TESTS], ids=lambda page: page.stem
 )
 def test_the_python_of_a_page_runs_in_order(page, capsys):
-    """Blocks share their names, as cells of a notebook do; `#>` lines are what the cell prints."""
+    """Blocks share their names, as cells of a notebook do; `# >` lines are what the cell prints."""
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
-        shown = tuple(line.removeprefix("#> ") for line in block.splitlines() if line.startswith("#> "))
+        shown = tuple(line.removeprefix("# > ") for line in block.splitlines() if line.startswith("# > "))
         printed = capsys.readouterr().out.splitlines()
         missing = matches(shown, printed) if shown else ""
         assert not missing, f"{block}\nlacks: {missing}\nprints: {printed}"
