@@ -330,6 +330,16 @@ def test_a_slow_leg_that_nobody_pays_for_is_context(report_of, waits, busy, seve
     assert ("costs its set little" in finding.summary) is (severity == "info")
 
 
+@pytest.mark.parametrize(
+    ("busy", "samples", "is_told"), [(97.0, 1, False), (97.0, 5, True), (60.0, 1, True), (97.0, 2, False)]
+)
+def test_one_of_unstated_peers_that_serves_as_quickly_had_a_longer_queue(report_of, busy, samples, is_told):
+    """A line at random grows without bound as idle time ends; what lasts is no chance."""
+    peers = {name: full(20, 120, 80) for name in ("sdb", "sdc", "sdd")}
+    text = iostat([{**peers, "sda": full(110, 120, busy)}] * samples, step=3)
+    assert bool(findings(report_of(text, rules=[RULE]))) == is_told
+
+
 def moves(rate, size, busy, **more):
     return {"w/s": rate, "wkB/s": rate * size, "w_await": 3.0, "aqu-sz": rate * 0.003, "%util": busy} | more
 

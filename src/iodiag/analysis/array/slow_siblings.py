@@ -34,9 +34,9 @@ _FULL, _CALM = 0.95, 0.1
 """Busy shares: `_FULL` is all the time but for the rounding of short samples; a sibling that is idle for nine
 tenths of it shows that the load asks for little (utilisation law: a tenth at equal service times)."""
 _MOST_REQUESTS = 0.5
-_SERVED_ALIKE, _AS_QUICK = 1.5, 1.25
-"""Times the busy time per request of a sibling up to which a disk serves as quickly as it does, and the times
-its latency up to which it answers as quickly."""
+_SERVED_ALIKE, _AS_QUICK, _CHANCE = 1.5, 1.25, 2.0
+"""Times the busy time per request of a sibling up to which a disk serves as quickly as it does; times its
+latency up to which it answers as quickly; and times the mean time in line that a short sample shows."""
 _LASTING, _FEW_SAMPLES = 0.5, 5
 """A slow half of a short capture is no passing stall, however few requests it holds."""
 
@@ -140,18 +140,24 @@ def _against(disk: _Disk, others: Sequence[_Disk], reports: Keys, ratio: float) 
 
 
 def _is_in_line(disk: _Disk, other: _Disk) -> Mask:
-    """Where the disk serves each request as quickly as its sibling, and its latency is time in line.
+    """Where the disk serves each request as quickly as its sibling, and its latency is time in line."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return is_in_line(disk.series, disk.latency, disk.rate, disk.busy, 1000 * other.busy / other.rate)
+
+
+def is_in_line(series: DeviceSeries, latency: Floats, rate: Floats, busy: Floats, others_ms: Floats) -> Mask:
+    """Where a device is busy no longer with each request than others, and its latency (ms) is time in line.
 
     With requests that come at random a queue makes S/(1 - U) of a service time S (M/M/1), on a device that
-    serves one at a time.
+    serves one at a time; a sample of seconds is off by twice as much.
     """
-    if class_of(disk.series) in ("nvme", "solid"):
-        return np.zeros(len(disk.rate), dtype=np.bool_)
+    if class_of(series) in ("nvme", "solid"):
+        return np.zeros(len(rate), dtype=np.bool_)
     with np.errstate(divide="ignore", invalid="ignore"):
-        served, others = disk.busy / disk.rate, other.busy / other.rate
-        in_line = 1000 * served / np.fmax(1 - disk.busy, 0.0)
-    is_alike = (served <= _SERVED_ALIKE * others) & (disk.rate < FASTER_THAN_SEEKS)
-    return np.asarray(is_alike & (disk.latency <= in_line))
+        served = 1000 * busy / rate
+        longest = _CHANCE * served / np.fmax(1 - busy, 0.0)
+    is_alike = (served <= _SERVED_ALIKE * others_ms) & (rate < FASTER_THAN_SEEKS)
+    return np.asarray(is_alike & (latency <= longest))
 
 
 def _is_slow_twin(disk: _Disk, other: _Disk) -> Mask:

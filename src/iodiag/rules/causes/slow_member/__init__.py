@@ -37,7 +37,7 @@ from iodiag.analysis.array.member_comparison import Comparison, Peers, compariso
 from iodiag.analysis.array.members import arrays
 from iodiag.analysis.array.resync import resyncing
 from iodiag.analysis.array.side_by_side import Keys, report_keys
-from iodiag.analysis.array.slow_siblings import SlowSibling, slow_siblings
+from iodiag.analysis.array.slow_siblings import SlowSibling, is_in_line, slow_siblings
 from iodiag.analysis.host.disk_health import reported
 from iodiag.analysis.host.waiting import SECONDS_MS, hardly_answers
 from iodiag.analysis.measure import grading, weighted
@@ -51,6 +51,7 @@ from iodiag.model.rule import Limits, Needs, Rule, Threshold
 from iodiag.rules.causes.slow_member import sick
 from iodiag.rules.causes.slow_member.evidence import (
     Case,
+    busy_ms,
     evidence,
     gate,
     is_busier,
@@ -146,6 +147,10 @@ def _doubt(found: Comparison) -> str:
     sizes = [weighted.ratio(rows, "kb_per_s", "ios_per_s") for rows in found.rows]
     if max(sizes) > LIKE_SIZE * min(sizes):
         return "a member is slower than its peers, but their requests differ in size"
+    if len(found.window) < LASTING and _is_in_line(found):
+        return (
+            "a member takes longer than its peers, but serves each request as quickly: it had a longer queue"
+        )
     others = np.delete(found.latencies, found.slow)
     # the same one of four in three captures is chance in one of sixteen
     if found.captures < REPEATED and len(others) > 2 and found.latencies[found.slow] < APART * others.max():
@@ -153,9 +158,20 @@ def _doubt(found: Comparison) -> str:
     return ""
 
 
-LIKE_SIZE, APART, REPEATED = 2.0, 1.25, 3
-"""Sizes whose requests take about as long; the gap to the next slowest that singles one out, and the captures
-in which it is the slowest that do so without a gap."""
+def _is_in_line(found: Comparison) -> bool:
+    """Whether its own line explains how long the slow one takes."""
+    own, busy = found.rows[found.slow], busy_ms(found)
+    latency, rate, util = (
+        np.array([weighted.mean(own, name)]) for name in (found.latency, "ios_per_s", "util")
+    )
+    others = np.array([np.median(np.delete(busy, found.slow))])
+    slow = found.peers.devices[found.slow]
+    return bool(is_in_line(slow, latency, rate, np.minimum(util, 1.0), others).all())
+
+
+LIKE_SIZE, APART, REPEATED, LASTING = 2.0, 1.25, 3, 5
+"""Sizes whose requests take about as long; the gap to the next slowest that singles one out; the captures in
+which it is the slowest that do so without a gap; and the samples in which no line is longer by chance."""
 
 
 def _is_odd_one(found: Comparison) -> bool:

@@ -55,12 +55,13 @@ def is_busier(found: Comparison) -> bool:
     """Whether, on spinning disks, the slow one is busy longer per request as well."""
     if not all(is_spinning(device) for device in found.peers.devices):
         return False
-    busy = _busy_ms(found)
+    busy = busy_ms(found)
     others = float(np.median(np.delete(busy, found.slow)))
     return bool(busy[found.slow] >= BUSY_AHEAD * others)
 
 
-def _busy_ms(found: Comparison) -> list[float]:
+def busy_ms(found: Comparison) -> list[float]:
+    """How long each peer is busy with a request, ms."""
     return [1000 * weighted.ratio(rows, "util", "ios_per_s") for rows in found.rows]
 
 
@@ -69,7 +70,7 @@ def template_values(found: Comparison) -> Values:
     latencies, depths = found.latencies, [weighted.mean(rows, "depth") for rows in found.rows]
     loads = [weighted.mean(rows, "kb_per_s") for rows in found.rows]
     others = [device.name for n, device in enumerate(found.peers.devices) if n != found.slow]
-    busy = _busy_ms(found)
+    busy = busy_ms(found)
     return {
         "slow": found.peers.devices[found.slow].name,
         "peers": ", ".join(others),
