@@ -66,9 +66,14 @@ _MARKUP = re.compile(
     r"|\{(?:noformat|code|panel)[^{}]{0,80}\}|^\s*```(?!\w*\s*$)|(?<=\S)\s*```\s*$|(?<!\*)\*\*(?!\*)",
     re.I,
 )
-_MARK = re.compile(r"[&*<>\\^`{\x00-\x08\x0b-\x1f\x7f-\U0010ffff]")
+_MARKED = b"&*<>\\^`{" + bytes([*range(9), *range(11, 32), *range(127, 256)])
+_DRESS = re.compile(
+    rb"[\x00-\x08\x0b-\x1f\x7f-\xff]|^[ \t]*>|</?[a-z]|\*\*|```|\^C|\{(?:noformat|code|panel)|&#?\w{1,8};"
+    rb"|\\[_%*#\[\]<>|`~+.-]|=(?:[0-9A-F]{2}|$)",
+    re.I | re.M,
+)
 _TAG = re.compile(rb"\[/?(?:[a-z]{2,9}[=\]]|[biu]\])", re.I)
-"""What a line has that `undress` changes: apart, each is found fast."""
+"""What a line has that `undress` changes; what begins with a bracket, as many a log's lines do, apart."""
 
 _CELL = re.compile(r"\[/?(?:table|tr|td|th)(?:=[^\[\]]{0,40})?\]", re.I)
 _ENTITY = re.compile(r"&#?\w{1,8};")
@@ -366,7 +371,7 @@ def _coloured_parts(data: bytes) -> Iterator[bytes]:
 def _undressed(text: Text) -> Text:
     """The lines without quoting and tags; soft line breaks of quoted-printable joined."""
     ends_soft = _ends_in(text, b"=") & ~_ends_in(text, b"==") & (text.ends - text.starts < _LONGEST_JOINED)
-    is_printable = np.count_nonzero(ends_soft | _ends_in(text, b"=20")) >= 2
+    is_printable = int(np.count_nonzero(ends_soft | _ends_in(text, b"=20"))) >= 2
     edges, counts = np.append(text.starts, len(text.data)), np.ones(len(text), dtype=np.int64)
     spans, parts, done = counts.copy(), list[bytes](), 0
     for first in np.flatnonzero(_may_be_dressed(text, is_printable)).tolist():
@@ -389,15 +394,17 @@ def _ends_in(text: Text, tail: bytes) -> Bools:
     """Which lines end in some bytes."""
     result: Bools = text.ends - text.starts >= len(tail)
     for offset, byte in enumerate(reversed(tail), 1):
-        result &= text.bytes[text.ends - offset] == byte
+        result &= text.bytes.take(text.ends - offset, mode="clip") == byte
     return result
 
 
 def _may_be_dressed(text: Text, is_printable: bool) -> Bools:
     """Which lines hold a mark of what `undress` takes off, or of quoted-printable."""
-    is_mark = np.array([bool(_MARK.match(chr(byte))) for byte in range(128)] + [True] * 128)
-    is_mark[ord("=")] |= is_printable
+    is_mark = np.isin(np.arange(256), [*_MARKED, *b"=" * is_printable])
     result: Bools = np.logical_or.reduceat(is_mark[text.bytes], text.starts)
+    marked = np.flatnonzero(result)
+    edges = text.starts[marked].tolist(), text.ends[marked].tolist()
+    result[marked] = [_DRESS.search(text.data, *edge) is not None for edge in zip(*edges, strict=True)]
     tags = [tag.start() for tag in _TAG.finditer(text.data)]
     result[np.searchsorted(text.ends, tags)] = True
     return result
