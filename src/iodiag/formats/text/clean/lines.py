@@ -72,7 +72,7 @@ _DRESS = re.compile(
     rb"|\\[_%*#\[\]<>|`~+.-]|=(?:[0-9A-F]{2}|$)",
     re.I | re.M,
 )
-_TAG = re.compile(rb"\[/?(?:[a-z]{2,9}[=\]]|[biu]\])", re.I)
+_TAG = re.compile(rb"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler|table|t[rdh])[=\]]", re.I)
 """What a line has that `undress` changes; what begins with a bracket, as many a log's lines do, apart."""
 
 _CELL = re.compile(r"\[/?(?:table|tr|td|th)(?:=[^\[\]]{0,40})?\]", re.I)
