@@ -230,8 +230,11 @@ class Text:
 
     def stretch(self, first: int, last: int) -> Iterator[Line]:
         """The lines `first` to `last` (exclusive, at least one) as `numbered` gives each."""
-        texts = self.data[self.starts[first] : self.ends[last - 1]].decode("utf-8", "replace").split("\n")
-        return map(Line, texts, self.numbers[first:last].tolist())
+        return map(Line, self.joined(first, last).split("\n"), self.numbers[first:last].tolist())
+
+    def joined(self, first: int, last: int) -> str:
+        """The cleaned lines `first` to `last` (exclusive, at least one), line feeds between them."""
+        return self.data[self.starts[first] : self.ends[last - 1]].decode("utf-8", "replace")
 
 
 def _ends_of(data: bytes, line_feeds: Ints | None = None) -> Ints:

@@ -38,7 +38,7 @@ from iodiag.formats.text.structure.open_table import (
     width_of,
 )
 from iodiag.formats.text.structure.repeats import Repeats
-from iodiag.formats.types import Line
+from iodiag.formats.types import Line, Lines
 
 __all__ = ["CLASS", "UNSEEN", "walk"]
 
@@ -242,7 +242,7 @@ def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
     return 0
 
 
-class Window(Sequence[Line]):
+class Window(Lines):
     """The lines `first` to `last` (exclusive) of a text, as a context format gets them; a slice is one, too.
 
     A format looks at a line or two of most places where it could begin: making thousands of
@@ -262,6 +262,11 @@ class Window(Sequence[Line]):
         while first < last:
             yield from self._text.stretch(first, min(first + count, last))
             first, count = first + count, min(2 * count, _MOST_AT_ONCE)
+
+    def joined(self, first: int, last: int) -> str:
+        """The texts of the lines `first` to `last` (exclusive), each with a line feed behind it."""
+        indices = self._indices[first:last]
+        return self._text.joined(indices.start, indices.stop) + "\n" if indices else ""
 
     @overload
     def __getitem__(self, at: int) -> Line: ...
