@@ -103,7 +103,7 @@ _SETTLES_S = 300.0
 """By then every disk has said that it was switched on."""
 
 _OF_BOOT = ("reset", "timeout", "link down", "link speed")
-_MOST_LINES, _AT_ONCE, _MOST_EVENTS, _MOST_HOSTS, _MOST_BETWEEN = 5_000_000, 1024, 200_000, 20, 2
+_MOST_LINES, _FIRST, _AT_ONCE, _MOST_EVENTS, _MOST_HOSTS, _MOST_BETWEEN = 5_000_000, 8, 1024, 200_000, 20, 2
 _LONGEST_MESSAGE = 500
 _MOST_A_SECOND = 20
 """Events of one kind on one device that are kept of a second: a disk that fails fills its log."""
@@ -233,14 +233,16 @@ class _Log:
             re.compile(_LINE if is_stamped else UNSTAMPED).match,
             re.compile(_CONTINUATION),
         )
-        at = used = 0
-        for first in range(0, min(len(lines), _MOST_LINES), _AT_ONCE):
-            text, begin = lines.joined(first, first + _AT_ONCE), 0
+        at = used = first = 0
+        count = _FIRST
+        while first < min(len(lines), _MOST_LINES):
+            text, begin = lines.joined(first, first + count), 0
+            first, count = first + count, min(2 * count, _AT_ONCE)
             while begin < len(text):
                 if ordinary and at > _MOST_NOTES and (run := ordinary(text, begin)):
-                    count = text.count("\n", begin, run.end())
-                    self.hosts[(run["host"] or "").rstrip()] += count
-                    at, begin = at + count, run.end()
+                    size = text.count("\n", begin, run.end())
+                    self.hosts[(run["host"] or "").rstrip()] += size
+                    at, begin = at + size, run.end()
                     used = at
                     continue
                 end = text.index("\n", begin)
