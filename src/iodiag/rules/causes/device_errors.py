@@ -2,9 +2,10 @@
 
 What it detects: lines of the kernel's log (dmesg, journalctl -k, messages) on a device: a medium error, an
 I/O error, a command that timed out, a reset, a link that went down or became slower, a path that was lost, a
-member that left its array, an error of a file system. Where one falls into a stretch in which the device, or
-one above or below it, completed nothing or took several times its usual latency, give or take one sample, it
-is the cause of that stretch. Tasks that the kernel found hung are told by themselves.
+member that left its array, an error of a file system, a file server that did not respond. Where one falls
+into a stretch in which the device, or one above or below it, completed nothing or took several times its
+usual latency, give or take one sample, it is the cause of that stretch. Tasks that the kernel found hung are
+told by themselves.
 
 Why it matters: while a command times out (30 s by default) and the device is reset, everything that needs it
 waits. A disk with medium errors loses data next.
