@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.formats.text.clean.lines import Piece, Text
+from iodiag.formats.text.structure.walk import Window
+from iodiag.formats.types import ContextBlock, ContextFormat
 from iodiag.model.topology import Device, DeviceTopology, merge
 
 
-def lines_of(text: str) -> list[Line]:
-    return [Line(line, number) for number, line in enumerate(text.split("\n"), 1)]
+def lines_of(text: str) -> Window:
+    whole = Text.of_pieces(Piece(line, number) for number, line in enumerate(text.split("\n"), 1))
+    return Window(whole, 0, len(whole))
 
 
 def blocks_of(form: ContextFormat, text: str) -> list[ContextBlock]:

@@ -251,3 +251,18 @@ def test_the_report_lists_the_events(report_of):
 def test_no_name_of_a_log_becomes_a_command(report_of, name):
     (finding, *_) = found(report_of(capture(still=0), log(f"XFS ({name}): log I/O error -5", MEDIUM)))
     assert not any(sign in command for command in finding.confirm for sign in ("$(", ";id", "a'b"))
+
+
+def test_a_server_that_does_not_respond_is_named_and_no_disk(report_of):
+    down, up = "nfs: server nas1 not responding, still trying", "nfs: server nas1 OK"
+    (finding,) = found(report_of(capture(still=0), log(down, up)))
+    assert (finding.severity, finding.devices) == ("notice", ("nas1",))
+    assert "unanswered requests for nas1" in finding.summary
+    assert not any("smartctl" in command for command in finding.confirm)
+    (finding,) = found(report_of(capture(still=0), log(up, down)))
+    assert finding.severity == "warning"
+
+
+def test_lines_of_a_flood_are_all_counted(report_of):
+    (finding,) = found(report_of(capture(), log(*[RESET] * 500)))
+    assert "500 lines of the kernel's log on sdb then" in finding.evidence[0].text

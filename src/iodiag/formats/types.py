@@ -7,6 +7,7 @@ documentation's table of formats is made from that.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -33,6 +34,14 @@ class Line(NamedTuple):
 
     text: str
     number: int
+
+
+class Lines(Sequence[Line]):
+    """Lines of a text one after the other, from the place where a context block may begin."""
+
+    @abstractmethod
+    def joined(self, first: int, last: int) -> str:
+        """The texts of the lines `first` to `last` (exclusive), each with a line feed behind it."""
 
 
 class LayoutColumn(NamedTuple):
@@ -166,7 +175,7 @@ class ContextFormat(NamedTuple):
     title: str
     example: str
     starts: re.Pattern[str]
-    read: Callable[[Sequence[Line], str], ContextBlock | None]
+    read: Callable[[Lines, str], ContextBlock | None]
     releases: str = ""
     not_read: str = ""
     most_lines: int = 20_000

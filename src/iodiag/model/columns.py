@@ -406,6 +406,7 @@ _DISK_COUNTERS = [
 
 _EVENTS = (
     Column("boot_s", "s", "gauge", "time since boot that the line states"),
+    Column("alike", "lines", "count", "further lines of the kind on the device in the same second, not kept"),
     Column("utc_offset_s", "s", "gauge", "how far the clock of the line was ahead of UTC, where it says so"),
 )
 

@@ -118,6 +118,35 @@ MESSAGES = {
     "qla2xxx [0000:05:00.0]-801c:2: Abort command issued nexus=2:0:1 -- 1 2002.": ("host2", "timeout"),
     "lpfc 0000:04:00.0: 0:1305 Link Down Event x2 received": ("", "link down"),
     " rport-1:0-2: blocked FC remote port time out: removing target": ("host1", "path down"),
+    "sd 2:2:3:0: [sdd] megasas: RESET cmd=2a retries=0": ("sdd", "reset"),
+    "megaraid_sas 0000:03:00.0: FW in FAULT state Fault code:0x10000 subcode:0x0": ("", "reset"),
+    "megaraid_sas 0000:03:00.0: 77 (7s/0x0002/WARN) - Command timeout on PD 04(e0x20/s4)": ("", "timeout"),
+    "mpt2sas3: attempting task abort! scmd(ffff88)": ("", "timeout"),
+    "mptscsih: ioc1: attempting target reset! (sc=ffff88)": ("", "reset"),
+    "mpt3sas_cm0: SAS host is non-operational !!!!": ("", "offline"),
+    "smartpqi 0000:5c:00.0: resetting scsi 4:1:0:1": ("4:1:0:1", "reset"),
+    "smartpqi 0000:5c:00.0: controller is offline: status code 0x6100c": ("", "offline"),
+    "hpsa 0000:03:00.0: resetting device 0:0:0:3": ("0:0:0:3", "reset"),
+    "aacraid: Host adapter abort request (0,1,2,0)": ("", "timeout"),
+    "aacraid 0000:82:00.0: Issuing IOP reset": ("", "reset"),
+    "hv_storvsc 1a2b3c4d-0001-8899-00000000: tag#7 cmd 0x2a status: scsi 0x2 srb 0x4 hv 0xc0000001": (
+        "",
+        "I/O error",
+    ),
+    "hv_storvsc vmbus_0_1: cmd 0x28 scsi status 0x0 srb status 0x89": ("", "timeout"),
+    "hv_storvsc vmbus_0_1: cmd 0x88 status: scsi 0x0 srb 0x20 hv 0xc000000d": ("", "offline"),
+    "hv_storvsc vmbus_0_1: cmd 0x8a status: scsi 0x0 srb 0xe hv 0xc0000001": ("", "reset"),
+    "nvme nvme2: queue 4: timeout cid 0x1001 type 4 opcode 0x1 (Write)": ("nvme2n1", "timeout"),
+    "nvme nvme2: Failed reconnect attempt 3": ("nvme2n1", "path down"),
+    "nvme nvme2: Successfully reconnected (4 attempt)": ("nvme2n1", "path up"),
+    "block nvme2n1: no usable path - requeuing I/O": ("nvme2n1", "path down"),
+    "hdc: dma_intr: error=0x40 { UncorrectableError }, LBAsect=77": ("hdc", "media error"),
+    "md/raid1:md0: active with 1 out of 2 mirrors": ("md0", "md"),
+    "md/raid1:md0: sdb1: unrecoverable I/O read error for block 8": ("sdb1", "I/O error"),
+    "JBD2: Detected IO errors while flushing file data on dm-1-8": ("dm-1", "file system"),
+    "nfs: server nas1.example not responding, still trying": ("nas1.example", "server down"),
+    "nfs: server nas1.example OK": ("nas1.example", "server up"),
+    "CIFS: VFS: \\\\nas2 has not responded in 180 seconds. Reconnecting...": ("nas2", "server down"),
     "device-mapper: multipath: Failing path 8:16.": ("sdb", "path down"),
     "device-mapper: multipath: 253:3: Failing path 65:160.": ("sdaa", "path down"),
     "md/raid:md0: Disk failure on sdb1, disabling device.": ("sdb1", "md"),
@@ -152,6 +181,11 @@ def test_messages_of_kernels_from_2_6_on(message, event):
         "ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)",
         "sd 0:0:0:0: [sda] Attached SCSI disk",
         "nvme nvme0: 8/0/0 default/read/poll queues",
+        "hv_storvsc vmbus_0_1: cmd 0x85 status: scsi 0x2 srb 0x6 hv 0xc0000001",
+        "hv_storvsc vmbus_0_1: cmd 0x28 status: scsi 0x8 srb 0x5 hv 0xc0000001",
+        "md/raid1:md0: active with 2 out of 2 mirrors",
+        "md/raid1:md0: redirecting sector 8 to other mirror: sdb1",
+        "device veth0 entered promiscuous mode",
     ],
 )
 def test_ordinary_messages_are_read_and_no_events(message):
@@ -191,6 +225,14 @@ def test_ports_and_controllers_become_disks_where_the_log_says_which():
 def test_between_exception_and_end_a_port_s_disk_reports():
     lines = "ata3.00: exception Emask 0x0", "sd 2:0:0:0: [sdb] Unhandled error code", "ata3: EH complete"
     assert told(*lines, "ata3: hard resetting link") == [("sdb", "I/O error"), ("sdb", "reset")]
+
+
+def test_a_request_that_the_hypervisor_refused_is_of_the_only_disk_it_has():
+    hosts = "scsi host0: storvsc_host_t", "scsi host1: storvsc_host_t"
+    disks = "sd 0:0:0:0: [sda] Attached SCSI disk", "sd 1:0:0:0: [sdb] Attached SCSI disk"
+    failed = "hv_storvsc vmbus_0_1: cmd 0x2a status: scsi 0x0 srb 0x4 hv 0xc0000001"
+    assert told(*hosts, disks[0], failed) == [("sda", "I/O error")]
+    assert told(*hosts, *disks, failed) == [("", "I/O error")]
 
 
 def test_names_change_with_a_boot():
@@ -252,6 +294,43 @@ def test_other_lines_and_gaps_are_the_log_s_own():
 
 def test_the_rows_of_a_sampler_are_no_log_s():
     assert blocks_of(FORMAT, "Nov 23 10:00:00 box iostat[9]: sda 1.00 2.00 3.00 4.00\n") == []
+
+
+@pytest.mark.parametrize(
+    "stamp", ["Nov 23 10:00:{:02} box kernel: ", "[{}.50] ", "2026-11-23T10:00:{:02},5+00:00 "]
+)
+def test_a_second_full_of_errors_is_counted(stamp):
+    lines = [f"{stamp.format(second)}{ERROR}{n}\n" for second in (41, 42) for n in range(100)]
+    lines += [f"{stamp.format(42)}{ERROR.replace('sdb', 'sdc')}\n"]
+    found = events("".join(lines))
+    counts = (1 + found["alike"]).groupby(found["device"]).sum()
+    assert (counts["sdb"], counts["sdc"]) == (200, 1)
+    assert len(found) < 60
+    assert set(found["line"]) >= {1, 101, 201}
+    assert "has 201 lines, 201 of them" in read("".join(lines)).evidence[0].text
+    assert program("analyze", "-", stdin="".join(lines).encode()).stdout.count(b"200 lines on sdb") == 1
+
+
+ORDINARY = (
+    "systemd[1]: Started Session 4.",
+    "app[7]: sd 2:0:0:0: [sdb] Sense Key : Medium Error",
+    "kernel: docker0: port 1(veth7) entered forwarding state",
+    "kernel: [93211.552391] IPv6: eth0: link becomes ready",
+    "last message repeated 3 times",
+)
+
+
+@pytest.mark.parametrize("event", [ERROR, f"  {ERROR}", f"[93211.552391] {ERROR}"])
+def test_an_event_among_thousands_of_ordinary_lines_is_found(event):
+    lines = [f"Nov 23 10:00:00 {host} {ORDINARY[n % 5]}" for n in range(1200) for host in ("web1", "web2")]
+    for place in (7, 1023, 1024, 2399):
+        lines[place] = f"Nov 23 10:00:00 web1 kernel: {event}"
+    capture = read("\n".join(lines))
+    assert list(capture.tables["events"]["line"]) == [8, 1024, 1025, 2400]
+    assert dict(capture.ledgers[0].counts) == {"context": 2400}
+    lines_of = {fact.host: fact.text for fact in capture.evidence}
+    assert "1203 lines, 4 of them" in lines_of["web1"]
+    assert "1197 lines, 0 of them" in lines_of["web2"]
 
 
 NOISE = f"[93211.552391] {ERROR}"

@@ -1,7 +1,11 @@
+import io
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iodiag
 from iodiag.formats.text.clean.lines import Text
+from iodiag.formats.text.structure import walk
 from iodiag.formats.text.structure.walk import Window
 
 BOUNDS = st.one_of(st.none(), st.integers(-12, 12))
@@ -34,3 +38,16 @@ def test_only_what_is_looked_at_is_made(monkeypatch):
     assert lines[1:][0].number == 7
     assert lines[-1].number == 1_005
     assert seen == [6, 1_004]
+
+
+def test_lines_at_which_many_blocks_could_begin_are_not_looked_at_over_and_over(monkeypatch):
+    made, stretch = [], Text.stretch
+    monkeypatch.setattr(walk, "_MOST_LOOKED", 5_000)
+    monkeypatch.setattr(Text, "stretch", lambda text, a, b: made.append(b - a) or stretch(text, a, b))
+    text = (
+        "  --- Logical volume ---\n" * 1_000
+        + "\nFilename  Type  Size  Used  Priority\n/dev/sda2  partition  9  1  -2\n"
+    )
+    capture = iodiag.read(io.BytesIO(text.encode()), name="x")
+    assert [section.format for section in capture.sections] == ["swaps"]
+    assert sum(made) < 20_000

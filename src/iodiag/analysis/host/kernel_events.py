@@ -108,10 +108,22 @@ def of_kind(events: Table | None, kind: str, samples: Table | None) -> Table | N
     return rows or None
 
 
+def line_count(events: Table) -> int:
+    """How many lines of logs say some events, each once where it is about several devices."""
+    lines = zip(events["source"], events["line"].tolist(), strict=True)
+    return sum(
+        1 + int(alike)
+        for alike in dict(zip(lines, np.nan_to_num(events.floats("alike")), strict=True)).values()
+    )
+
+
 def logged(view: View, kind: str, samples: Table, text: str) -> Iterator[Evidence]:
     """Evidence on the events of a kind, but for those of another time; `text` may name their {count}."""
     rows = of_kind(kernel_events(view), kind, samples)
     if rows:
         is_timed = bool(np.isfinite(on_clock_of(samples, rows)).all())
-        values: Values = {"count": len(rows), "clock": "" if is_timed else ", at times that are not known"}
+        values: Values = {
+            "count": line_count(rows),
+            "clock": "" if is_timed else ", at times that are not known",
+        }
         yield cite(rows, text + "{clock}", values, weighs="for" if is_timed else "context")

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from iodiag.model.topology import device_names
 
-_DISK = r"sd (\d+):(\d+:\d+:\d+): \[(sd[a-z]{1,4})\]"
-_UNNAMED = r"sd (\d+:\d+:\d+:\d+): (?!\[)"
+_DISK = r"sd (\d+):(\d+:\d+:\d+): (?:(?!\[)|\[(sd[a-z]{1,4})\])"
 _FAILED = re.compile(r".{1,60}?, dev (sd[a-z]{1,4}),")
-_HOST = r"scsi ?(?:host)?(\d{1,5}) ?: (ahci|ata_|sata_|pata_|pdc_)?(?:(?:usb-storage|uas) ?(\d+-[\d.]+))?"
+_HOST = (
+    r"scsi ?(?:host)?(\d{1,5}) ?: "
+    r"(?:(ahci|ata_|sata_|pata_|pdc_)|(storvsc)|(?:usb-storage|uas) ?(\d+-[\d.]+))?"
+)
 _PORT = r"ata(\d{1,3}): (?:DUMMY|[SP]ATA max)"
 _EXCEPTION = r"ata(\d+)(?:\.\d\d)?: (?:(exception)|(EH complete))"
 _CONTROLLER = r"nvme (nvme\d+): pci function ([\da-f:.]+)"
@@ -27,6 +29,7 @@ class DeviceNames:
 
     _disks: dict[str, dict[str, str]] = field(default_factory=dict)
     _ata_hosts: dict[str, None] = field(default_factory=dict)
+    _hyperv_hosts: dict[str, None] = field(default_factory=dict)
     _ata_ports: dict[str, None] = field(default_factory=dict)
     _host_of_port: dict[str, str] = field(default_factory=dict)
     _host_of_usb: dict[str, str] = field(default_factory=dict)
@@ -42,10 +45,11 @@ class DeviceNames:
         if refused and (failed := _FAILED.match(text)):
             # an address that refuses a request, and right below it the disk whose request failed
             self._guesses.setdefault(refused, set()).add(failed[1])
-        elif begin == "sd" and (unnamed := re.match(_UNNAMED, text)):
-            self._refused = unnamed[1]
         elif begin == "sd" and (disk := re.match(_DISK, text)):
             host, rest, name = disk.groups()
+            if name is None:
+                self._refused = f"{host}:{rest}"
+                return
             self._disks.setdefault(host, {})[rest] = name
             if self._failing:
                 # between the exception of a port and the end of its recovery its disk reports
@@ -54,7 +58,9 @@ class DeviceNames:
             if found[2]:
                 self._ata_hosts[found[1]] = None
             if found[3]:
-                self._host_of_usb[found[3]] = found[1]
+                self._hyperv_hosts[found[1]] = None
+            if found[4]:
+                self._host_of_usb[found[4]] = found[1]
         elif begin == "ata" and (port := re.match(_PORT, text)):
             self._ata_ports[port[1]] = None
         elif begin == "ata" and (state := re.match(_EXCEPTION, text)):
@@ -81,6 +87,10 @@ class DeviceNames:
             return self._on_host(about["host"]) or (f"host{about['host']}",)
         if "usb" in about:
             return self._on_host(self._host_of_usb.get(about["usb"], ""))
+        if "vmbus" in about:
+            # which adapter a name of the bus is, no line says
+            names = tuple(name for host in self._hyperv_hosts for name in self._on_host(host))
+            return names if len(names) == 1 else ()
         controller = about.get("ctrl") or self._controllers.get(about.get("pci", ""), "")
         # the first namespace, which most drives have alone
         return tuple(self._namespaces.get(controller, (f"{controller}n1",))) if controller else ()

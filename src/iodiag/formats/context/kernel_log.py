@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from iodiag.formats.columns import front_columns
 from iodiag.formats.context import _kernel_devices as _devices
 from iodiag.formats.context._common import fact
 from iodiag.formats.context._kernel_messages import BEGINS, DAEMONS, UNSTAMPED, kind_of
-from iodiag.formats.types import ContextBlock, ContextFormat, Line
+from iodiag.formats.types import ContextBlock, ContextFormat, Line, Lines
 from iodiag.model.capture import EVENTS, Fact, SampleTable
 from iodiag.table.table import Table
 from iodiag.table.texts import Texts
@@ -43,10 +44,9 @@ _EXAMPLE = """\
 [93211.552391] blk_update_request: critical medium error, dev sdb, sector 1264871
 """
 _LEVEL = r"(?:<\d{1,3}>|[a-z]\w{1,7} {0,6}:[a-z]{2,7} {0,6}: )?"
-_BOOT = (
-    r"\[ {0,12}(?P<boot>\d{1,10}\.\d{2,9})\](?: ?\[ {0,8}[TC]\d{1,8}\])? ?"
-    r"(?:(?P<of>[\w.-]{1,253}) kernel: )?"
-)
+_THREAD = r"(?: ?\[ {0,8}[TC]\d{1,8}\])?"
+_BOOT_CLOCK = r"\[ {0,12}(?P<boot>\d{1,10}\.\d{2,9})\]"
+_BOOT = _BOOT_CLOCK + _THREAD + r" ?(?:(?P<of>[\w.-]{1,253}) kernel: )?"
 _HUMAN = r"\[(?:[A-Z][a-z]{2} ?\d{1,2} \d\d:\d\d| {0,8}\+ {0,8}\d{1,8}\.\d{6})\] "
 _CTIME = r"\[(?P<ctime>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 _DAY = r"\d{4}-\d\d-\d\d"
@@ -57,13 +57,16 @@ _STAMP = (
 )
 # the lines of programs that take samples are no log's
 _PROGRAM = r"(?!(?:iostat|vmstat|sar|sadf|mpstat|pidstat|nfsiostat)\b)[\w./@()-]{1,64}"
+_FACILITY = r"(?:[a-z0-9]{2,8}\.[a-z]{2,8} )?"
+_REPEATED = r"(?:last )?message repeated "
+_UPTIME = r"(?:\[ {0,12}(?P<uptime>\d{1,10}\.\d{1,9})\] ?)?"
 _SYSLOG = (
-    rf"(?P<stamp>{_STAMP}) (?:(?P<host>[\w.-]{{1,253}}) )?(?:[a-z0-9]{{2,8}}\.[a-z]{{2,8}} )?"
-    rf"(?:(?P<program>{_PROGRAM})(?:\[\d{{1,10}}\])?:[ :]*|last message repeated |message repeated )"
-    r"(?:\[ {0,12}(?P<uptime>\d{1,10}\.\d{1,9})\] ?)?"
+    rf"(?P<stamp>{_STAMP}) (?:(?P<host>[\w.-]{{1,253}}) )?{_FACILITY}"
+    rf"(?:(?P<program>{_PROGRAM})(?:\[\d{{1,10}}\])?:[ :]*|{_REPEATED}){_UPTIME}"
 )
+_ISO = rf"(?P<iso>{_DAY}T{_TIME},\d{{1,9}}[+-]\d\d:\d\d) "
 _LINE = (
-    rf"{_LEVEL}(?:{_BOOT}|{_CTIME}|{_HUMAN}|(?P<iso>{_DAY}T{_TIME},\d{{1,9}}[+-]\d\d:\d\d) |{_SYSLOG})"
+    rf"{_LEVEL}(?:{_BOOT}|{_CTIME}|{_HUMAN}|{_ISO}|{_SYSLOG})"
     r"|-- (?:Reboot|Boot [0-9a-f]{32}|Logs begin|Journal begins)\b"
 )
 _CONTINUATION = r"\s{4}.{0,200}?[A-Za-z]|\s*$"
@@ -74,20 +77,37 @@ _TELLS_TIME = (
     r"|.{0,60}?setting system clock to .{10,40}? UTC \((?P<at>\d{9,10})\)"
 )
 _CLOCKS = ("audit", "type", "rtc_cmos", "rtc-efi")
-_BEGIN = re.compile(r"[A-Za-z_/-]+")
+_LETTER = "[A-Za-z_/-]"
+_BEGIN = re.compile(_LETTER + "+")
 _PROGRAMS = (None, "kernel", *DAEMONS)
 _INTERESTING = frozenset((*BEGINS, *_devices.BEGINS, *_CLOCKS, "Linux"))
+# a host of containers logs of its network's devices, and of a port of USB nothing but a reset is an event
+_MORE = {"device": "device resource", "usb": r"usb [\d.-]+: reset"}
+_TELLING = rf"(?:{'|'.join(_MORE.get(begin, begin) for begin in sorted(_INTERESTING))})(?!{_LETTER})"
+_OWN = (
+    rf"{_LEVEL}(?:{_BOOT_CLOCK}(?!{_THREAD}[^\S\n]*(?:[\w.-]{{1,253}} kernel: |{_TELLING}))"
+    rf"|(?:{_CTIME}|{_HUMAN}|{_ISO})(?![^\S\n]*{_TELLING}))[^\n]*\n"
+)
+_LOGGED = (
+    rf"{_LEVEL}(?:{_STAMP}) HOST{_FACILITY}(?:{_REPEATED}"
+    rf"|(?!(?:kernel|{'|'.join(sorted(DAEMONS))})[\[:]){_PROGRAM}(?:\[\d{{1,10}}\])?:"
+    rf"|kernel(?:\[\d{{1,10}}\])?:(?![ :]*{_UPTIME}[^\S\n]*{_TELLING}))[^\n]*\n"
+)
 _NO_HOST = ("localhost", "(none)", "kernel")
 _POWER_ON = "Power-on or device reset"
 _BOOTING_S, _LINES_OF_BOOT = 30.0, 3000
 """While it boots the kernel looks for what is there: links come up slowly, and ports have no disk."""
 
+_SAME_CLOCK_S = 0.5
 _SETTLES_S = 300.0
 """By then every disk has said that it was switched on."""
 
 _OF_BOOT = ("reset", "timeout", "link down", "link speed")
-_MOST_LINES, _MOST_EVENTS, _MOST_HOSTS, _MOST_BETWEEN = 5_000_000, 200_000, 20, 2
+_MOST_LINES, _FIRST, _AT_ONCE, _MOST_EVENTS, _MOST_HOSTS, _MOST_BETWEEN = 5_000_000, 8, 1024, 200_000, 20, 2
 _LONGEST_MESSAGE = 500
+_MOST_A_SECOND = 20
+"""Events of one kind on one device that are kept of a second: a disk that fails fills its log."""
+
 _MOST_NOTES = 5
 """Lines that a script writes between reports, under a stamp like the kernel's, to say what it does next."""
 
@@ -100,14 +120,20 @@ class _Time(NamedTuple):
     offset_s: float = math.nan
 
 
-class _Event(NamedTuple):
-    """A line that says that something happened; `about` becomes devices when all of the boot is read."""
+@dataclass(slots=True)
+class _Event:
+    """A line that says that something happened, `stamp` the time that it states, `boot_s` since boot or NaN.
 
-    line: Line
-    match: re.Match[str] | None
+    `about` becomes devices when all of the boot is read; `alike` more lines say the same in the same second.
+    """
+
+    line: int
+    stamp: str
+    boot_s: float
     text: str
     kind: str
     about: dict[str, str]
+    alike: int = 0
 
 
 class _Row(NamedTuple):
@@ -115,7 +141,6 @@ class _Row(NamedTuple):
     device: str
     host: str
     time: _Time
-    boot_s: float
 
 
 @dataclass
@@ -127,18 +152,41 @@ class _Boot:
     events: list[_Event] = field(default_factory=list)
     names: _devices.DeviceNames = field(default_factory=_devices.DeviceNames)
     clocks: list[tuple[float, float]] = field(default_factory=list)
+    second: str = ""
+    last: dict[tuple[str, ...], tuple[int, _Event]] = field(default_factory=dict)
 
-    def take(self, at: int, begin: str, event: _Event) -> None:
-        """A line that may tell of a device or of the time, with the letters that it begins with."""
-        text, since = event.text, _uptime(event.match)
+    def take(self, at: int, begin: str, text: str, boot_s: float) -> tuple[str, dict[str, str]] | None:
+        """The kind of an event that a line says, and what it is about; None of any other line."""
         if begin in _CLOCKS:
             told = re.match(_TELLS_TIME, text)
-            if told and not math.isnan(since):
-                self.clocks.append((since, float(told["epoch"] or told["at"])))
+            if told and not math.isnan(boot_s):
+                self._learn_time(boot_s, float(told["epoch"] or told["at"]))
+            return None
         self.names.learn(begin, text)
         found = kind_of(begin, text)
-        if found and len(self.events) < _MOST_EVENTS and not self._looks_around(at, found[0], text, since):
-            self.events.append(event._replace(kind=found[0], about=found[1], text=text[:_LONGEST_MESSAGE]))
+        return found if found and not self._looks_around(at, found[0], text, boot_s) else None
+
+    def keep(self, event: _Event) -> None:
+        """Of a second's events of one kind on one device the first are kept, and the others counted."""
+        # two logs of a host have the clock of the boot in common
+        clock = event.stamp if math.isnan(event.boot_s) else f"{event.boot_s:.6f}"
+        second = clock.replace(",", ".").partition(".")[0]
+        if second != self.second:
+            self.second = second
+            self.last.clear()
+        key = (event.kind, *event.about.values())
+        count, last = self.last.get(key, (0, event))
+        if count < _MOST_A_SECOND and len(self.events) < _MOST_EVENTS:
+            self.events.append(event)
+            self.last[key] = (count + 1, event)
+        else:
+            last.alike += 1
+
+    def _learn_time(self, boot_s: float, epoch: float) -> None:
+        """A record of the same difference as the last one tells nothing, and a log may have millions."""
+        last = self.clocks[-1] if self.clocks else (math.nan, math.nan)
+        if not abs((epoch - boot_s) - (last[1] - last[0])) < _SAME_CLOCK_S:
+            self.clocks.append((boot_s, epoch))
 
     def _looks_around(self, at: int, kind: str, text: str, since: float) -> bool:
         """Whether a line is of the time when the kernel looks for what is there."""
@@ -151,16 +199,19 @@ class _Boot:
     def rows(self) -> Iterator[_Row]:
         """The events with their devices and times, by all that was said since the start."""
         clocks = sorted(self.clocks)
+        devices_of: dict[tuple[str, ...], tuple[str, ...]] = {}
         for event in self.events:
-            named = self.names.devices(event.about)
-            devices = _devices.without_removable(named)
-            # what is on a port of USB and no disk is a keyboard
-            if devices or not (named or "usb" in event.about):
-                since, time = _uptime(event.match), _time(event.match)
-                if math.isnan(time.seconds) and clocks and not math.isnan(since):
-                    at, epoch = clocks[max(bisect_right(clocks, (since, math.inf)) - 1, 0)]
-                    time = _Time(epoch + since - at, is_moment=True)
-                yield from (_Row(event, name, self.host, time, since) for name in devices or ("",))
+            key = (*event.about, *event.about.values())
+            if key not in devices_of:
+                named = self.names.devices(event.about)
+                devices = _devices.without_removable(named)
+                # what is on a port of USB and no disk is a keyboard
+                devices_of[key] = devices or (() if named or "usb" in event.about else ("",))
+            time, since = _time(event.stamp), event.boot_s
+            if math.isnan(time.seconds) and clocks and not math.isnan(since):
+                at, epoch = clocks[max(bisect_right(clocks, (since, math.inf)) - 1, 0)]
+                time = _Time(epoch + since - at, is_moment=True)
+            yield from (_Row(event, name, self.host, time) for name in devices_of[key])
 
 
 @dataclass
@@ -175,16 +226,48 @@ class _Log:
     boots: dict[str, _Boot] = field(default_factory=dict)
     is_kernels: bool = False
 
-    def take(self, at: int, line: Line, match: re.Match[str] | None) -> None:
-        """A line of the log; `match` is its stamp."""
+    def read(self, lines: Lines, is_stamped: bool) -> int:
+        """Take the lines of the log; how many they are."""
+        ordinary = _ordinary().match if is_stamped else None
+        log_line, continuation = (
+            re.compile(_LINE if is_stamped else UNSTAMPED).match,
+            re.compile(_CONTINUATION),
+        )
+        at = used = first = 0
+        count = _FIRST
+        while first < min(len(lines), _MOST_LINES):
+            text, begin = lines.joined(first, first + count), 0
+            first, count = first + count, min(2 * count, _AT_ONCE)
+            while begin < len(text):
+                if ordinary and at > _MOST_NOTES and (run := ordinary(text, begin)):
+                    size = text.count("\n", begin, run.end())
+                    self.hosts[(run["host"] or "").rstrip()] += size
+                    at, begin = at + size, run.end()
+                    used = at
+                    continue
+                end = text.index("\n", begin)
+                at += 1
+                if match := log_line(text, begin, end):
+                    self._take(
+                        at,
+                        lines,
+                        match if is_stamped else None,
+                        text[match.end() if is_stamped else begin : end],
+                    )
+                    used = at
+                elif at > used + _MOST_BETWEEN or not continuation.match(text, begin, end):
+                    return used
+                begin = end + 1
+        return used
+
+    def _take(self, at: int, lines: Lines, match: re.Match[str] | None, text: str) -> None:
+        """The `at`th line of the log, the text behind its stamp."""
         program, host, of = match.group("program", "host", "of") if match else (None, "", "")
         host = host or of or ""
         self.hosts[host] += 1
         if program not in _PROGRAMS:
             return
-        text = (line.text[match.end() :] if match else line.text).strip()
-        if program in DAEMONS:
-            text = f"{program} {text}"
+        text = f"{program} {text.strip()}" if program in DAEMONS else text.strip()
         self.is_kernels |= program is not None
         begin = _BEGIN.match(text)
         if begin is None or begin[0] not in _INTERESTING:
@@ -195,7 +278,10 @@ class _Log:
             self.boots[host] = _Boot(_named(host), at)
         if host not in self.boots:
             self.boots[host] = _Boot(_named(host))
-        self.boots[host].take(at, begin[0], _Event(line, match, text, "", {}))
+        boot, boot_s = self.boots[host], _uptime(match)
+        if found := boot.take(at, begin[0], text, boot_s):
+            line = lines[at - 1].number
+            boot.keep(_Event(line, _stamp(match), boot_s, text[:_LONGEST_MESSAGE], *found))
 
     def _settle(self, host: str) -> None:
         boot = self.boots.pop(host, None)
@@ -205,22 +291,13 @@ class _Log:
         """Take the events of the boots that the log ends in, all in the order of their lines."""
         for host in tuple(self.boots):
             self._settle(host)
-        self.rows.sort(key=lambda row: row.event.line.number)
+        self.rows.sort(key=lambda row: row.event.line)
 
 
-def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
-    log, used, between = _Log(), 0, 0
-    matches = re.compile(_LINE).match
-    is_stamped = matches(lines[0].text) is not None
-    for at, line in enumerate(lines[:_MOST_LINES]):
-        match = matches(line.text)
-        if match is None if is_stamped else not re.match(UNSTAMPED, line.text):
-            between += 1
-            if between > _MOST_BETWEEN or not re.match(_CONTINUATION, line.text):
-                break
-            continue
-        log.take(at, line, match)
-        used, between = at + 1, 0
+def _read(lines: Lines, source: str) -> ContextBlock | None:
+    log = _Log()
+    is_stamped = re.match(_LINE, lines[0].text) is not None
+    used = log.read(lines, is_stamped)
     log.settle()
     if not (log.rows or used > _MOST_NOTES or (is_stamped and log.is_kernels)):
         return None
@@ -229,6 +306,15 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     facts = tuple(_facts(log, named, only, lines[:used], source))
     tables = (SampleTable(EVENTS, _table(log.rows, only, source)),) if log.rows else ()
     return ContextBlock(used, (), facts, tables, layout="kernel log", host=only)
+
+
+@lru_cache(maxsize=1)
+def _ordinary() -> re.Pattern[str]:
+    """Lines of one host, as many as follow each other, that say nothing of a device: most of a log."""
+    lines = f"(?:{_OWN})+|{_LOGGED}".replace("HOST", r"(?P<host>(?:[\w.-]{1,253} )?)")
+    return re.compile(
+        re.sub(r"\?P<(?!host)\w+>", "?:", f"{lines}(?:{_LOGGED})*").replace("HOST", "(?P=host)")
+    )
 
 
 def _named(host: str) -> str:
@@ -240,11 +326,12 @@ def _uptime(match: re.Match[str] | None) -> float:
     return float(match["boot"] or match["uptime"] or math.nan) if match else math.nan
 
 
-def _time(match: re.Match[str] | None) -> _Time:
-    """The time that a line states; of a classic stamp nothing, since the year is not known."""
-    text = (match["ctime"] or match["iso"] or match["stamp"] or "") if match else ""
-    if re.fullmatch(r"\d{10}\.\d{6}", text):
-        return _Time(float(text), is_moment=True)
+@lru_cache(maxsize=4096)
+def _time(text: str) -> _Time:
+    """The time that a stamp states; of a classic one nothing, since the year is not known."""
+    if re.fullmatch(r"[\d.]+", text):
+        # the clock of a boot is none
+        return _Time(float(text), is_moment=True) if re.fullmatch(r"\d{10}\.\d{6}", text) else _Time()
     if re.match(_DAY, text):
         try:
             moment = datetime.fromisoformat(text)
@@ -265,7 +352,8 @@ def _facts(log: _Log, hosts: Sequence[str], only: str, lines: Sequence[Line], so
     ends = [lines[0], lines[len(lines) - 1]]
     for host in hosts if len(hosts) > 1 else [only]:
         count = log.hosts[host] if len(hosts) > 1 else len(lines)
-        events = sum(len(hosts) < 2 or row.host == host for row in log.rows)
+        own = {row.event.line: row.event.alike + 1 for row in log.rows if len(hosts) < 2 or row.host == host}
+        events = sum(own.values())
         text = f"the kernel's log has {count} lines, {events} of them on trouble of a device"
         values: dict[str, float | str | None] = {"lines": float(count), "events": float(events)}
         yield replace(fact("kernel-log", text, values, source, ends), host=host or None)
@@ -282,7 +370,7 @@ def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     ]
     data = front_columns(
         source,
-        np.array([row.event.line.number for row in rows], dtype=np.int64),
+        np.array([row.event.line for row in rows], dtype=np.int64),
         Texts.of(row.host or only for row in rows),
         Times.of(np.round(np.array(seconds), 6), is_moment=is_moment and bool(dated)),
         np.full(size, np.nan),
@@ -291,14 +379,16 @@ def _table(rows: Sequence[_Row], only: str, source: str) -> Table:
     )
     data["device"] = Texts.of(row.device for row in rows)
     data["kind"] = Texts.of(row.event.kind for row in rows)
-    data["stamp"] = Texts.of(_stamp(row.event.match) for row in rows)
+    data["stamp"] = Texts.of(row.event.stamp for row in rows)
     data["message"] = Texts.of(row.event.text for row in rows)
-    data["boot_s"] = np.array([row.boot_s for row in rows])
+    data["boot_s"] = np.array([row.event.boot_s for row in rows])
+    data["alike"] = np.array([row.event.alike for row in rows], dtype=np.float64)
     data["utc_offset_s"] = np.array([row.time.offset_s for row in rows])
     return Table.of_columns(data, size)
 
 
 def _stamp(match: re.Match[str] | None) -> str:
+    """The time that a line states, as it is printed."""
     return (match["stamp"] or match["ctime"] or match["iso"] or match["boot"] or "") if match else ""
 
 

@@ -38,12 +38,14 @@ def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
     found = decoded.value.get("Devices") if decoded else None
     if decoded is None or not isinstance(found, list):
         return None
+    named = {
+        path: line for line in lines[: decoded.used] for path in re.findall(r'"(/dev/nvme[^"]*)"', line.text)
+    }
     rows = []
     for item in found[:_MOST]:
         path = item.get("DevicePath") if isinstance(item, dict) else None
         if isinstance(path, str) and path.startswith("/dev/nvme"):
-            named = next((line for line in lines[: decoded.used] if f'"{path}"' in line.text), lines[0])
-            rows.append((_renamed(item), named))
+            rows.append((_renamed(item), named.get(path, lines[0])))
     return _block(decoded.used, rows, source)
 
 

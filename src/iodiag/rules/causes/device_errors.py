@@ -2,9 +2,10 @@
 
 What it detects: lines of the kernel's log (dmesg, journalctl -k, messages) on a device: a medium error, an
 I/O error, a command that timed out, a reset, a link that went down or became slower, a path that was lost, a
-member that left its array, an error of a file system. Where one falls into a stretch in which the device, or
-one above or below it, completed nothing or took several times its usual latency, give or take one sample, it
-is the cause of that stretch. Tasks that the kernel found hung are told by themselves.
+member that left its array, an error of a file system, a file server that did not respond. Where one falls
+into a stretch in which the device, or one above or below it, completed nothing or took several times its
+usual latency, give or take one sample, it is the cause of that stretch. Tasks that the kernel found hung are
+told by themselves.
 
 Why it matters: while a command times out (30 s by default) and the device is reset, everything that needs it
 waits. A disk with medium errors loses data next.
@@ -33,6 +34,7 @@ from iodiag.analysis.array.equal_rates import whole_of
 from iodiag.analysis.host.kernel_events import (
     are_elsewhen,
     kernel_events,
+    line_count,
     of_kind,
     on_clock_of,
     sample_length,
@@ -62,6 +64,7 @@ OF_DEVICES = {
     "path down": "a lost path",
     "link down": "a lost link",
     "link speed": "a slower link",
+    "server down": "unanswered requests",
 }
 """Kinds of events that are trouble of a device, the gravest first, and what the log is said to have."""
 
@@ -139,7 +142,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _troubles(view: View, events: Table) -> Iterator[Trouble]:
     """The events by device; devices that the same lines name, as those of an adapter, together."""
-    events = events[np.asarray(events["kind"].isin([*OF_DEVICES, "path up"]))]
+    events = events[np.asarray(events["kind"].isin([*OF_DEVICES, "path up", "server up"]))]
     places: dict[str, list[int]] = {}
     shown = {*events["device"], *view.topology.devices, *(series.name for series in view.devices)}
     for place, name in enumerate(events["device"]):
@@ -273,8 +276,8 @@ def _fact(view: View, trouble: Trouble) -> Finding:
 
 
 def _severity(trouble: Trouble, *, is_other: bool) -> Severity:
-    paths = [kind for kind in trouble.rows["kind"] if kind.startswith("path")]
-    if set(trouble.kinds) & set(LOSING) or (paths and paths[-1] == "path down" and not is_other):
+    paths = [kind for kind in trouble.rows["kind"] if kind.startswith(("path", "server"))]
+    if set(trouble.kinds) & set(LOSING) or (paths and paths[-1].endswith("down") and not is_other):
         return "warning"
     return "info" if is_other else "notice"
 
@@ -289,7 +292,7 @@ def _said(trouble: Trouble) -> Values:
 def _lines(rows: Table) -> Values:
     """How many lines of a log there are, and the times of the first and the last, else what they state."""
     first, last, boots = rows["time"].min(), rows["time"].max(), rows.floats("boot_s")
-    values: Values = {"lines": len(set(zip(rows["source"], rows["line"].tolist(), strict=True)))}
+    values: Values = {"lines": line_count(rows)}
     if first is not None and last is not None:
         zone = " UTC" if first.tzinfo is not None else ""
         stamps = [f"{time:%Y-%m-%d %H:%M:%S}{zone}" for time in (first, last)]
@@ -339,6 +342,7 @@ _REMEDIES = {
     "timeout": "Look at cable, slot and power, then at the firmware of drive and adapter, and at SMART data.",
     "reset": "Look at cable, slot and power, then at the firmware of drive and adapter, and at SMART data.",
     "I/O error": "Look at cable, slot and power, and at SMART data; what asked got an error, not late data.",
+    "server down": "Look at the load and the log of the file server, and at the network between.",
 }
 
 
@@ -347,10 +351,13 @@ def _remedies(trouble: Trouble) -> tuple[str, ...]:
 
 
 def _commands(trouble: Trouble, kinds: Sequence[str]) -> Iterator[str]:
-    names = [name for name in trouble.names if re.fullmatch(r"[\w-]+", name)]
+    names = [name for name in trouble.names if re.fullmatch(r"[\w.-]+", name)]
     pattern = "|".join(names[:4]) or "ata|scsi|reset|timeout"
     yield f"dmesg -T | grep -E '{pattern}'"
-    yield from ("smartctl -x /dev/DEVICE", "nvme smart-log /dev/DEVICE")
+    if set(kinds) != {"server down"}:
+        yield from ("smartctl -x /dev/DEVICE", "nvme smart-log /dev/DEVICE")
+    if "server down" in kinds:
+        yield "nfsiostat 5 3"
     if "path down" in kinds:
         yield "multipath -ll"
     if "link speed" in kinds or "link down" in kinds:

@@ -66,9 +66,14 @@ _MARKUP = re.compile(
     r"|\{(?:noformat|code|panel)[^{}]{0,80}\}|^\s*```(?!\w*\s*$)|(?<=\S)\s*```\s*$|(?<!\*)\*\*(?!\*)",
     re.I,
 )
-_MARK = re.compile(r"[&*<>\\^`{\x00-\x08\x0b-\x1f\x7f-\U0010ffff]")
-_TAG = re.compile(r"\[/?(?:[a-z]{2,9}[=\]]|[biu]\])", re.I)
-"""What a line has that `undress` changes: apart, each is found fast."""
+_MARKED = b"&*<>\\^`{" + bytes([*range(9), *range(11, 32), *range(127, 256)])
+_DRESS = re.compile(
+    rb"[\x00-\x08\x0b-\x1f\x7f-\xff]|^[ \t]*>|</?[a-z]|\*\*|```|\^C|\{(?:noformat|code|panel)|&#?\w{1,8};"
+    rb"|\\[_%*#\[\]<>|`~+.-]|=(?:[0-9A-F]{2}|$)",
+    re.I | re.M,
+)
+_TAG = re.compile(rb"\[/?(?:code|quote|b|i|u|pre|size|color|font|spoiler|table|t[rdh])[=\]]", re.I)
+"""What a line has that `undress` changes; what begins with a bracket, as many a log's lines do, apart."""
 
 _CELL = re.compile(r"\[/?(?:table|tr|td|th)(?:=[^\[\]]{0,40})?\]", re.I)
 _ENTITY = re.compile(r"&#?\w{1,8};")
@@ -209,6 +214,12 @@ class Text:
         """The cleaned text of a line, by its index."""
         return self.data[self.starts[index] : self.ends[index]].decode("utf-8", "replace")
 
+    def pieces(self) -> list[Piece]:
+        """All lines, each with its number and span."""
+        spans = [1] * len(self) if self.spans is None else self.spans.tolist()
+        texts = self.data.decode("utf-8", "replace").split("\n")
+        return list(map(Piece, texts, self.numbers.tolist(), spans))
+
     def words(self, index: int) -> list[str]:
         """The words of a line; of one that is longer than any tool's, those that it begins with."""
         return self.line(index)[:LONGEST_LINE].split()
@@ -219,8 +230,11 @@ class Text:
 
     def stretch(self, first: int, last: int) -> Iterator[Line]:
         """The lines `first` to `last` (exclusive, at least one) as `numbered` gives each."""
-        texts = self.data[self.starts[first] : self.ends[last - 1]].decode("utf-8", "replace").split("\n")
-        return map(Line, texts, self.numbers[first:last].tolist())
+        return map(Line, self.joined(first, last).split("\n"), self.numbers[first:last].tolist())
+
+    def joined(self, first: int, last: int) -> str:
+        """The cleaned lines `first` to `last` (exclusive, at least one), line feeds between them."""
+        return self.data[self.starts[first] : self.ends[last - 1]].decode("utf-8", "replace")
 
 
 def _ends_of(data: bytes, line_feeds: Ints | None = None) -> Ints:
@@ -237,10 +251,8 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
     special, behind = _looked_over(data, line_feeds)
     data = _plain_bytes(data, special)
     is_dressed = any(any(mark in data for mark in _MARKS[byte]) for byte in special & _MARKS.keys())
-    pieces: Sequence[Piece] = []
     if is_dressed:
-        pieces = list(_undressed(data.decode("utf-8", "replace").split("\n")))
-        text = Text.of_pieces(pieces)
+        text = _undressed(Text.of(data))
     else:
         text = Text.of(data, line_feeds, behind) if data is given else Text.of(data)
     telling: Sequence[Piece] = _telling(text) if rewrites else ()
@@ -252,7 +264,7 @@ def clean(data: bytes, rewrites: Sequence[Rewrite] = (), line_feeds: Ints | None
         telling = changed
     if not needed:
         return text
-    pieces = pieces or _split(data)
+    pieces: Sequence[Piece] = text.pieces()
     for rewrite in needed:
         pieces = rewrite(pieces)
     return Text.of_pieces(pieces)
@@ -276,11 +288,6 @@ def _telling(text: Text) -> list[Piece]:
         if count <= _MOST_LIKE:
             is_kept[max(index - 1, 0) : index + _LINES_NEXT] = True
     return [Piece(text.line(index), index + 1) for index in np.flatnonzero(is_kept).tolist()]
-
-
-def _split(data: bytes) -> list[Piece]:
-    lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-    return [Piece(line, number) for number, line in enumerate(lines, 1)]
 
 
 def _looked_over(data: bytes, line_feeds: Ints | None) -> tuple[set[bytes], Eights | None]:
@@ -364,29 +371,46 @@ def _coloured_parts(data: bytes) -> Iterator[bytes]:
         begin = end if end > begin else len(data)
 
 
-def _undressed(raw: list[str]) -> Iterator[Piece]:
+def _undressed(text: Text) -> Text:
     """The lines without quoting and tags; soft line breaks of quoted-printable joined."""
-    if raw and raw[-1] == "":
-        raw.pop()
-    is_printable = sum(_is_soft_broken(line) or line.endswith("=20") for line in raw) >= 2
-    position = 0
-    while position < len(raw):
-        text, span = raw[position], 1
-        while (
-            is_printable and text.endswith("=") and len(text) < _LONGEST_JOINED and position + span < len(raw)
-        ):
-            text = text[:-1] + raw[position + span]
-            span += 1
-        if is_printable and "=" in text:
-            text = _HEX.sub(_decoded, text)
-        for part in undress(text).split("\n"):
-            yield Piece(part, position + 1, span)
-        position += span
+    ends_soft = _ends_in(text, b"=") & ~_ends_in(text, b"==") & (text.ends - text.starts < _LONGEST_JOINED)
+    is_printable = int(np.count_nonzero(ends_soft | _ends_in(text, b"=20"))) >= 2
+    edges, counts = np.append(text.starts, len(text.data)), np.ones(len(text), dtype=np.int64)
+    spans, parts, done = counts.copy(), list[bytes](), 0
+    for first in np.flatnonzero(_may_be_dressed(text, is_printable)).tolist():
+        if first < done:
+            continue
+        line, last = text.line(first), first + 1
+        while is_printable and line.endswith("=") and len(line) < _LONGEST_JOINED and last < len(text):
+            line, last = line[:-1] + text.line(last), last + 1
+        bare = undress(_HEX.sub(_decoded, line) if is_printable else line)
+        parts += [text.data[edges[done] : edges[first]], bare.encode("utf-8", "replace"), b"\n"]
+        counts[first:last], spans[first] = 0, last - first
+        counts[first], done = bare.count("\n") + 1, last
+    data = b"".join([*parts, text.data[edges[done] :]])
+    if (counts == 1).all():
+        return Text(data, text.numbers)
+    return Text(data, np.repeat(text.numbers, counts), np.repeat(spans, counts))
 
 
-def _is_soft_broken(line: str) -> bool:
-    """Whether a line ends in quoted-printable's soft break."""
-    return line.endswith("=") and not line.endswith("==") and len(line) < _LONGEST_JOINED
+def _ends_in(text: Text, tail: bytes) -> Bools:
+    """Which lines end in some bytes."""
+    result: Bools = text.ends - text.starts >= len(tail)
+    for offset, byte in enumerate(reversed(tail), 1):
+        result &= text.bytes.take(text.ends - offset, mode="clip") == byte
+    return result
+
+
+def _may_be_dressed(text: Text, is_printable: bool) -> Bools:
+    """Which lines hold a mark of what `undress` takes off, or of quoted-printable."""
+    is_mark = np.isin(np.arange(256), [*_MARKED, *b"=" * is_printable])
+    result: Bools = np.logical_or.reduceat(is_mark[text.bytes], text.starts)
+    marked = np.flatnonzero(result)
+    edges = text.starts[marked].tolist(), text.ends[marked].tolist()
+    result[marked] = [_DRESS.search(text.data, *edge) is not None for edge in zip(*edges, strict=True)]
+    tags = [tag.start() for tag in _TAG.finditer(text.data)]
+    result[np.searchsorted(text.ends, tags)] = True
+    return result
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -396,8 +420,6 @@ def _decoded(match: re.Match[str]) -> str:
 
 def undress(text: str) -> str:
     """One line without quoting, tags and escapes; several lines where a tag breaks it."""
-    if not _MARK.search(text) and not _TAG.search(text):
-        return text
     # what a terminal wrote over is a line of its own
     text = text.rstrip("\r").replace("\r", "\n")
     if "\x08" in text:

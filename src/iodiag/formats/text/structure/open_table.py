@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from iodiag.formats import clock as _clock
@@ -35,7 +36,8 @@ class WalkState:
     `table` is the header that rows are read under, `is_suspended` that something else came between,
     so that a row must prove itself; `seen` the names of the current report's layouts and their places.
     `said` are the lines of words since the last report, `phase_words` those that the phase stands under, and
-    `run` the segment of its last report.
+    `run` the segment of its last report. `looked` is how many lines each context format has looked at that
+    proved not to be its own.
     """
 
     table: Header | None = None
@@ -57,6 +59,7 @@ class WalkState:
     said: tuple[int, ...] = ()
     phase_words: tuple[str, ...] = ()
     run: int = 0
+    looked: Counter[str] = field(default_factory=Counter)
 
     @property
     def is_open(self) -> bool:

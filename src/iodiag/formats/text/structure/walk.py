@@ -38,12 +38,15 @@ from iodiag.formats.text.structure.open_table import (
     width_of,
 )
 from iodiag.formats.text.structure.repeats import Repeats
-from iodiag.formats.types import Line
+from iodiag.formats.types import Line, Lines
 
 __all__ = ["CLASS", "UNSEEN", "walk"]
 
 _LONGEST_DECORATION = 300
 _MOST_AT_ONCE = 1024
+_MOST_LOOKED, _MOST_TIMES = 500_000, 10
+"""Lines that a context format looks at in vain: where each of many lines could begin a long block, all do."""
+
 _CLOCK = r"\s*(?:\d{1,2}[:.]\d\d[:.]\d\d(?:\s{1,3}[AaPp]\.?\s?[Mm]\.?)?|\d\S{0,30})\s+"
 _RESTART = re.compile(_CLOCK + r"LINUX\s{1,9}RESTART\b")
 _COMMENT = re.compile(_CLOCK + r"COM\s")
@@ -221,10 +224,13 @@ def _begin(found: Walk, state: WalkState, index: int, origin: Origin) -> None:
 def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
     """How many lines a context format takes from here on; 0 when none wants the line."""
     for fmt in context_formats():
-        if not fmt.starts.search(line):
+        most = min(fmt.most_lines, _MOST_LOOKED + 2 * len(found.text) - state.looked[fmt.id])
+        if not fmt.starts.search(line) or most <= 0:
             continue
-        lines = Window(found.text, index, min(index + fmt.most_lines, len(found.text)))
+        lines = Window(found.text, index, min(index + most, len(found.text)))
         block = fmt.read(lines, found.name)
+        # what it read it may have looked at several times
+        state.looked[fmt.id] += max(lines.looked[0] - (_MOST_TIMES * block.used if block else 0), 0)
         if block is None or block.used < 1:
             continue
         if fmt.is_between_rows:
@@ -242,16 +248,18 @@ def _context(found: Walk, state: WalkState, index: int, line: str) -> int:
     return 0
 
 
-class Window(Sequence[Line]):
+class Window(Lines):
     """The lines `first` to `last` (exclusive) of a text, as a context format gets them; a slice is one, too.
 
     A format looks at a line or two of most places where it could begin: making thousands of
     lines for each of them would cost more than all the rest of reading.
     """
 
-    def __init__(self, text: Text, first: int, last: int) -> None:
+    def __init__(self, text: Text, first: int, last: int, looked: list[int] | None = None) -> None:
         self._text = text
         self._indices = range(first, last)
+        self.looked = [0] if looked is None else looked
+        """How many lines were made, of its slices too."""
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -260,8 +268,15 @@ class Window(Sequence[Line]):
         """The lines one by one, made a few at first and then many at a time: most formats look at a few."""
         first, last, count = self._indices.start, self._indices.stop, 1
         while first < last:
+            self.looked[0] += min(count, last - first)
             yield from self._text.stretch(first, min(first + count, last))
             first, count = first + count, min(2 * count, _MOST_AT_ONCE)
+
+    def joined(self, first: int, last: int) -> str:
+        """The texts of the lines `first` to `last` (exclusive), each with a line feed behind it."""
+        indices = self._indices[first:last]
+        self.looked[0] += len(indices)
+        return self._text.joined(indices.start, indices.stop) + "\n" if indices else ""
 
     @overload
     def __getitem__(self, at: int) -> Line: ...
@@ -269,8 +284,9 @@ class Window(Sequence[Line]):
     def __getitem__(self, at: slice) -> Sequence[Line]: ...
     def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
         if isinstance(at, int):
+            self.looked[0] += 1
             return self._text.numbered(self._indices[at])
         indices = self._indices[at]
         if indices.step != 1:
             return [self._text.numbered(index) for index in indices]
-        return Window(self._text, indices.start, indices.stop)
+        return Window(self._text, indices.start, indices.stop, self.looked)
