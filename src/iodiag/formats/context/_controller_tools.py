@@ -64,12 +64,11 @@ _NEAR = 500
 
 
 def storcli_json(lines: Sequence[Line]) -> tuple[int, list[Said]]:
-    """The JSON (J) of storcli and perccli: the same keys and tables as its text, below a status of the command."""
+    """The JSON (J) of storcli and perccli: the keys and tables of the text, below a status of the command."""
     decoded = json_object(lines, '"Controllers"', prefix="{")
     found: list[Said] = []
-    for answer in (
-        decoded.value["Controllers"] if decoded and isinstance(decoded.value["Controllers"], list) else ()
-    ):
+    answers = decoded.value.get("Controllers") if decoded else None
+    for answer in answers if isinstance(answers, list) else ():
         status = answer.get("Command Status") if isinstance(answer, dict) else None
         if isinstance(status, dict):
             found += _said_in(answer.get("Response Data"), "", str(status.get("Controller", "")), lines[0])
