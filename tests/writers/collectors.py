@@ -288,7 +288,7 @@ def gitlabsos(host: Host, samples: int = 10) -> dict[str, str]:
         "vmstat": host.vmstat(),
         "iostat": f"{host.banner}\n" + "".join(host.iostat(1.0, samples)),
         "df_hT": "Filesystem Type Size Used Avail Use% Mounted on\n/dev/sda1 ext4 20G 19G 1.0G 95% /\n",
-        "df_inodes": "Filesystem Type Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 ext4 1.3M 130K 1.2M 10% /\n",
+        "df_inodes": "Filesystem Type Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 ext4 1M 99K 1M 9% /\n",
         "free_m": "         total     used     free\nMem:  16316412  8123456   301112\n",
         "mount": "/dev/sda1 on / type ext4 (rw,relatime)\n",
         "top_cpu": "top - 12:00:00 up 5 days,  1 user,  load average: 1.00\n",
