@@ -7,6 +7,7 @@ import io
 import pytest
 
 import iodiag
+from iodiag.anonymize.pseudonyms import Pseudonyms
 from sample_files import SAMPLES
 from writers.captures import iostat
 from writers.loads import load
@@ -63,3 +64,13 @@ def test_names_of_devices_are_hidden():
     report = iodiag.analyze(captures)
     assert "vg0-customers" in {measured.device for measured in report.latencies}
     assert "customers" not in iodiag.anonymized(report, captures).to_json()
+
+
+def test_words_of_the_tools_are_no_names():
+    for name, said in (
+        ("biolatency/flags-m-T", "(Sync-Write), time queued in the"),
+        ("biosnoop/bcc", "(writes)"),
+    ):
+        capture = iodiag.read(SAMPLES / f"{name}.txt")
+        report = iodiag.analyze([capture], names=Pseudonyms())
+        assert said in report.to_markdown(full=True)

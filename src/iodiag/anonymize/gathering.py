@@ -77,6 +77,8 @@ _OF_TOOLS = (
     "activity",
     "direction",
     "rw",
+    "requests_of",
+    "span",
     "filesystem",
     "options",
 )

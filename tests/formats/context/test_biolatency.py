@@ -61,6 +61,12 @@ def test_tables_of_other_tools_are_left_alone(start):
         assert FORMAT.read(lines_of(text), "host/biolatency.txt") is not None
 
 
+def test_flags_that_no_kernel_has_may_be_names():
+    text = (SAMPLES / "biolatency/flags-m-T.txt").read_text().replace("Sync-Write", "ExampleCorp-Write")
+    (block,) = blocks_of(FORMAT, text)
+    assert [fact.values["requests_of"] for fact in block.facts] == ["Read", "Unknown"]
+
+
 TIMES = st.lists(st.floats(0.001, 1e5), min_size=1, max_size=400)
 
 

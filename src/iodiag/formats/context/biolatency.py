@@ -37,6 +37,46 @@ _DISK_IN_JSON = r"['\"](?:Bucket ptr|disk|disk_name)['\"]: b?['\"]([\w!/.-]{1,64
 _FLAGS_IN_JSON = r"['\"]flags['\"]: ['\"]([\w-]{1,100})['\"]"
 _OTHER = r"^\s*(?:\^C)?\s*(?:\d\d:\d\d:\d\d)?\s*$|^Attaching \d{1,4} probes\.\.\.$|^avg = \d.{0,100}$"
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_FLAGS = frozenset(
+    [
+        "NoWait",
+        "Background",
+        "ReadAhead",
+        "PreFlush",
+        "ForcedUnitAccess",
+        "FUA",
+        "Integrity",
+        "Idle",
+        "NoMerge",
+        "Priority",
+        "Metadata",
+        "Sync",
+        "Swap",
+        "Read",
+        "Write",
+        "Flush",
+        "Discard",
+        "SecureErase",
+        "ZoneReset",
+        "ZoneResetAll",
+        "ZoneOpen",
+        "ZoneClose",
+        "ZoneFinish",
+        "ZoneAppend",
+        "WriteSame",
+        "WriteZeros",
+        "WriteZeroes",
+        "SCSIIn",
+        "SCSIOut",
+        "DrvIn",
+        "DrvOut",
+        "Scsi",
+        "In",
+        "Out",
+        "Drv",
+        "Unknown",
+    ]
+)
 _QUEUED = "time queued in the kernel included"
 _MOST = 200
 
@@ -79,7 +119,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif re.match(_OTHER, text):
             key = key if re.match(r"^\s*$", text) else ("", "")
         elif label := re.match(_LABEL, text):
-            key = (bare_name(label["disk"] or ""), label["flags"] or "")
+            key = (bare_name(label["disk"] or ""), _known(label["flags"] or ""))
         elif at and not re.match(_TRACING, text):
             break
         if text.strip():
@@ -96,6 +136,11 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     return ContextBlock(used, facts=tuple(facts), layout="biolatency")
 
 
+def _known(flags: str) -> str:
+    """The flags of a set of requests; `Unknown`, as biolatency has it, for words that are none."""
+    return flags if not flags or _FLAGS.issuperset(flags.split("-")) else "Unknown"
+
+
 def _bucket(row: re.Match[str], factor: float) -> Bucket:
     """A bucket of bpftrace: [low, high), or a single value."""
     low = int(row[1]) * _SCALE[row[2]]
@@ -105,7 +150,7 @@ def _bucket(row: re.Match[str], factor: float) -> Bucket:
 
 def _take_json(tables: _Tables, text: str, factor: float, line: Line) -> None:
     disk, flags = re.search(_DISK_IN_JSON, text), re.search(_FLAGS_IN_JSON, text)
-    key = (bare_name(disk[1]) if disk else "", flags[1] if flags else "")
+    key = (bare_name(disk[1]) if disk else "", _known(flags[1]) if flags else "")
     for low, high, count in re.findall(_IN_JSON, text):
         tables.add(key, Bucket(int(low) * factor, (int(high) + 1) * factor, int(count)), line)
 
