@@ -44,6 +44,10 @@ def test_blkparse_takes_the_total():
     assert "75 put back into the queue" in fact.text
 
 
+def test_blkparse_with_a_broken_line_tells_nothing():
+    assert blocks_of(blkparse.FORMAT, SUMMARY.replace("Writes Completed", "Wr1tes")) == []
+
+
 def test_blkparse_of_one_cpu_has_no_total():
     (block,) = blocks_of(blkparse.FORMAT, SUMMARY[: SUMMARY.index("CPU1")])
     (fact,) = block.facts

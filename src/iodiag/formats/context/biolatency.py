@@ -37,45 +37,10 @@ _DISK_IN_JSON = r"['\"](?:Bucket ptr|disk|disk_name)['\"]: b?['\"]([\w!/.-]{1,64
 _FLAGS_IN_JSON = r"['\"]flags['\"]: ['\"]([\w-]{1,100})['\"]"
 _OTHER = r"^\s*(?:\^C)?\s*(?:\d\d:\d\d:\d\d)?\s*$|^Attaching \d{1,4} probes\.\.\.$|^avg = \d.{0,100}$"
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_FLAGS = frozenset(
-    [
-        "NoWait",
-        "Background",
-        "ReadAhead",
-        "PreFlush",
-        "ForcedUnitAccess",
-        "FUA",
-        "Integrity",
-        "Idle",
-        "NoMerge",
-        "Priority",
-        "Metadata",
-        "Sync",
-        "Swap",
-        "Read",
-        "Write",
-        "Flush",
-        "Discard",
-        "SecureErase",
-        "ZoneReset",
-        "ZoneResetAll",
-        "ZoneOpen",
-        "ZoneClose",
-        "ZoneFinish",
-        "ZoneAppend",
-        "WriteSame",
-        "WriteZeros",
-        "WriteZeroes",
-        "SCSIIn",
-        "SCSIOut",
-        "DrvIn",
-        "DrvOut",
-        "Scsi",
-        "In",
-        "Out",
-        "Drv",
-        "Unknown",
-    ]
+_FLAG = (
+    "(?:NoWait|Background|ReadAhead|PreFlush|ForcedUnitAccess|FUA|Integrity|Idle|NoMerge|Priority|Metadata"
+    "|Sync|Swap|Read|Write|Flush|Discard|SecureErase|Zone[A-Z][A-Za-z]{1,12}|WriteSame|WriteZeroe?s|SCSIIn"
+    "|SCSIOut|Scsi|Drv|In|Out|DrvIn|DrvOut|Unknown)"
 )
 _QUEUED = "time queued in the kernel included"
 _MOST = 200
@@ -138,7 +103,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
 
 def _known(flags: str) -> str:
     """The flags of a set of requests; `Unknown`, as biolatency has it, for words that are none."""
-    return flags if not flags or _FLAGS.issuperset(flags.split("-")) else "Unknown"
+    return flags if not flags or re.fullmatch(f"{_FLAG}(?:-{_FLAG})*", flags) else "Unknown"
 
 
 def _bucket(row: re.Match[str], factor: float) -> Bucket:

@@ -57,7 +57,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     facts = tuple(
         _fact(name, values, source, own)
         for (name, is_total), (values, own) in parts.items()
-        if "reads" in values and (is_total or (name, True) not in parts)
+        if {"reads", "writes"} <= values.keys() and (is_total or (name, True) not in parts)
     )
     return ContextBlock(used, facts=facts, layout="blkparse") if facts else None
 
