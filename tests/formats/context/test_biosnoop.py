@@ -48,6 +48,9 @@ def test_a_damaged_line_is_listed():
     assert facts["xvda1", None, False]["requests"] == 5
 
 
-@pytest.mark.parametrize("header", ["TIME(s) COMM PID DISK T SECTOR BYTES", "TIME(s) PID DISK LAT(ms)"])
+@pytest.mark.parametrize(
+    "header",
+    ["TIME(s) COMM, DISK T LAT(ms)", "TIME(s) COMM PID DISK T SECTOR BYTES", "TIME(s) PID DISK LAT(ms)"],
+)
 def test_other_headers_are_left_alone(header):
     assert blocks_of(FORMAT, header + "\n" + BCC.split("\n", 1)[1]) == []

@@ -28,6 +28,8 @@ Times = dict[tuple[str, str], list[float]]
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     words = lines[0].text.split()
+    if not {"COMM", "DISK", "LAT(ms)"} <= set(words):
+        return None
     comm = words.index("COMM")
     # in front of the command from the left, behind it from the right
     places = {word: at if at < comm else at - len(words) for at, word in enumerate(words)}
