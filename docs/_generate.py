@@ -183,11 +183,20 @@ COLLECTIONS = (
         "a generated text of the layout of its script",
     ),
     (
-        "GitLabSOS, any folder or archive",
+        "GitLabSOS, folder or archive",
+        "iostat, vmstat, mpstat, nfsiostat, iotop, sar_dev, sar_tcp, df_hT, df_inodes, free_m, mount, "
+        "meminfo, dmesg",
+        "host: iostat's banner, `hostname` and `uname` beside the files; interval and since boot: the "
+        "command that its published script writes each file with (1 s)",
+        "ps, top_cpu, top_res, netstat, nfsstat, sockstat, logs of GitLab; pidstat is of the CPU alone",
+        "generated folders and archives; names of files and commands are those of its published script",
+    ),
+    (
+        "any other folder or archive",
         "every file with output that iodiag knows, several in one file as well",
         "host: banners, `hostname` and `uname` beside them; interval: commands in headings, clocks, the grid",
         "what no format knows",
-        "generated folders; the layout of GitLabSOS is not known to the tests",
+        "generated folders",
     ),
     (
         "a loop in a shell: `while true; do date; iostat -x 1 2; sleep 28; done`",

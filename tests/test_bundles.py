@@ -15,7 +15,17 @@ import pytest
 from iodiag.api import analyze, join, read_many
 from iodiag.model.capture import Capture
 from sample_files import SAMPLES
-from writers.collectors import Host, cbcollect, datastax, elastic, exawatcher, mdiag, oswatcher, pt_stalk
+from writers.collectors import (
+    Host,
+    cbcollect,
+    datastax,
+    elastic,
+    exawatcher,
+    gitlabsos,
+    mdiag,
+    oswatcher,
+    pt_stalk,
+)
 from writers.reports import sosreport, supportconfig
 
 Files = Mapping[str, str]
@@ -131,6 +141,19 @@ def test_an_archive_of_elastic_s_support_diagnostics(tmp_path: Path, pack: Pack)
     assert disk["since_boot"].tolist() == [True, True] + [False] * 8
     assert set(disk["interval_s"].dropna()) == {1.0}
     assert disk["time"].iloc[0] == pd.Timestamp("2026-11-23 12:00:00")
+
+
+@PACKS
+def test_gitlabsos_s_files_are_known_by_their_names(tmp_path: Path, pack: Pack):
+    capture = captured(gitlabsos(Host(name="git1.example.com")), tmp_path, pack)
+    assert list(capture.hosts) == ["git1.example.com"]
+    disk = capture.tables["disk"]
+    assert disk["since_boot"].tolist() == [True, True] + [False] * 18
+    assert set(disk["interval_s"].dropna()) == {1.0}
+    swapping = capture.tables["swapping"]
+    assert swapping["since_boot"].tolist() == [True, False, False]
+    assert swapping["interval_s"].tolist()[1:] == [1.0, 1.0]
+    assert {fact.kind for fact in capture.evidence} >= {"mounts"}
 
 
 @PACKS

@@ -151,7 +151,9 @@ def test_every_quote_is_the_line():
     for place, capture, _, item in evidence():
         for quote in item.quotes:
             lines = capture.sources[quote.source].data.decode("utf-8", "replace").split("\n")
-            if not quote.text.strip() or quote.text != lines[quote.line - 1].rstrip("\r"):
+            above, own = lines[quote.line - 2], lines[quote.line - 1].rstrip("\r")
+            # a row that is wrapped behind its name is quoted whole
+            if not quote.text.strip() or quote.text not in (own, f"{above} {own.lstrip()}"):
                 wrong.append((*place, quote))
     assert not wrong
 

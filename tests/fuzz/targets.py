@@ -41,8 +41,10 @@ _TABLES = (
     "cases",
     "iotop",
     "pidstat",
+    "cifsiostat",
+    "tapestat",
 )
-_JSON = ("sadf-json", "iostat-json", "fio")
+_JSON = ("sadf-json", "iostat-json", "mpstat-json", "cifsiostat-json", "fio")
 _CSV = ("sadf-csv", "sadf-pairs", "sadf-raw")
 _FILES = ("sa", "sadf-xml", *_JSON, *_CSV)
 

@@ -280,6 +280,23 @@ def elastic(host: Host, samples: int = 5) -> dict[str, str]:
     return {f"api-diagnostics-20261123-120000/{path}": text for path, text in files.items()}
 
 
+def gitlabsos(host: Host, samples: int = 10) -> dict[str, str]:
+    """What GitLabSOS leaves of a host: a file per command, without a heading."""
+    files = {
+        "hostname": f"{host.name}\n",
+        "uname": f"Linux {host.name} 5.14.0 #1 SMP x86_64 GNU/Linux\n",
+        "vmstat": host.vmstat(),
+        "iostat": f"{host.banner}\n" + "".join(host.iostat(1.0, samples)),
+        "df_hT": "Filesystem Type Size Used Avail Use% Mounted on\n/dev/sda1 ext4 20G 19G 1.0G 95% /\n",
+        "df_inodes": "Filesystem Type Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 ext4 1M 99K 1M 9% /\n",
+        "free_m": "         total     used     free\nMem:  16316412  8123456   301112\n",
+        "mount": "/dev/sda1 on / type ext4 (rw,relatime)\n",
+        "top_cpu": "top - 12:00:00 up 5 days,  1 user,  load average: 1.00\n",
+        "var/log/gitlab/gitaly/current": '{"level":"info","msg":"finished unary call with code OK"}\n',
+    }
+    return {f"gitlabsos.{host.name}_20261123120000/{path}": text for path, text in files.items()}
+
+
 def mdiag(host: Host, samples: int = 5) -> str:
     """The JSON of MongoDB's mdiag: a section per command and file, every line a text of its own."""
     smartctl = (

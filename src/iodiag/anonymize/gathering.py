@@ -15,7 +15,7 @@ from iodiag.table.texts import Texts
 
 if TYPE_CHECKING:
     from iodiag.model.capture import Capture, Section
-    from iodiag.model.report import KernelEvent, PhaseSummary, Report, StateSummary
+    from iodiag.model.report import KernelEvent, MeasuredLatency, PhaseSummary, Report, StateSummary
     from iodiag.table.table import Table
 
 
@@ -77,6 +77,8 @@ _OF_TOOLS = (
     "activity",
     "direction",
     "rw",
+    "requests_of",
+    "span",
     "filesystem",
     "options",
 )
@@ -202,8 +204,8 @@ def names_of_report(report: Report) -> Iterator[Name]:
     for table in report.host_tables:
         yield from _hosts(table.host)
         yield from (of_device(name, ()) for name in table.devices)
-    placed: tuple[StateSummary | PhaseSummary | KernelEvent, ...]
-    placed = (*report.states, *report.phases, *report.events)
+    placed: tuple[StateSummary | PhaseSummary | KernelEvent | MeasuredLatency, ...]
+    placed = (*report.states, *report.phases, *report.events, *report.latencies)
     for told in placed:
         yield from _hosts(told.host)
         yield from of_kind("device", told.device) if told.device else ()

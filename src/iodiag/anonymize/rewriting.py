@@ -83,6 +83,7 @@ _NAMES = {
     ("StateSummary", "source"): "file",
     ("PhaseSummary", "source"): "file",
     ("KernelEvent", "source"): "file",
+    ("MeasuredLatency", "source"): "file",
 }
 _DEVICES = {
     ("DeviceSummary", "name"),
@@ -96,6 +97,7 @@ _DEVICES = {
     ("StateSummary", "device"),
     ("PhaseSummary", "device"),
     ("KernelEvent", "device"),
+    ("MeasuredLatency", "device"),
     ("DeviceActivity", "device"),
 }
 _LINES = {("Quote", "text"), ("Quote", "header"), ("KernelEvent", "text")}

@@ -19,6 +19,7 @@ from iodiag.model.report import (
     DeviceSummary,
     HostTable,
     KernelEvent,
+    MeasuredLatency,
     PhaseSummary,
     Report,
     Series,
@@ -78,6 +79,7 @@ def judged(capture: Capture, hosts: Sequence[View], options: Options) -> Report:
         host_tables=_all(host.tables for host in told),
         phases=_all(host.phases for host in told),
         events=_all(host.events for host in told),
+        latencies=_all(host.latencies for host in told),
         activity=_all(host.activity for host in told),
         sources=_source_summaries(capture),
         devices=_all(host.devices for host in told),
@@ -105,6 +107,7 @@ class _OfHost(NamedTuple):
     tables: Sequence[HostTable]
     phases: Sequence[PhaseSummary]
     events: Sequence[KernelEvent]
+    latencies: Sequence[MeasuredLatency]
     activity: Sequence[DeviceActivity]
 
 
@@ -117,6 +120,7 @@ def _of_host(
 ) -> _OfHost:
     from iodiag.analysis.array.stack_traffic import with_traffic
     from iodiag.analysis.host.kernel_events import event_summaries
+    from iodiag.analysis.host.measured_latencies import measured_latencies
     from iodiag.analysis.host.moved_meanwhile import with_moves
     from iodiag.analysis.host.tables import host_tables
     from iodiag.analysis.states.state_sentences import state_summaries
@@ -143,6 +147,7 @@ def _of_host(
         tables=host_tables(view),
         phases=phase_summaries(view),
         events=tuple(event_summaries(view)),
+        latencies=measured_latencies(view),
         activity=activity(view),
     )
 

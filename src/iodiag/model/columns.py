@@ -385,6 +385,28 @@ _NFS_MOUNTS = [
     ),
 ]
 
+_CIFS_MOUNTS = (
+    *(Column(f"{d}s_per_s", "requests/s", "rate", f"{d} operations") for d in _DIRECTIONS[:2]),
+    *(Column(f"{d}_kb_per_s", "kB/s", "rate", f"bytes of {d}s") for d in _DIRECTIONS[:2]),
+    *_rates("files", opens="files opened", closes="files closed", deletes="files deleted"),
+)
+
+_TAPES = (
+    *(Column(f"{d}s_per_s", "requests/s", "rate", f"{d} requests completed") for d in _DIRECTIONS[:2]),
+    *(Column(f"{d}_kb_per_s", "kB/s", "rate", f"bytes of completed {d}s") for d in _DIRECTIONS[:2]),
+    *(
+        Column(
+            f"{name}wait_pct",
+            "%",
+            "share",
+            f"time waited for {what}",
+            trust="ended ones count whole: above 100",
+        )
+        for name, what in (("read_", "reads"), ("write_", "writes"), ("", "requests of any kind"))
+    ),
+    *_rates("requests", residuals="requests that moved less than asked", others="rewinds and ioctl calls"),
+)
+
 _DISK_COUNTERS = [
     *(
         Column(name, unit, "count", f"{what} since boot")
@@ -414,6 +436,8 @@ FAMILIES: dict[str, tuple[Column, ...]] = {
     "events": _EVENTS,
     "disk_counters": tuple(_DISK_COUNTERS),
     "nfs_mounts": tuple(_NFS_MOUNTS),
+    "cifs_mounts": _CIFS_MOUNTS,
+    "tapes": _TAPES,
     "disk": tuple(_disk()),
     "cpu": tuple(_CPU),
     "queue": tuple(_QUEUE),
@@ -451,6 +475,8 @@ KEY_COLUMNS: dict[str, str] = {
     "events": "device",
     "disk_counters": "device",
     "nfs_mounts": "mount",
+    "cifs_mounts": "mount",
+    "tapes": "tape",
     "disk": "device",
     "cpu": "cpu",
     "interrupts": "interrupt",

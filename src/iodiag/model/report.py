@@ -156,6 +156,31 @@ class KernelEvent:
     line: int
 
 
+@dataclass(frozen=True)
+class MeasuredLatency:
+    """What a tool (`kind`) measured of single requests of a device ("": it names none), in its own time.
+
+    Percentiles are of requests, not of samples. Where `is_bucket` they are the upper edges of a histogram's
+    buckets. `requests_of` says which requests, where not all. None: not known, or of too few requests.
+    """
+
+    device: str
+    host: str | None
+    kind: str
+    requests_of: str
+    requests: float | None
+    mean_ms: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    slowest_ms: float | None
+    is_bucket: bool
+    text: str
+    source: str
+    line: int
+
+
 class Thinned(Mapping[str, tuple[float, ...]]):
     """Columns of arrays as tuples, each made when it is asked for: what draws no charts needs none."""
 
@@ -225,6 +250,7 @@ class Report:
     host_tables: tuple[HostTable, ...] = field(default=(), kw_only=True)
     phases: tuple[PhaseSummary, ...] = field(default=(), kw_only=True)
     events: tuple[KernelEvent, ...] = field(default=(), kw_only=True)
+    latencies: tuple[MeasuredLatency, ...] = field(default=(), kw_only=True)
     activity: tuple[DeviceActivity, ...] = field(default=(), kw_only=True)
     timezone: str | None = field(default=None, kw_only=True)
     sources: tuple[SourceSummary, ...] = ()

@@ -18,7 +18,7 @@ from iodiag.report.wording import Span, Spans
 
 DEVICE_ROWS = 60
 NAMES_IN_CELL = 12
-STATE_DEVICES, STATES_SHOWN = 8, 3
+STATE_DEVICES, STATES_SHOWN, TIMED_SHOWN = 8, 3, 3
 BRIEF_DEVICES = 5
 LINES_SHOWN = 20
 SOURCES_SHOWN = 200
@@ -57,7 +57,9 @@ def states_section(report: Report, is_full: bool = True) -> list[Section]:
     """What each device was doing; where it is not full the state of each with most requests."""
     table = states(report, *((STATE_DEVICES, STATES_SHOWN) if is_full else (BRIEF_DEVICES, 1)))
     side = " after" if report.comparison else ""
-    counted = wording.plural(len({(state.host, state.device) for state in report.states}), "device")
+    named = {(state.host, state.device) for state in report.states}
+    named |= {(latency.host, latency.device) for latency in report.latencies if latency.device}
+    counted = wording.plural(len(named), "device")
     heading = (Span(f"What each device was doing{side}"),)
     place: Place = "folded" if report.comparison else "page"
     drawn: tuple[Block, ...] = (Charts(("activity", 0)),) if report.activity and is_full else ()
@@ -255,6 +257,10 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     of_device: dict[tuple[str | None, str], list[StateSummary]] = {}
     for state in report.states:
         of_device.setdefault((state.host, state.device), []).append(state)
+    timed: dict[tuple[str | None, str], list[str]] = {}
+    for latency in report.latencies:
+        timed.setdefault((latency.host, latency.device), []).append(latency.text)
+        of_device.setdefault((latency.host, latency.device), [])
     in_verdict = report.verdict.devices if report.verdict else ()
     in_findings = {device for finding in report.findings for device in finding.devices}
 
@@ -273,7 +279,9 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
     for host, name in shown:
         whose: tuple[Spans, ...] = ((wording.name(host),) if host else (),) if has_hosts else ()
         lines = _state_lines(of_device[host, name], most)
-        rows += [((wording.name(name),), *whose, text) for text in lines]
+        lines += [wording.prose(text) for text in timed.get((host, name), ())[:TIMED_SHOWN]]
+        called: Spans = (wording.name(name),) if name else (Span("all traced devices"),)
+        rows += [(called, *whose, text) for text in lines]
         place = wording.device(name, host if has_hosts else None).href.removeprefix("#")
         # two names may differ in nothing that an address can hold
         anchors += ["" if place in anchors else place, *("" for _ in lines[1:])]
@@ -288,6 +296,8 @@ def states(report: Report, most_devices: int = STATE_DEVICES, most: int = STATES
 
 
 def _state_lines(states: Sequence[StateSummary], most: int) -> list[Spans]:
+    if not states:
+        return []
     if most == 1:
         return [wording.prose(max(states, key=lambda state: state.requests).text)]
     # samples without I/O are those that the others leave

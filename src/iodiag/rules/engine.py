@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from iodiag.analysis.host.measured_latencies import evidence_of
 from iodiag.analysis.measure.evidence import AVERAGED, ONLY_SAMPLE, best_matching_lines
 from iodiag.analysis.measure.quoting import quote
 from iodiag.analysis.view.view import View
@@ -50,6 +51,7 @@ def run(
         outcomes.append(Outcome(finding.rule, "finding", finding.devices, finding.title))
     outcomes = list(not_ruled_out(outcomes, kept, {rule.id: rule for rule in rules}))
     kept.sort(key=by_harm)
+    kept = [replace(f, evidence=(*f.evidence, *evidence_of(view, f))) for f in kept]
     kept = [
         replace(fitted(f, view), host=f.host or view.host, evidence=quoted(f.evidence, sources)) for f in kept
     ]

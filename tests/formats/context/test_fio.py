@@ -1,9 +1,11 @@
 import json
+import re
 
 import pytest
 
 from iodiag.formats.context.fio import FORMAT
 from reading import blocks_of
+from sample_files import SAMPLES
 
 NORMAL = """\
 randread: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=64
@@ -40,7 +42,8 @@ def test_normal_output():
     (block,) = blocks_of(FORMAT, NORMAL + "root@x:~# iostat\n")
     assert block.used == NORMAL.count("\n")
     (fact,) = block.facts
-    assert fact.values == {
+    percentiles = [name for name in fact.values if re.match(r"p\d+_|max_", name)]
+    assert {name: value for name, value in fact.values.items() if name not in percentiles} == {
         "job": "randread",
         "rw": "randread",
         "block_size_kb": 4,
@@ -53,7 +56,47 @@ def test_normal_output():
         "latency_ms": pytest.approx(21.2702),
         "device": "sda",
     }
-    assert fact.text == "fio randread (randread): read 12500 IOPS of 4 kB at depth 64, 21.3 ms each on sda"
+    said = "21.3 ms each (p50 at most 50 ms, p99 at most 50 ms) on sda"
+    assert fact.text == f"fio randread (randread): read 12500 IOPS of 4 kB at depth 64, {said}"
+    # 0.17 % of the requests took longer than all bins, by their sum
+    assert "p999_ms" not in fact.values
+
+
+def test_percentiles_are_those_that_fio_prints():
+    (block,) = blocks_of(FORMAT, (SAMPLES / "fio/percentiles.txt").read_text())
+    (fact,) = block.facts
+    shown = {name: fact.values[name] for name in ("p50_ms", "p90_ms", "p99_ms", "p999_ms")}
+    assert shown == {"p50_ms": 0.047, "p90_ms": 0.059, "p99_ms": 0.685, "p999_ms": 6.718}
+    assert "p99_from_ms" not in fact.values
+
+
+def test_bins_stand_in_and_fsyncs_are_apart():
+    (block,) = blocks_of(FORMAT, (SAMPLES / "fio/bins-and-fsync.txt").read_text())
+    (fact,) = block.facts
+    assert (fact.values["p50_ms"], fact.values["p90_ms"], fact.values["p99_ms"]) == (0.004, 0.01, 0.05)
+    assert (fact.values["fsync_p50_ms"], fact.values["fsync_p99_ms"]) == (3.654, 15.008)
+    assert (fact.values["max_from_ms"], fact.values["max_ms"]) == (0.1, 4.0)
+
+
+def test_bins_of_a_job_of_two_directions_say_nothing_of_either():
+    text = NORMAL.replace("   bw (", "  write: IOPS=10, BW=40KiB/s (41kB/s)(40KiB/1000msec)\n   bw (")
+    text = re.sub(r"    clat percentiles.*\n(?:     \|.*\n)*", "", text)
+    (block,) = blocks_of(FORMAT, text)
+    assert [fact.values.get("p50_ms") for fact in block.facts] == [None, None]
+
+
+def test_bins_of_json():
+    bins = {"latency_us": {"2": 0.0, "250": 40.0, "500": 59.5}, "latency_ms": {"2": 0.5, ">=2000": 0.0}}
+    one = {"jobname": "j", "read": {"iops": 10.0, "bw": 40, "total_ios": 1000}, **bins}
+    text = json.dumps({"fio version": "fio-3.33", "jobs": [one]}, indent=1)
+    (block,) = blocks_of(FORMAT, text)
+    values = block.facts[0].values
+    assert (values["p50_from_ms"], values["p50_ms"], values["p99_ms"], values["max_ms"]) == (
+        0.25,
+        0.5,
+        0.5,
+        2.0,
+    )
 
 
 def test_old_output():

@@ -8,6 +8,7 @@ import iodiag
 from iodiag.formats.context._process_io import program
 from iodiag.formats.context.pidstat import FORMAT
 from reading import blocks_of
+from sample_files import SAMPLES as SAMPLES_FOLDER
 
 SAMPLES = """\
 03:11:56 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command
@@ -160,3 +161,42 @@ def test_a_command_keeps_its_program_and_none_of_its_arguments(command, name):
 def test_no_order_of_lines_breaks_it(lines):
     for block in blocks_of(FORMAT, "\n".join(lines)):
         assert 1 <= block.used <= len(lines)
+
+
+JSON = (SAMPLES_FOLDER / "pidstat/d.json").read_text()
+
+
+def test_json_gives_what_the_text_gives():
+    block, (total, *each) = facts_of(JSON)
+    assert (block.used, block.host) == (JSON.count("\n"), "db1")
+    assert (total["processes"], total["samples"], total["write_kb_per_s"]) == (3, 2, 15360)
+    assert {values["process"]: values["pid"] for values in each} == {"rsync": "3990", "mysqld": "2871"}
+    assert each[1]["io_delay_ticks"] == 30.5
+    assert JSON.splitlines()[block.facts[1].ref.first - 1].strip().endswith('"rsync"}')
+
+
+def test_a_sample_without_rows_counts_in_json_too():
+    last = JSON.index('{"UID"', JSON.index("10:15:02"))
+    emptied = JSON[:last] + JSON[JSON.index("]", last) :]
+    assert facts_of(emptied)[1][0]["write_kb_per_s"] == 10240
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"TGID": 77, "TID": 0, "kB_rd/s": 5.0, "kB_wr/s": 6.0, "Command": "java"}',
+        '{"user": "root", "pid": "77", "kB_rd/s": 5.0, "kB_wr/s": 6.0, "command": "/opt/bin/java -x"},'
+        '{"user": "root", "pid": "-", "tid": 78, "kB_rd/s": 5.0, "kB_wr/s": 6.0, "command": "|__GC"}',
+    ],
+)
+def test_json_by_other_names(row):
+    text = f'{{"sysstat": {{"hosts": [{{"statistics": [{{"task": [{row}]}}]}}]}}}}\n'
+    _, (total, process) = facts_of(text)
+    assert (process["process"], process["pid"], total["write_kb_per_s"]) == ("java", "77", 6)
+
+
+@pytest.mark.parametrize(
+    "text", [JSON[:-40], JSON.replace("kB_wr/s", "kB_write"), '{"sysstat": {"hosts": 3}}\n']
+)
+def test_json_that_is_cut_or_another_tool_s_is_left_alone(text):
+    assert blocks_of(FORMAT, text) == []

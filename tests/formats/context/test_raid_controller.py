@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from iodiag.formats.context.raid_controller import FORMAT
@@ -53,6 +55,60 @@ def test_a_controller_s_battery_volumes_and_disks(name, battery, volume, policie
     assert [values.get(key) for key in ("level", "state", "device")] == known
     assert (values.get("write_policy"), values.get("configured_policy")) == policies
     assert of_part(name, f"disk {disk}").items() >= says.items()
+
+
+def test_json_says_what_the_text_says():
+    def by_part(name):
+        found = {}
+        for values in facts_of((SAMPLES / f"raid-controller/{name}.txt").read_text()):
+            found.setdefault((values["controller"], values.get("part")), {}).update(values)
+        return found
+
+    assert by_part("storcli-J") == by_part("storcli")
+
+
+def test_json_cites_its_lines():
+    text = (SAMPLES / "raid-controller/storcli-J.txt").read_text()
+    lines = text.split("\n")
+    facts = [fact for block in blocks_of(FORMAT, text) for fact in block.facts]
+    cited = {fact.values.get("part"): lines[fact.ref.first - 1 : fact.ref.last] for fact in facts}
+    assert [any("/dev/sda" in line for line in cited[part]) for part in cited] == [False, True, False, False]
+    assert any('"Offln"' in line for line in cited["disk 252:2"])
+    assert any('"Media Error Count" : 17' in line for line in cited["disk 252:3"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (
+            {
+                "Cachevault_Info": [
+                    {"Property": "Type", "Value": "CVPM02"},
+                    {"Property": "State", "Value": "Optimal"},
+                ]
+            },
+            "good",
+        ),
+        ({"Cachevault_Info": [{"Model": "CVPM02", "State": "Degraded", "Temp": "28C"}]}, "failed"),
+        ({"BBU_Info": [{"Property": "Battery State", "Value": "Missing"}]}, "missing"),
+        (
+            {"System Overview": [{"Ctl": 0, "Model": "PERC H730P Mini", "BBU": "Msng", "sPR": "On"}]},
+            "missing",
+        ),
+    ],
+)
+def test_the_cache_s_battery_in_json(rows, says):
+    answer = {"Command Status": {"Controller": 0, "Status": "Success"}, "Response Data": rows}
+    for indent in (None, 1):
+        (values,) = facts_of(json.dumps({"Controllers": [answer]}, indent=indent) + "\n")
+        assert (values["controller"], values["battery"]) == ("0", says)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"Controllers": 3}', '{"Controllers": [{"name": "x"}]}', '{"Controllers": [{']
+)
+def test_other_json_is_left_alone(text):
+    assert facts_of(text + "\n") == []
 
 
 HEADER = "DG/VD TYPE  State Access Consist Cache Cac sCC       Size Name\n" + "-" * 64 + "\n"

@@ -41,6 +41,8 @@ _TABLES = (
     "sockets",
     "kernel_tables",
     "nfs_mounts",
+    "cifs_mounts",
+    "tapes",
     "temperature",
     "cpu_frequency",
     *NETWORK_EVENTS,

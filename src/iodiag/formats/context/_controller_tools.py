@@ -5,11 +5,12 @@ Each reader gives how many lines are its tool's, and what they say.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES
+from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object
 from iodiag.formats.types import Line
 
 
@@ -55,6 +56,48 @@ def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
             break
         used = at + 1
     return used, found
+
+
+STORCLI_JSON = r'^\s*\{?\s*"Controllers"\s*:\s*\['
+_DEEPEST = 8
+_NEAR = 500
+
+
+def storcli_json(lines: Sequence[Line]) -> tuple[int, list[Said]]:
+    """The JSON (J) of storcli and perccli: the keys and tables of the text, below a status of the command."""
+    decoded = json_object(lines, '"Controllers"', prefix="{")
+    found: list[Said] = []
+    answers = decoded.value.get("Controllers") if decoded else None
+    for answer in answers if isinstance(answers, list) else ():
+        status = answer.get("Command Status") if isinstance(answer, dict) else None
+        if isinstance(status, dict):
+            found += _said_in(answer.get("Response Data"), "", str(status.get("Controller", "")), lines[0])
+    return (decoded.used if decoded else 0), _with_lines(found, lines[: decoded.used] if decoded else ())
+
+
+def _said_in(value: Any, title: str, controller: str, line: Line, depth: int = 0) -> Iterator[Said]:
+    """What an object, and the objects and tables in it, say of the part that a title names."""
+    if isinstance(value, dict) and depth < _DEEPEST:
+        for key, inside in value.items():
+            if isinstance(inside, dict | list):
+                yield from _said_in(inside, key if _part(key) else title, controller, line, depth + 1)
+            else:
+                yield Said(controller, _part(title), key, str(inside).strip(), line)
+    for row in value if isinstance(value, list) else ():
+        if isinstance(row, dict):
+            yield from _row(list(row), [str(cell).strip() for cell in row.values()], controller, line)
+
+
+def _with_lines(found: Sequence[Said], lines: Sequence[Line]) -> list[Said]:
+    """What was said, with the lines that hold it: each stands behind the one before."""
+    result: list[Said] = []
+    at = 0
+    for said in found:
+        words = json.dumps(said.words)[1:-1]
+        there = [n for n in range(at, min(at + _NEAR, len(lines))) if words and words in lines[n].text]
+        at = next((n for n in there if said.key in lines[n].text), there[0] if there else at)
+        result.append(said._replace(line=lines[at]))
+    return result
 
 
 def _part(title: str) -> str:

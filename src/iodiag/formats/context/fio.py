@@ -2,19 +2,24 @@
 
 One fact per job and direction that did any I/O. Latencies are fio's completion plus submission
 (`lat`), in ns (3.x) or µs (2.x) in JSON; bandwidth is in KiB/s. `fsync_ms` is the mean of what
-fio lists as sync.
+fio lists as sync. Percentiles are of completion (`clat`), or of `lat` where it was asked for. Where there are
+none, those of a job of one direction come from its latency bins, as the bins' upper edges.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from iodiag.formats.context._common import MAX_BLOCK_LINES, bare_name, fact, json_object, number, size_kb
+from iodiag.formats.context._latency import Bucket, of_histogram
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
+from iodiag.model.percentiles import SHARES, percentiles
 
 Values = dict[str, float | str | None]
 
@@ -32,6 +37,10 @@ _LATENCY = (
     rf"^\s*(?P<what>lat|sync) \((?P<unit>[num]sec)\): min=\s*{_NUMBER}[kM]? ?, max=\s*{_NUMBER}[kM]? ?, "
     rf"avg=\s*(?P<mean>{_NUMBER})"
 )
+_PERCENTILES = r"^\s*(?P<of>c?lat|sync) percentiles \((?P<unit>[num]sec)\):"
+_PERCENTILE = r"(\d{1,3}\.\d{1,6})th=\[\s*(\d{1,15})\]"
+_BINS = r"^\s*lat \((?P<unit>[num]sec)\)\s*: (?=[>\d])"
+_BIN = r"(?<![=\d])(\d{1,7})=(\d{1,3}\.\d{1,3})%"
 _DISK = r"^\s*(?P<name>[\w!-]{2,64}): ios=\d+/\d+, .*\butil=[\d.]+%"
 _OWN = (
     r"^\s*(?:fio-\d|Starting \d|Jobs: |\.\.\.$|slat |clat |lat |bw |iops\s|cpu\s|IO depths|submit|complete|"
@@ -40,6 +49,9 @@ _OWN = (
     r".{1,200}: \(g=\d+\): rw=)"
 )
 _TO_MS = {"nsec": 1e-6, "usec": 1e-3, "msec": 1.0}
+_OF_SHARE = {f"{100 * share:.4g}": f"{name}_ms" for name, share in SHARES.items()}
+_ROUNDED = 0.01
+"""What a share in % is rounded to."""
 
 
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
@@ -117,6 +129,7 @@ def _json_facts(
                 "kb_per_s": float(bandwidth) if isinstance(bandwidth, int | float) else None,
                 "latency_ms": _mean_ms(result),
                 "duration_s": runtime / 1000 if isinstance(runtime, int | float) else None,
+                **(_json_percentiles(result) or _json_bins(job)),
             }
             yield _fact({**basis, **measured}, source, _lines_of_rate(lines, way))
 
@@ -134,26 +147,71 @@ def _mean_ms(result: Mapping[str, Any]) -> float | None:
     return None
 
 
+def _json_percentiles(result: Mapping[str, Any]) -> Values:
+    """Percentiles of a direction in ms; 3.x prints those of `lat` where they were asked for instead."""
+    for key, factor in (("clat_ns", 1e-6), ("lat_ns", 1e-6), ("clat", 1e-3), ("lat", 1e-3)):
+        named = _mapping(_mapping(result.get(key)).get("percentile")).items()
+        values = _kept(
+            [(str(share), float(time)) for share, time in named if isinstance(time, int | float)], factor
+        )
+        if values:
+            return values
+    return {}
+
+
+def _kept(printed: Sequence[tuple[str, float]], factor: float) -> Values:
+    """The percentiles that facts have, in ms, of those that fio printed."""
+    named = [(_OF_SHARE.get(f"{number(share) or 0:.6g}"), time) for share, time in printed]
+    return {name: float(f"{time * factor:.6g}") for name, time in named if name and time > 0}
+
+
+def _json_bins(job: Mapping[str, Any]) -> Values:
+    """Percentiles by the latency bins of a job that did I/O of one direction alone."""
+    busy = [done for way in ("read", "write", "trim") if (done := _mapping(job.get(way)).get("total_ios"))]
+    bins = [
+        (float(edge) * factor, float(share))
+        for key, factor in (("latency_ns", 1e-6), ("latency_us", 1e-3), ("latency_ms", 1.0))
+        for edge, share in _mapping(job.get(key)).items()
+        if isinstance(share, int | float) and number(edge)
+    ]
+    return _of_bins(bins, busy[0]) if len(busy) == 1 and isinstance(busy[0], int | float) else {}
+
+
+def _of_bins(bins: Sequence[tuple[float, float]], requests: float) -> Values:
+    """Percentiles by bins: (upper edge in ms, share in %); what is in none took longer than all edges."""
+    if not bins:
+        return {}
+    edges = sorted(bins)
+    beyond = max(0.0, 100.0 - sum(share for _, share in edges))
+    bounds = pairwise([0.0, *(edge for edge, _ in edges)])
+    found = [Bucket(*bound, share) for bound, (_, share) in zip(bounds, edges, strict=True)]
+    found.append(Bucket(edges[-1][0], math.inf, beyond if beyond > _ROUNDED * len(edges) else 0.0))
+    values = of_histogram([one._replace(requests=one.requests * requests / 100) for one in found])
+    return {
+        name: value
+        for name, value in values.items()
+        if name != "requests" and values[f"{name[:-3].removesuffix('_from')}_ms"] != math.inf
+    }
+
+
 def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
     jobs: dict[str, Values] = {}
-    found: list[tuple[Values, list[Line]]] = []
+    found: list[_Result] = []
     options: Values = {}
     disks: list[str] = []
     used = at = 0
     for at, line in enumerate(lines[:MAX_BLOCK_LINES]):
         text = line.text
         job, result, way = re.match(_JOB, text), re.match(_RESULT, text), re.match(_DIRECTION, text)
-        latency, disk = re.match(_LATENCY, text), re.match(_DISK, text)
+        disk = re.match(_DISK, text)
         if job:
             jobs[job["job"]] = _options(job)
         elif result:
             options = {"job": result["job"], **jobs.get(result["job"], {}), "jobs": float(result["jobs"])}
         elif way and options:
-            found.append(({**options, "direction": way["way"], **_rates(way["rest"])}, [line]))
-        elif latency and found and at - used <= 2:
-            key = "fsync_ms" if latency["what"] == "sync" else "latency_ms"
-            found[-1][0].setdefault(key, round(float(latency["mean"]) * _TO_MS[latency["unit"]], 6))
-            found[-1][1].append(line)
+            found.append(_Result({**options, "direction": way["way"], **_rates(way["rest"])}, [line]))
+        elif found and at - used <= 2 and _take_times(found, line):
+            pass
         elif disk:
             disks.append(disk["name"])
         elif text.strip() and not re.match(_OWN, text):
@@ -161,10 +219,49 @@ def _read_normal(lines: Sequence[Line], source: str) -> ContextBlock | None:
         elif not text.strip():
             continue
         used = at + 1
-    for values, _ in found:
-        values.setdefault("device", _only(disks))
-    facts = tuple(_fact(values, source, own) for values, own in found)
-    return ContextBlock(used, facts=facts, layout="normal") if facts else None
+    facts = []
+    for each in found:
+        own = [other for other in found if other.values["job"] == each.values["job"]]
+        each.values.setdefault("device", _only(disks))
+        if len(own) == 1 and not each.values.keys() & set(_OF_SHARE.values()):
+            requests = float(each.values["iops"] or 0) * float(each.values["duration_s"] or 0)
+            each.values.update(_of_bins(each.bins, requests))
+        facts.append(_fact(each.values, source, each.lines))
+    return ContextBlock(used, facts=tuple(facts), layout="normal") if facts else None
+
+
+@dataclass
+class _Result:
+    """What is known of a direction of a job; `of` and `unit` are those of the percentiles that follow."""
+
+    values: Values
+    lines: list[Line]
+    of: str = ""
+    unit: str = ""
+    bins: list[tuple[float, float]] = field(default_factory=list)
+
+
+def _take_times(found: Sequence[_Result], line: Line) -> bool:
+    """Add a line's latencies to the direction above it; False where it has none."""
+    now = found[-1]
+    if latency := re.match(_LATENCY, line.text):
+        key = "fsync_ms" if latency["what"] == "sync" else "latency_ms"
+        now.values.setdefault(key, round(float(latency["mean"]) * _TO_MS[latency["unit"]], 6))
+        now.lines.append(line)
+    elif title := re.match(_PERCENTILES, line.text):
+        now.of, now.unit = title["of"], title["unit"]
+    elif shown := re.findall(_PERCENTILE, line.text):
+        values = _kept([(share, float(time)) for share, time in shown], _TO_MS.get(now.unit, math.nan))
+        prefix = "fsync_" if now.of == "sync" else ""
+        for name, value in values.items():
+            now.values.setdefault(f"{prefix}{name}", value)
+        now.lines += [line] if values else []
+    elif bins := re.match(_BINS, line.text):
+        factor = _TO_MS[bins["unit"]]
+        now.bins += [(float(edge) * factor, float(share)) for edge, share in re.findall(_BIN, line.text)]
+    else:
+        return False
+    return True
 
 
 def _options(job: re.Match[str]) -> Values:
@@ -193,6 +290,7 @@ def _fact(values: Values, source: str, lines: Sequence[Line]) -> Fact:
     said += f" of {values['block_size_kb']:g} kB" if values.get("block_size_kb") else ""
     said += f" at depth {values['iodepth']:g}" if values.get("iodepth") else ""
     said += f", {values['latency_ms']:.3g} ms each" if values.get("latency_ms") else ""
+    said += f" ({told})" if (told := percentiles({**values, "max_ms": None})) else ""
     said += " on {device}" if values.get("device") else ""
     return fact("fio", said, values, source, lines)
 

@@ -5,17 +5,17 @@ sample, `#` in front of the header), -t (threads), -l (command lines), -U (user 
 clocks, epochs, and the other tables (-u, -r, -s, -w) between or in the same lines. A process without a row in
 a sample did nothing in it. Average: rows know only the processes that lived to the end: they are taken where
 nothing else is given. -1.00 stands for "not permitted" and counts as unknown. A process inherits what its
-ended children moved.
+ended children moved. JSON (-o JSON, 12.7 and later) is read by the same words, whatever its lists are called.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from iodiag.formats.context._common import MAX_BLOCK_LINES, number, size_kb
+from iodiag.formats.context._common import MAX_BLOCK_LINES, json_object, number, size_kb
 from iodiag.formats.context._process_io import Measure, Process, facts_of, program
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 
@@ -62,7 +62,14 @@ class _Listing:
         return max(1, self.tables, len(self.clocks))
 
 
+_JSON = r'"sysstat"\s*:\s*\{'
+_ROW_OF_JSON = r'\{[^{}]{0,2000}"kB_rd/s"'
+_DEEPEST = 8
+
+
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    if re.search(_JSON, lines[0].text):
+        return _read_json(lines, source)
     header: _Header | None = None
     listing = _Listing()
     used, has_io = 0, False
@@ -84,6 +91,55 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     measure = Measure(listing.reports, _basis(listing), lines[0], lines[used - 1])
     facts = tuple(facts_of("pidstat", processes, measure, source)) if has_io else ()
     return ContextBlock(used, facts=facts, layout="pidstat -d" if has_io else "pidstat")
+
+
+def _read_json(lines: Sequence[Line], source: str) -> ContextBlock | None:
+    """The processes of pidstat's JSON; None for that of other tools, and for one that is broken off."""
+    decoded = json_object(lines, '"sysstat"', prefix="{")
+    if decoded is None:
+        return None
+    reports = [
+        report
+        for host in _objects(decoded.value)
+        for report in (host["statistics"] if isinstance(host.get("statistics"), list) else ())
+    ]
+    places = iter([line for line in lines[: decoded.used] for _ in re.finditer(_ROW_OF_JSON, line.text)])
+    listing = _Listing(tables=len(reports))
+    for row in (
+        row for report in reports for row in _objects(report) if {"kB_rd/s", "kB_wr/s"} <= row.keys()
+    ):
+        _take_json(listing, row, next(places, lines[0]))
+    processes = list(listing.samples.values())
+    if not processes:
+        return None
+    _divide(processes, listing.reports)
+    measure = Measure(listing.reports, _basis(listing), lines[0], lines[decoded.used - 1])
+    facts = tuple(facts_of("pidstat", processes, measure, source))
+    host = next((str(each["nodename"]) for each in _objects(decoded.value) if each.get("nodename")), "")
+    return ContextBlock(decoded.used, facts=facts, layout="pidstat -o JSON", host=host)
+
+
+def _objects(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """All objects inside a value, itself included."""
+    if isinstance(value, dict):
+        yield value
+    if depth < _DEEPEST:
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for each in inside:
+            yield from _objects(each, depth + 1)
+
+
+def _take_json(listing: _Listing, row: Mapping[str, Any], line: Line) -> None:
+    """Add a row of JSON to the listing; threads are left out, as in the text."""
+    words = {key.lower(): value for key, value in row.items()}
+    pid = str(words.get("pid", words.get("tgid", "-")))
+    if pid in ("-", "0", ""):
+        return
+    name = program(str(words.get("command", words.get("cmd", ""))) or "?")
+    process = listing.samples.setdefault(f"{pid} {name}", Process(name, pid, line, line))
+    process.add(line, *(size_kb(str(words[key]), "K") for key in ("kb_rd/s", "kb_wr/s")))
+    if delay := number(str(words.get("iodelay", ""))):
+        process.extra["io_delay_ticks"] = process.extra.get("io_delay_ticks", 0.0) + delay
 
 
 def _basis(listing: _Listing) -> str:
@@ -146,8 +202,8 @@ FORMAT = ContextFormat(
     id="pidstat",
     title="pidstat -d: processes that read and write",
     example=_EXAMPLE,
-    starts=re.compile(rf"^{_HEADER}$"),
+    starts=re.compile(rf"^{_HEADER}$|{_JSON}"),
     read=_read,
-    releases="sysstat 8.1 to 12.7",
+    releases="sysstat 8.1 to 12.8",
     not_read="rows of threads; the tables of CPU, memory, stacks and switches",
 )

@@ -1,4 +1,4 @@
-"""RAID controllers by their tools: storcli, perccli, MegaCli, ssacli and hpacucli, as text.
+"""RAID controllers by their tools: storcli and perccli (text and JSON), MegaCli, ssacli and hpacucli.
 
 Read are the battery or capacitor behind the write cache, each volume's state and write policy, and the state
 and errors of each disk. The system's name of a volume is known where the tool prints it (OS Drive Name, Disk
@@ -11,7 +11,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from iodiag.formats.context._common import fact, level_of
-from iodiag.formats.context._controller_tools import SSACLI_TITLE, Said, megacli, ssacli, storcli
+from iodiag.formats.context._controller_tools import (
+    SSACLI_TITLE,
+    STORCLI_JSON,
+    Said,
+    megacli,
+    ssacli,
+    storcli,
+    storcli_json,
+)
 from iodiag.formats.context._health import Counters, counter, disk_name
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
 from iodiag.model.capture import Fact
@@ -44,6 +52,7 @@ _COUNTS = {
 def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
     ways: tuple[tuple[str, Callable[[Sequence[Line]], tuple[int, list[Said]]]], ...] = (
         (_STORCLI, storcli),
+        (STORCLI_JSON, storcli_json),
         (rf"{_MEGACLI}|{_MEGACLI_PART}", megacli),
         (rf"^{SSACLI_TITLE}$", ssacli),
     )
@@ -152,8 +161,8 @@ FORMAT = ContextFormat(
         "0/0   RAID5 Optl  RW     Yes     RWTD  -   ON   10.914 TB data \n"
         "---------------------------------------------------------------\n"
     ),
-    starts=re.compile(rf"{_STORCLI}|{_MEGACLI}|{_MEGACLI_PART}|^{SSACLI_TITLE}$"),
+    starts=re.compile(rf"{_STORCLI}|{STORCLI_JSON}|{_MEGACLI}|{_MEGACLI_PART}|^{SSACLI_TITLE}$"),
     read=_read,
     releases="storcli and perccli 1.0 and later, MegaCli 8, hpacucli 9 and ssacli 2 and later",
-    not_read="JSON of storcli (J), enclosures, event logs",
+    not_read="enclosures, event logs",
 )

@@ -1,11 +1,11 @@
-"""The reading of iostat's and mpstat's JSON, which two modules recognise and then import this for."""
+"""The reading of JSON of iostat, mpstat, cifsiostat and tapestat, for the modules that recognise it."""
 
 from __future__ import annotations
 
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -19,6 +19,7 @@ from iodiag.formats.columns import front_columns
 from iodiag.formats.exports._json_scan import Event, Value, scan
 from iodiag.formats.raw_columns.iostat import CPU_WORDS, column_of
 from iodiag.formats.raw_columns.sar import combine_long_cpu, find_section
+from iodiag.formats.tables import cifsiostat, tapestat
 from iodiag.formats.tables.iostat_text import layout as text_layout
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.banners import Command
@@ -26,6 +27,7 @@ from iodiag.formats.text.times.report_times import Ends, RowGroup, ends_of, leng
 from iodiag.formats.types import Item, LayoutColumn
 from iodiag.formats.whole_files import CLASS, Classes, Ints, account, line_starts, mark_lines, undress, unseen
 from iodiag.model.capture import ParseNote, SampleTable, Section, Source
+from iodiag.model.columns import KEY_COLUMNS
 from iodiag.table.table import Table, below_each_other, in_order_of_lines
 from iodiag.table.texts import Texts
 from iodiag.table.times import Times, span
@@ -39,6 +41,13 @@ _EVENTS = frozenset(
 )
 _HOST_KEYS = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date")
 _IN_ROWS = frozenset(("avg-cpu", "disk", "cpu-load"))
+_TABLES = {"avg-cpu": "cpu", "cpu-load": "cpu"}
+_ROWS_BY_KEYS: dict[str, Callable[[str], LayoutColumn | None]] = {
+    "cifs_mounts": cifsiostat.column_of,
+    "tapes": tapestat.column_of,
+}
+"""Tables whose rows are known by their keys, in whatever list they stand, and what a key means."""
+_FEWEST_KEYS = 5
 _LEFT_OUT = frozenset(("node-load", "sum-interrupts", "individual-interrupts", "soft-interrupts"))
 _ROW_KEYS = frozenset(("disk_device", "iowait"))
 _OLD_DISK_KEYS = {"rrqm": "rrqm/s", "wrqm": "wrqm/s", "r": "r/s", "w": "w/s", "rkB": "rkB/s", "wkB": "wkB/s"}
@@ -82,13 +91,14 @@ class _Group:
 
     reports: array[int] = field(default_factory=lambda: array("q"))
     at: array[int] = field(default_factory=lambda: array("q"))
+    name_key: str = ""
     devices: list[str] = field(default_factory=list)
     values: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, report: int, at: int, members: dict[str, Value]) -> None:
         self.reports.append(report)
         self.at.append(at)
-        self.devices.append(str(members.get("disk_device") or members.get("cpu") or ""))
+        self.devices.append(str(members.get(self.name_key) or ""))
         self.values.extend([value if isinstance(value, float) else math.nan for value in members.values()])
 
 
@@ -160,7 +170,7 @@ def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: 
             marks.append((CLASS["header"], begun, last))
             if runs:
                 runs[-1].is_whole = event.value == 1.0
-        elif event.kind == "broken" or (event.kind in ("open", "scalar") and _IN_ROWS & set(event.path)):
+        elif event.kind == "broken" or (event.kind in ("open", "scalar") and _is_in_rows(event.path)):
             marks.append((CLASS["unread"], event.start, last))
         elif event.kind == "open" and event.path[-1:] == ("hosts",):
             runs.append(_Run(len(runs), event.start, command))
@@ -174,6 +184,28 @@ def _runs(source: Source, data: bytes, starts: Ints, classes: Classes, reasons: 
     return runs
 
 
+def _is_in_rows(path: tuple[str, ...]) -> bool:
+    """Whether a path leads into a list of rows, where all objects are flat."""
+    below = path[path.index("statistics") + 1 :] if "statistics" in path else path
+    is_list = "statistics" in path and bool(below) and below[-1] != "timestamp"
+    return bool(_IN_ROWS & set(path)) or (is_list and not _LEFT_OUT & set(below))
+
+
+def _kind(name: str, members: Mapping[str, Value]) -> str:
+    """What a flat object is a row of; "" where it is none."""
+    if name in _IN_ROWS:
+        return name
+    known = {kind: sum(find(key) is not None for key in members) for kind, find in _ROWS_BY_KEYS.items()}
+    best = max(known, key=lambda kind: known[kind])
+    return best if known[best] >= _FEWEST_KEYS and known[best] < len(members) else ""
+
+
+def _name_key(kind: str, members: Mapping[str, Value]) -> str:
+    """The key of the name of a row's item."""
+    named = {"disk": "disk_device", "cpu-load": "cpu"}.get(kind)
+    return named or next((key for key, value in members.items() if isinstance(value, str)), "")
+
+
 def _take(run: _Run, event: Event) -> int:
     """Add what an event says to its run; the class of its lines."""
     name = event.path[-1] if event.path else ""
@@ -185,12 +217,13 @@ def _take(run: _Run, event: Event) -> int:
     elif event.kind == "scalar" and name == "timestamp" and run.reports:
         run.reports[-1].clock = str(event.value)
         return CLASS["clock"]
-    elif event.members and name in _IN_ROWS and run.reports:
-        keys = (name, *event.members)
+    elif event.members and run.reports and (kind := _kind(name, event.members)):
+        keys = (kind, *event.members)
         if keys not in run.groups and len(run.groups) == _MOST_LAYOUTS:
             return CLASS["unread"]
-        group = run.groups.setdefault(keys, _Group())
-        group.add(len(run.reports) - 1, event.start, event.members)
+        if keys not in run.groups:
+            run.groups[keys] = _Group(name_key=_name_key(kind, event.members))
+        run.groups[keys].add(len(run.reports) - 1, event.start, event.members)
         return CLASS["row"]
     elif event.members and not _LEFT_OUT & set(event.path):
         return CLASS["unread"]
@@ -207,10 +240,10 @@ def _missing(source: Source, starts: Ints, run: _Run) -> Iterator[ParseNote]:
     if run.groups and "nodename" not in run.facts:
         yield lost(run.at, "no host's name stands above the reports")
     has = {"timestamp": {number for number, report in enumerate(run.reports) if report.clock}}
-    keys = {family: set[str]() for family in _IN_ROWS}
+    keys: dict[str, set[str]] = {}
     for (family, *own), group in run.groups.items():
         has.setdefault(family, set()).update(group.reports)
-        keys[family].update(own)
+        keys.setdefault(family, set()).update(own)
     ended = run.reports if run.is_whole else run.reports[:-1]
     for family, numbers in has.items():
         without = [report.at for number, report in enumerate(ended) if number not in numbers]
@@ -246,7 +279,7 @@ def _command(source: Source, line: int) -> Command | None:
     """The command of iostat or mpstat shown in the lines just above a 1-based line."""
     for number in range(line - 1, max(line - 1 - _LINES_BEFORE, 0), -1):
         command = _grammar.command(source.quote(number))
-        if command and command.tool in ("iostat", "mpstat"):
+        if command and command.tool in ("iostat", "mpstat", "cifsiostat", "tapestat"):
             return command
     return None
 
@@ -274,7 +307,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
     note = _correct_unit(names, numbers) if is_disk else ""
     if note:
         notes.append(ParseNote(source, int(lines[0]), note))
-    unknown = [key for key in keys[1:] if key not in columns and key not in ("disk_device", "cpu")]
+    unknown = [key for key in keys[1:] if key not in columns and key != group.name_key]
     if unknown:
         notes.append(ParseNote(source, int(lines[0]), f"keys left out: {', '.join(unknown)[:200]}"))
     rates_at = tuple(place for place, name in enumerate(names) if name in _EVENTS)
@@ -285,7 +318,7 @@ def _table(source: str, starts: Ints, keys: tuple[str, ...], group: _Group, note
         rates_at,
         util_at=tuple(place for place, name in enumerate(names) if name == "util_pct"),
     )
-    return _Table("disk" if is_disk else "cpu", _layout_name(keys), names, lines, rows)
+    return _Table(_TABLES.get(keys[0], keys[0]), _layout_name(keys), names, lines, rows)
 
 
 def _correct_unit(names: Sequence[str | None], numbers: Floats) -> str:
@@ -324,7 +357,7 @@ def _correct_unit(names: Sequence[str | None], numbers: Floats) -> str:
 def _layout_name(keys: tuple[str, ...]) -> str:
     """What the text report with the same columns is called."""
     if keys[0] != "disk":
-        return "mpstat" if keys[0] == "cpu-load" else keys[0]
+        return {"cpu-load": "mpstat", "cifs_mounts": "cifsiostat", "tapes": "tapestat"}.get(keys[0], keys[0])
     layout = text_layout(("Device", *(column.raw for column in _columns(keys[0], keys[1:]).values())))
     return layout.name if layout else "unknown columns"
 
@@ -338,6 +371,9 @@ def _columns(kind: str, keys: tuple[str, ...]) -> dict[str, LayoutColumn]:
     if kind == "avg-cpu":
         words = {key: CPU_WORDS.get(f"%{key}") for key in keys}
         return {key: LayoutColumn(key, name) for key, name in words.items() if name}
+    if kind in _ROWS_BY_KEYS:
+        found = {key: _ROWS_BY_KEYS[kind](key) for key in keys}
+        return {key: column for key, column in found.items() if column}
     tokens = {key: _token(key, keys) for key in keys if key != "disk_device"}
     return {key: column for key, token in tokens.items() if (column := column_of(token))}
 
@@ -420,10 +456,10 @@ def _rows(
         report,
         (report == 0) & np.repeat([timed.is_since_boot for timed, _ in found], counts),
     )
-    if family == "disk":
-        data["device"] = Texts.of(name.strip() for name in items)
-    else:
+    if family == "cpu":
         data["cpu"] = Texts.of("all" if name in ("", "-1") else name for name in items)
+    else:
+        data[KEY_COLUMNS[family]] = Texts.of(name.strip() for name in items)
     data |= {name: numbers[:, place] for place, name in enumerate(names) if name}
     if family == "disk":
         data["is_group"] = np.array([name.startswith(" ") for name in items], dtype=np.bool_)

@@ -38,5 +38,5 @@ FORMAT = FileFormat(
     recognise=_recognise,
     read=read,
     releases="sysstat 11.5.6 to 12.7",
-    not_read="interrupts and nodes; JSON of pidstat, cifsiostat and tapestat: give their text",
+    not_read="interrupts and nodes",
 )

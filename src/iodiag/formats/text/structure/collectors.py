@@ -2,7 +2,7 @@
 
 OSWatcher begins its files with a line of its own and names them by host and hour. It runs `vmstat 1 3`, and
 of `iostat -xk 1 3` keeps the last report (OSW, before OSWbb: two of `iostat -x 3 3`). ExaWatcher's files bear
-the host's name, pt-stalk's the second in which it began.
+the host's name, pt-stalk's the second in which it began, and GitLabSOS's the command that wrote them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,15 @@ _NAME = re.compile(
 _TRIGGERED = re.compile(
     r"(?:.*[/:])?(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)-[a-z][a-z_-]{1,30}\d?(?:\..{1,5})?"
 )
+
+_GITLABSOS = re.compile(
+    r"(?:.*[/:])?gitlabsos[^/]{0,200}/(?:[\w.-]{1,60}/){0,2}(?P<tool>[a-z]{6,9})(?:\..{1,5})?"
+)
+_RUN_BY_GITLABSOS = {
+    "iostat": "iostat -xz 1 10",
+    "mpstat": "mpstat -P ALL 1 10",
+    "vmstat": "vmstat -w 1 10",
+}
 
 
 class Collector(NamedTuple):
@@ -49,6 +58,12 @@ def collector_of(line: str, name: str) -> Collector | None:
             match["host"] or host, {"vmstat": 1.0, "iostat": 1.0 if match["is_black_box"] else 3.0}
         )
     return None
+
+
+def run_as(name: str) -> str:
+    """The command that GitLabSOS writes the file of this name with; "" for other names."""
+    match = _GITLABSOS.fullmatch(name)
+    return _RUN_BY_GITLABSOS.get(match["tool"], "") if match else ""
 
 
 def began(name: str) -> Clock | None:

@@ -21,7 +21,7 @@ from iodiag.formats.text.clean.lines import LONGEST_LINE, Text
 from iodiag.formats.text.structure import banners as _grammar
 from iodiag.formats.text.structure.blocks import CLASS, UNSEEN, Blocks, FoundContext, Origin, Walk
 from iodiag.formats.text.structure.candidates import candidates
-from iodiag.formats.text.structure.collectors import began, collector_of
+from iodiag.formats.text.structure.collectors import began, collector_of, run_as
 from iodiag.formats.text.structure.foreign_tools import foreign_tool
 from iodiag.formats.text.structure.headers import find_header, numeric_share
 from iodiag.formats.text.structure.open_table import (
@@ -59,7 +59,8 @@ _ELLIPSIS = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\.\s*snip\s*\.\.\.|cut|sk
 def walk(text: Text, name: str) -> Walk:
     """Visit the lines that may be structure, in order, and split the text into blocks."""
     found = Walk(text, name, np.full(len(text), UNSEEN, dtype=np.uint8))
-    found.origins[0] = Origin(0, 0, started=began(name))
+    command = _grammar.command(f"$ {run}") if (run := run_as(name)) else None
+    found.origins[0] = Origin(0, 0, command=command, started=began(name))
     state = WalkState()
     solid = np.flatnonzero(~text.is_blank)
     solid_above = np.append(0, np.cumsum(~text.is_blank))

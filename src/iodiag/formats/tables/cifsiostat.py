@@ -1,0 +1,69 @@
+"""cifsiostat: the mounts of CIFS (SMB) shares.
+
+sysstat 9.1.3 to 12.8. `-k`, `-m` and `-G` change the units (bytes without them), `-h` puts every name on a
+line of its own, `--pretty` puts it last, and `--human` gives sizes a suffix.
+"""
+
+from __future__ import annotations
+
+import re
+
+from iodiag.formats.raw_columns.iostat import DIRECTION, UNIT
+from iodiag.formats.types import Layout, LayoutColumn, TableFormat
+
+_EXAMPLE = """\
+Filesystem                    rkB/s        wkB/s    rops/s    wops/s         fo/s         fc/s         fd/s
+\\\\nas1\\projects             2048.00        16.00     32.00      1.00         2.00         2.00         0.00
+"""
+_BYTES = re.compile(r"([rw])(k|M|G|)B/s")
+_OPERATIONS = {
+    "rops/s": "reads_per_s",
+    "rop/s": "reads_per_s",
+    "wops/s": "writes_per_s",
+    "wop/s": "writes_per_s",
+    "fo/s": "opens_per_s",
+    "fc/s": "closes_per_s",
+    "fd/s": "deletes_per_s",
+}
+_NAMES = ("Filesystem:", "Filesystem")
+
+
+def layout(words: tuple[str, ...]) -> Layout | None:
+    """The Layout of the header of shares."""
+    is_last = words[-1] in _NAMES
+    if "fo/s" not in words or not (is_last or words[0] in _NAMES):
+        return None
+    columns = [column_of(word) for word in (words[:-1] if is_last else words[1:])]
+    known = tuple(column for column in columns if column is not None)
+    if len(known) < len(columns):
+        return None
+    return Layout(
+        format=FORMAT.id,
+        name="cifsiostat",
+        family="cifs_mounts",
+        columns=known,
+        key="mount",
+        key_at="last" if is_last else "first",
+        clock="line",
+        place=0,
+    )
+
+
+def column_of(word: str) -> LayoutColumn | None:
+    """The column of a word in the header, or of a key in JSON."""
+    if word in _OPERATIONS:
+        return LayoutColumn(word, _OPERATIONS[word])
+    match = _BYTES.fullmatch(word)
+    if match is None:
+        return None
+    factor = UNIT[f"{match[2]}B"] if match[2] else 1 / 1024
+    return LayoutColumn(word, f"{DIRECTION[match[1]]}_kb_per_s", factor, is_size=True)
+
+
+FORMAT = TableFormat(
+    id="cifsiostat",
+    title="cifsiostat: CIFS mounts",
+    example=_EXAMPLE,
+    layout=layout,
+    releases="sysstat 9.1.3 to 12.8",
+)

@@ -1,0 +1,31 @@
+import pytest
+
+import iodiag
+from iodiag.formats.tables.tapestat import layout
+from iodiag.model.columns import FAMILIES
+from sample_files import SAMPLES
+
+HEADER = "Tape: r/s w/s kB_read/s kB_wrtn/s %Rd %Wr %Oa Rs/s Ot/s"
+
+
+def test_drives_of_both_reports_are_rows_and_no_disks():
+    capture = iodiag.read(SAMPLES / "tapestat/two-drives.txt")
+    rows = capture.tables["tapes"]
+    assert set(capture.tables) == {"tapes"}
+    assert rows["tape"].tolist() == ["st0", "st1"] * 2
+    assert rows["since_boot"].tolist() == [True, True, False, False]
+    assert rows["write_kb_per_s"].tolist() == [131072, 0, 122880, 0]
+    assert rows["wait_pct"].tolist() == [41, 13, 44, 0]
+    assert not capture.unparsed
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("kB", 1), ("MB", 1024), ("GB", 1024**2)])
+def test_units(unit, factor):
+    found = layout(tuple(HEADER.replace("kB", unit).split()))
+    assert {column.factor for column in found.columns if column.is_size} == {factor}
+    assert {column.column for column in found.columns} == {entry.name for entry in FAMILIES["tapes"]}
+
+
+@pytest.mark.parametrize("header", [f"{HEADER} new/s", "Tape:", "Device: r/s w/s", "Disk: r/s w/s"])
+def test_other_headers_are_left_alone(header):
+    assert layout(tuple(header.split())) is None
