@@ -2,7 +2,8 @@
 
 What it detects: samples whose %util exceeds the mean number of requests in flight. A device that is
 non-empty for a share U of the time holds at least U requests on average, so U ≤ N for exact
-counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this.
+counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this; what is
+known of the kernel in the banner is told with its source.
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy.
 
@@ -11,7 +12,8 @@ one that outlives its interval can make N too small; samples with a latency abov
 prove nothing and are left out, and so is the sample before such a one. So are those in which util exceeds
 100 %: there the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
 
-References: Linux commits 5b18b5a73760 (5.0), 99dc422335d8 (6.10); sysstat issue 187.
+References: Linux commits 5b18b5a73760 (5.0), 2b8bd423614c (5.7), 99dc422335d8 (6.10); J. Wang 2026 on a race
+in update_io_ticks; sysstat issue 187, atop issue 47.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -45,7 +48,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 RULE.id, "clear", (series.name,), "%util hardly ever exceeds the requests in flight"
             )
     if found:
-        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()))
+        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), view.kernel)
 
 
 def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]:
@@ -76,12 +79,13 @@ def _excess(rows: Table) -> Floats:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Finding:
     text = (
         "{device}: {count} of {all} samples have a %util beyond what the requests in flight allow; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
     )
     first, rows = found[0]
+    bug = known_bug(kernel, "util_pct", "too high")
     return RULE.finding(
         severity="info",
         confidence="high",
@@ -92,10 +96,12 @@ def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
             "than {busy} % of the time.",
             _values(first, rows),
         ),
-        evidence=tuple(
-            cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]
+        evidence=(
+            *(cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]),
+            *of_bug(bug, kernel),
         ),
-        refutes=("a kernel older than v5.0 or from v6.10 on, whose %util is exact",),
+        references=(*RULE.references, *([bug.source] if bug else [])),
+        refutes=("a kernel before v4.17, whose %util is exact",),
     )
 
 
@@ -118,7 +124,7 @@ RULE = Rule(
     why="An almost idle device reads as busy, and every conclusion from %util is void.",
     remedy=(
         "Ignore %util on this host; judge by latency and requests in flight.",
-        "Kernel 6.10 counts exactly again.",
+        "Kernel 6.10 counts ticks exactly again, but may add idle time where two requests begin at once.",
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s")},)),
     thresholds={
