@@ -19,10 +19,10 @@ def said(report, rule):
 @pytest.mark.parametrize(
     ("kernel", "what", "source"),
     [
-        ("5.4.0-26-generic", "5.0 to 6.9 count a whole tick", "99dc422335d8"),
-        ("4.18.0-25-generic", "idle multi-queue device", "atop/issues/47"),
-        ("3.10.0-957.10.1.el7.x86_64", "idle multi-queue device", "atop/issues/47"),
-        ("6.17.9-76061709-generic", "from 6.10 on", "2602.3/08753"),
+        ("5.4.0-26-generic", "v5.0 to v6.9 count a whole tick", "99dc422335d8"),
+        ("4.18.0-25-generic", "idle multi-queue devices", "atop/issues/47"),
+        ("3.10.0-957.10.1.el7.x86_64", "idle multi-queue devices", "atop/issues/47"),
+        ("6.17.9-76061709-generic", "from v6.10 on", "2602.3/08753"),
     ],
 )
 def test_util_of_an_idle_device_is_told_with_its_kernel_s_bug(report_of, kernel, what, source):

@@ -42,7 +42,7 @@ KNOWN = (
         "too high",
         (4, 17),
         (5, 0),
-        "with kernels 4.17 to 4.20, and that of RHEL 7.6, an idle multi-queue device (NVMe) may read as busy",
+        "kernels v4.17 to v4.20, and of RHEL at that time, may show idle multi-queue devices (NVMe) as busy",
         "https://github.com/Atoptool/atop/issues/47",
         r"3\.10\.0-957\.",
     ),
@@ -51,7 +51,7 @@ KNOWN = (
         "too high",
         (5, 0),
         (6, 10),
-        "kernels 5.0 to 6.9 count a whole tick of the clock for each tick in which a request begins or ends",
+        "kernels v5.0 to v6.9 count a whole tick for each tick in which a request begins or ends",
         "https://git.kernel.org/torvalds/c/99dc422335d8b2bd4d105797241d3e715bae90e9",
     ),
     CounterBug(
@@ -59,7 +59,7 @@ KNOWN = (
         "too high",
         (6, 10),
         _EVER,
-        "kernels from 6.10 on may count the idle time before two requests that begin at once on two CPUs",
+        "kernels from v6.10 on may count the idle time before two requests that begin at once on two CPUs",
         "https://lkml.iu.edu/hypermail/linux/kernel/2602.3/08753.html",
     ),
     CounterBug(
@@ -67,7 +67,7 @@ KNOWN = (
         "too low",
         (5, 0),
         (5, 7),
-        "kernels 5.0 to 5.6 (5.4 until October 2020) count the first and the last tick of a request alone",
+        "kernels v5.0 to v5.6 count the first and the last tick of a request alone",
         "https://git.kernel.org/torvalds/c/2b8bd423614c595540eaadcfbc702afe8e155e50",
     ),
     CounterBug(
@@ -75,7 +75,7 @@ KNOWN = (
         "too low",
         (5, 0),
         (5, 7),
-        "kernels 5.0 to 5.6 count whole ticks of each request for the queue, and nothing of quicker ones",
+        "kernels v5.0 to v5.6 count whole ticks of each request for the queue, and nothing of quicker ones",
         "https://lore.kernel.org/lkml/158503038812.1955.7827988255138056389.stgit@buzz/",
     ),
 )

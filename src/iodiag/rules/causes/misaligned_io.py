@@ -135,7 +135,7 @@ RULE = Rule(
         "size": Threshold(64, "kB", "of a small write", "two partial sectors of sixteen or fewer"),
         "requests": Threshold(50, "writes", "counted", "a mean of 50 is known to 14 %"),
     },
-    confirm=("lsblk -t", "cat /sys/class/block/DEVICE/alignment_offset", "fdisk -l"),
+    confirm=("lsblk -t", "cat /sys/class/block/DEVICE/alignment_offset"),
     references=(
         "https://git.kernel.org/torvalds/c/c72758f33784e5e2a1a4bb9421ef3e6de8f9fcf3",
         "https://man7.org/linux/man-pages/man8/lsblk.8.html",

@@ -244,7 +244,7 @@ RULE = Rule(
     confirm=(
         "systemctl list-timers --all",
         "grep -rs . /etc/crontab /etc/cron.d /var/spool/cron",
-        "ls /etc/cron.hourly /etc/cron.daily /etc/cron.weekly /etc/cron.monthly",
+        "find /etc/cron.hourly /etc/cron.daily /etc/cron.weekly /etc/cron.monthly -type f",
         "journalctl --since START",
     ),
     references=(
