@@ -226,7 +226,7 @@ def _told(window: _Window) -> tuple[str, Values]:
 RULE = Rule(
     id="recurring-window",
     role="context",
-    title="The same comes back at the same hour",
+    title="A load or a slowness comes back at the same hour",
     why="What comes at a fixed hour is a job, which can be found, moved or slowed.",
     remedy=(
         "Look which timer or cron job runs at that hour; move it, or slow it (ionice, IOWeight=, --bwlimit; "
