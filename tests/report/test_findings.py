@@ -174,6 +174,24 @@ def stopped() -> list[str]:
     return [captures.vmstat([moves] * 6 + [still] * 6)]
 
 
+def misaligned() -> list[str]:
+    tree = (
+        "NAME   TYPE ALIGNMENT MIN-IO OPT-IO PHY-SEC LOG-SEC ROTA\n"
+        "sda    disk         0   4096      0    4096     512    1\n"
+        "`-sda1 part       512   4096      0    4096     512    1\n"
+    )
+    row = load(45, 60, size=4, reads=0.1, util=98)
+    return [captures.iostat([{"sda1": row}] * 10), tree]
+
+
+def nightly_backup() -> list[str]:
+    return [
+        capture_writer.iostat(
+            archives.load_of(archives.disk(6, step=1200.0, demand=archives.nightly(2, 4, 9.0)))
+        )
+    ]
+
+
 CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "approaching-saturation": "seeds/ssd-two-loads.txt",
     "backend-latency-shift": "cases/emptied-burst-bucket",
@@ -204,6 +222,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "low-concurrency-bound": "seeds/util-1-thread.txt",
     "memory-pressure": waits_for_memory,
     "micro-burst-throttle": micro_bursts,
+    "misaligned-io": misaligned,
     "mixed-await": "cases/emptied-burst-bucket",
     "nfs-wait": "cases/slow-nfs",
     "one-cpu-bound": one_full_cpu,
@@ -216,6 +235,7 @@ CAPTURES: dict[str, str | Callable[[], list[str]]] = {
     "raid-partial-stripe-write": "cases/raid5-small-writes",
     "raid-resync-load": "seeds/raid5-layers-iostat.txt",
     "readahead-bound": small_windows,
+    "recurring-window": nightly_backup,
     "serialized-commit": "cases/commit-stall",
     "shared-ceiling": full_path,
     "slow-member": "cases/slow-member",

@@ -57,7 +57,7 @@ ONE = {"r/s": 82.6, "rkB/s": 330.4, "r_await": 12.09, "aqu-sz": 0.99, "%util": 9
     ids=["the same load", "nearly the same", "half the load", "larger requests", "less than half", "a queue"],
 )
 def test_the_same_load_with_a_third_of_the_util_was_as_busy(report_of, changes, is_told):
-    """Kernels 4.19 to 5.4 miss most of the time of a request: its number in flight tells how long it was."""
+    """Kernels 5.0 to 5.6 miss most of the time of a request: its number in flight tells how long it was."""
     report = report_of(iostat([{"sda": ONE | changes}, {"sda": ONE}]))
     told = found(report)
     assert bool(told) == is_told

@@ -12,6 +12,10 @@ PARITY_LEVELS = {"raid4": 1, "raid5": 1, "raid6": 2}
 """RAID levels with parity, and how many members' worth of it they hold."""
 
 
+MISALIGNED = -1.0
+"""An alignment that is off by nobody knows how much, as the kernel has it of stacked devices."""
+
+
 @dataclass(frozen=True)
 class Device:
     """One block device. A field that nothing tells stays None (or empty).
@@ -20,7 +24,9 @@ class Device:
     by: the LV's name, `dev252-8`, `252:8`. `members` are the devices it stands on directly:
     the legs of an array, the disk below a partition or a linear volume. `kind` is one of
     disk, partition, md, lvm, dm, multipath, crypt, loop, swap, other. `level` is raid0, raid1,
-    raid4, raid5, raid6, raid10, linear, striped, thin, cache, snapshot, crypt, … `provenance`
+    raid4, raid5, raid6, raid10, linear, striped, thin, cache, snapshot, crypt, … `alignment` is by how many
+    bytes it misses a boundary of the physical sectors (or of the chunks) below it: 0 where it begins on one,
+    `MISALIGNED` where only that it misses one is known. `provenance`
     says where each field came from: "lsblk capture.txt:12", or "inferred: …".
     """
 
@@ -40,6 +46,7 @@ class Device:
     read_ahead_kb: float | None = None
     write_cache: str | None = None
     size_kb: float | None = None
+    alignment: float | None = None
     model: str | None = None
     transport: str | None = None
     mountpoints: tuple[str, ...] = ()

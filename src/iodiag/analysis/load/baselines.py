@@ -22,6 +22,7 @@ from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.measure.weighted import or_zero
 from iodiag.analysis.view.request_columns import HALF_DIGIT, anomalies, enrich
 from iodiag.table.table import Floats, Mask, Table
+from iodiag.table.times import Stamps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,10 +170,17 @@ def days_of(devices: Iterable[Table]) -> int:
         if latest is not None and is_known and np.array_equal(latest[1], length, equal_nan=True):
             continue  # samples of the same reports
         latest = times.view(np.int64), length
-        half = np.nan_to_num(np.where(np.isnan(length), or_zero(median(length)), length)) / 2
-        middle = times - np.round(1e9 * half).astype("timedelta64[ns]")
+        middle = middles(samples)
         days.update(np.unique(middle[~np.isnat(middle)].astype("datetime64[D]")))
     return len(days)
+
+
+def middles(samples: Table) -> Stamps:
+    """The middle of each of one device's samples, on the clock of its time; NaT where that is unknown."""
+    length = samples.floats("interval_s")
+    half = np.nan_to_num(np.where(np.isnan(length), or_zero(median(length)), length)) / 2
+    stamps: Stamps = samples["time"].clock() - np.round(1e9 * half).astype("timedelta64[ns]")
+    return stamps
 
 
 def _of_direction(samples: Table, window: pd.DataFrame, direction: str) -> pd.DataFrame:

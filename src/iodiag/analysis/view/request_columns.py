@@ -261,7 +261,7 @@ def _use(disk: Table) -> Columns:
 def _recounted(disk: Table, util: Floats, depth: Floats) -> Floats:
     """The busy share, taken from the depth where %util is far below what a like sample of the device shows.
 
-    Kernels 4.19 to 5.4 count a tick where a request starts or ends: of one request at a time most of the time
+    Kernels 5.0 to 5.6 count a tick where a request starts or ends: of one request at a time most of the time
     is missing, while rate, latency and size tell that the load is the same.
     """
     is_one = (depth >= _LEAST_ALONE) & (depth <= _ALONE)

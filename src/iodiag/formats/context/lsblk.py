@@ -355,6 +355,7 @@ def _device(row: _Row, members: tuple[str, ...], stated: str) -> Device:
         nr_requests=integer(values.get("RQ-SIZE")),
         read_ahead_kb=number(values.get("RA")),
         size_kb=size_kb(values.get("SIZE")),
+        alignment=number(values.get("ALIGNMENT")),
         model=values.get("MODEL", "").strip(),
         transport=values.get("TRAN"),
         mountpoints=tuple(dict.fromkeys(p.strip() for p in points if p.strip())),

@@ -19,9 +19,9 @@ from iodiag.model.topology import Device
 from iodiag.model.units import KB_PER_SECTOR
 
 _ATTRIBUTE = (
-    r"(?:/sys/(?:class/)?block/|/sys/devices/\S{1,200}?/block/(?:[\w!.-]{1,64}/)??)?"
+    r"(?:/sys/(?:class/)?block/(?:[\w!.-]{1,64}/)??|/sys/devices/\S{1,200}?/block/(?:[\w!.-]{1,64}/)??)?"
     r"(?P<device>[A-Za-z][\w!.-]{0,63})/"
-    r"(?P<key>(?:queue|md|dm|device|bcache)/[a-z_]{2,40}|size|dev|ro|removable)"
+    r"(?P<key>(?:queue|md|dm|device|bcache)/[a-z_]{2,40}|size|dev|ro|removable|alignment_offset)"
 )
 _PAIR = rf"^\s*{_ATTRIBUTE}\s*(?::\s?|=\s?|\s)(?P<value>.*?)\s*$"
 _HEADING = rf"^\s*==> {_ATTRIBUTE} <==\s*$"
@@ -118,6 +118,7 @@ def _device(name: str, attributes: Mapping[str, _Value], source: str) -> Device:
         "read_ahead_kb": (number(values.get("queue/read_ahead_kb")), "queue/read_ahead_kb"),
         "write_cache": (values.get("queue/write_cache"), "queue/write_cache"),
         "size_kb": (sectors * KB_PER_SECTOR if sectors else None, "size"),
+        "alignment": (number(values.get("alignment_offset")), "alignment_offset"),
         "model": (values.get("device/model"), "device/model"),
     }
     aliases = [values.get("dev", ""), mapper, *volume_aliases(mapper)]
@@ -162,6 +163,7 @@ FORMAT = ContextFormat(
     starts=re.compile(
         r"^\s*(?:==> )?(?:/sys/\S{1,200}|[a-z][\w!.-]{0,63})/(?:queue|md|dm)/[a-z_]{2,40}(?:\s*[:= ]| <==)"
         r"|^\s*/sys/(?:class/)?block/[\w!.-]{1,64}/(?:size|dev|ro|removable|device/model)\s*[:= ]"
+        r"|^\s*/sys/(?:class/)?block/(?:[\w!.-]{1,64}/){1,2}alignment_offset\s*[:= ]"
         r"|\b(?:cat|head|tail -n \+1) /sys/\S{1,200}/(?:queue|md|dm)/[a-z_]{2,40}\s*$"
         rf"|{_BRIEF}"
     ),

@@ -4,8 +4,9 @@ What it detects: samples whose %util exceeds the mean number of requests in flig
 non-empty for a share U of the time holds at least U requests on average, so U ≤ N for exact
 counters. Kernels 5.0 to 6.9 count a whole tick for a request that starts within it, and break this. And
 samples of one request at a time whose %util is a third of what another sample of the same rate, latency and
-size has, or less: kernels 4.19 to 5.4 miss most of the time of a request that takes several ticks. There
-everything is judged by the number in flight.
+size has, or less: kernels 5.0 to 5.6 miss most of the time of a request that takes several ticks. There
+everything is judged by the number in flight. What is known of the kernel in the banner is told with its
+source.
 
 Why it matters: a disk that is nearly idle reads as 60 or 90 % busy, and a busy one as nearly idle.
 
@@ -14,7 +15,8 @@ one that outlives its interval can make N too small; samples with a latency abov
 prove nothing and are left out, and so is the sample before such a one. So are those in which util exceeds
 100 %: there the kernel added the time of an earlier request. A few per cent are the skew of two clocks.
 
-References: Linux commits 5b18b5a73760 (5.0), 99dc422335d8 (6.10); sysstat issue 187.
+References: Linux commits 5b18b5a73760 (5.0), 2b8bd423614c (5.7), 99dc422335d8 (6.10); J. Wang 2026 on a race
+in update_io_ticks; sysstat issue 187, atop issue 47.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Iterator
 
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
+from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Finding, Outcome
@@ -39,7 +42,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     for series in view.devices:
         rows, is_open = _inflated(series, limits)
         if len(low := _missed(series)):
-            yield _too_low(series, low)
+            yield _too_low(series, low, view.kernel)
         elif rows is not None:
             found.append((series, rows))
         elif is_open:
@@ -50,7 +53,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
                 RULE.id, "clear", (series.name,), "%util hardly ever exceeds the requests in flight"
             )
     if found:
-        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()))
+        yield _finding(sorted(found, key=lambda case: -_excess(case[1]).max()), view.kernel)
 
 
 def _inflated(series: DeviceSeries, limits: Limits) -> tuple[Table | None, bool]:
@@ -83,7 +86,7 @@ def _missed(series: DeviceSeries) -> Table:
     return samples[samples.floats("util") > weighted.values(samples, "util_pct") / 100 + HALF_DIGIT]
 
 
-def _too_low(series: DeviceSeries, rows: Table) -> Finding:
+def _too_low(series: DeviceSeries, rows: Table, kernel: str | None) -> Finding:
     text = (
         "{device} shows {util} % util with {depth} requests in flight, one at a time, where another sample "
         "of the same rate, latency and size shows three times as much and more: it was busy {busy} % of the "
@@ -97,8 +100,11 @@ def _too_low(series: DeviceSeries, rows: Table) -> Finding:
         samples=(int(rows["sample"].min()), int(rows["sample"].max())),
         title="%util misses most of the time of its requests",
         summary=say(text + ", {count} of {all} samples.", values),
-        evidence=(cite(rows, text, values, worst="depth"),),
-        refutes=("a kernel older than v4.19 or newer than v5.6",),
+        evidence=(
+            cite(rows, text, values, worst="depth"),
+            *of_bug(known_bug(kernel, "util_pct", "too low"), kernel),
+        ),
+        refutes=("a kernel older than v5.0 or newer than v5.6",),
     )
 
 
@@ -106,12 +112,13 @@ def _excess(rows: Table) -> Floats:
     return weighted.values(rows, "util") - weighted.values(rows, "depth")
 
 
-def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
+def _finding(found: list[tuple[DeviceSeries, Table]], kernel: str | None) -> Finding:
     text = (
         "{device}: %util is beyond what the requests in flight allow in {count} of {all} samples; the worst "
         "shows {util} % at {depth} in flight, which is {busy} % at the most"
     )
     first, rows = found[0]
+    bug = known_bug(kernel, "util_pct", "too high")
     return RULE.finding(
         severity="info",
         confidence="high",
@@ -122,10 +129,12 @@ def _finding(found: list[tuple[DeviceSeries, Table]]) -> Finding:
             "than {busy} % of the time.",
             _values(first, rows),
         ),
-        evidence=tuple(
-            cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]
+        evidence=(
+            *(cite(own, text, _values(series, own), worst="util_pct") for series, own in found[:MOST_TOLD]),
+            *of_bug(bug, kernel),
         ),
-        refutes=("a kernel older than v5.0 or from v6.10 on, whose %util is exact",),
+        references=(*RULE.references, *([bug.source] if bug else [])),
+        refutes=("a kernel before v4.17, whose %util is exact",),
     )
 
 
@@ -148,7 +157,7 @@ RULE = Rule(
     why="An almost idle device reads as busy, and every conclusion from %util is void.",
     remedy=(
         "Ignore %util on this host; judge by latency and requests in flight.",
-        "Kernel 6.10 counts exactly again.",
+        "Kernel 6.10 counts ticks exactly again, but may add idle time where two requests begin at once.",
     ),
     needs=Needs(one_of=({"disk": ("util_pct", "queue_depth", "ios_per_s")},)),
     thresholds={

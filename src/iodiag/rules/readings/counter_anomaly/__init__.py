@@ -12,7 +12,9 @@ and a mistyped paste all look like trouble with the storage.
 
 When it is wrong: kernels before 5.0 take the depth from what is in flight and the latency from what
 completes, so the two differ while a queue grows or drains, and on stacked devices always; there the
-depth is not held against the rates. Util slightly beyond 100 % is timer skew.
+depth is not held against the rates. Util slightly beyond 100 % is timer skew. Where the kernel in the
+banner is known to count the queue too low, that is told with its source; distributions port repairs back,
+so nothing is said by a version alone.
 
 References: block/genhd.c and diskstats of the Linux kernel; sysstat issues 187 and 355.
 """
@@ -27,6 +29,7 @@ from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.known_counter_bugs import known_bug, of_bug
 from iodiag.analysis.view.request_columns import BROKEN_TIME, HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View, report_numbers
 from iodiag.model.finding import Evidence, Finding, Outcome, Severity
@@ -53,11 +56,11 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             is_odd = stalled(series.samples).any() or contradictions.lacks_latency(series.samples)
             (silent if is_odd else clear).append(series.name)
         elif _share(dropped, series) >= limits.dropped / 100:
-            yield _finding([(series, evidence)], "notice")
+            yield _finding([(series, evidence)], "notice", view.kernel)
         else:
             slight.append((series, evidence))
     if slight:
-        yield _finding(slight, "info")
+        yield _finding(slight, "info", view.kernel)
     for name, rows in left_out.items():
         if view.series(name) is None:
             yield _unusable(name, rows)
@@ -79,8 +82,13 @@ def _share(dropped: Table | None, series: DeviceSeries) -> float:
     return count / (count + len(series.samples))
 
 
-def _finding(found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity) -> Finding:
+def _finding(
+    found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: Severity, kernel: str | None
+) -> Finding:
     first, evidence = found[0]
+    told = tuple(item for _, items in found for item in items)
+    is_of_queue = any(map(contradictions.is_of_queue, told))
+    bug = known_bug(kernel, "queue_depth", "too low") if is_of_queue else None
     more = f" (and {len(found) - 1} more devices)" if len(found) > 1 else ""
     return RULE.finding(
         severity=severity,
@@ -88,7 +96,8 @@ def _finding(found: list[tuple[DeviceSeries, tuple[Evidence, ...]]], severity: S
         devices=tuple(series.name for series, _ in found),
         **when(first.samples),
         summary=f"{evidence[0].text}{more}.",
-        evidence=tuple(item for _, items in found for item in items),
+        evidence=(*told, *of_bug(bug, kernel)),
+        references=(*RULE.references, *([bug.source] if bug else [])),
     )
 
 

@@ -47,6 +47,11 @@ def of_depth(view: View, series: DeviceSeries, limits: Limits) -> Iterator[Evide
         yield cite(rows, text, values, worst="await_ms")
 
 
+def is_of_queue(item: Evidence) -> bool:
+    """Whether a piece of evidence says that the queue is below rate times latency."""
+    return bool({"booked", "held"} & item.values.keys())
+
+
 def of_uncounted(series: DeviceSeries) -> Iterator[Evidence]:
     """Bytes without requests: where the driver counts no completions, depth, latency and util are void."""
     samples = series.samples
