@@ -262,12 +262,15 @@ def with_verdict(
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
         is_open = next((load for load in loads if load.verdict == "indeterminate"), None)
+        is_held = bool(loads) and _is_beside_full(view, series, limits)
         if (excused := excuse(series, loads)) is not None:
             yield excused
-        elif wanted:
+        elif wanted and not (is_held and verdict == "false alarm"):
             found[series.name] = series, wanted
         elif is_open is not None:
             others[series.name] = Outcome(rule, "undetermined", (series.name,), is_open.reason)
+        elif is_held:
+            others[series.name] = Outcome(rule, "undetermined", (series.name,), _BESIDE)
         elif loads:
             others[series.name] = Outcome(rule, "clear", (series.name,), clear)
         else:
@@ -282,6 +285,22 @@ def with_verdict(
     yield from (outcome for name, outcome in others.items() if name not in found)
     for name, below in stacks:
         yield Busy(*found[name], below)
+
+
+_BESIDE = "it runs at the rate of a device that is full: what holds that one may hold it, too"
+_SAME_RATE = 0.001
+"""How far apart rates of two devices are that one limit, or one stripe, keeps equal."""
+
+
+def _is_beside_full(view: View, series: DeviceSeries, limits: Limits) -> bool:
+    """Whether a device that is full serves as many requests per second as this one."""
+    rate = weighted.mean(series.samples, "ios_per_s")
+    alike = (
+        other
+        for other in view.devices
+        if other is not series and abs(weighted.mean(other.samples, "ios_per_s") / rate - 1) <= _SAME_RATE
+    )
+    return any(load.verdict == "saturated" for other in alike for load in classify(view, other, limits))
 
 
 def _is_unplaced(series: DeviceSeries) -> bool:
