@@ -307,3 +307,20 @@ def test_a_mean_of_two_directions_is_told_with_both(run):
     (finding,) = found(run(iostat([{"sda": row} for row in rows])))
     assert "245 ms at 29.40 in flight" in finding.summary
     assert "reads of 8.0 kB take 400 ms and writes of 8.0 kB 90.00 ms" in finding.summary
+
+
+@pytest.mark.parametrize(
+    ("row", "is_full"),
+    [
+        (load(33800, 2.27, size=49, util=100), True),
+        (load(33800, 1.5, size=49, util=100), False),  # as such a device may take
+        (load(9000, 2.27, size=49, util=100), False),  # no more than a controller takes at once
+        (load(33800, 2.27, size=49, util=60), False),
+        (load(33800, 2.27, size=8, util=100), False),  # far from what such a device transfers
+    ],
+)
+def test_an_nvme_device_with_many_in_flight_that_wait_twice_as_long_as_they_may_is_full(
+    report_of, row, is_full
+):
+    report = report_of(iostat([{"nvme0n1": row}]), rules=["true-saturation"])
+    assert bool(report.findings) == is_full

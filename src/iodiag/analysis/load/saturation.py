@@ -523,7 +523,16 @@ def _over(
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
+    # of a known class: it moves what such devices do, with more in flight than a controller takes
+    is_long = is_full and depth >= limits.burst_depth and inflation > limits.calm_inflation
+    is_at_speed = served_rate(series, level, waiting) * waiting.size_kb >= 1000 * _kb_per_ms(series)
+    if is_long and is_at_speed and class_of(series) in ("nvme", "solid"):
+        return "class"
     return "queue" if is_full and _is_beyond(series, level, limits) else None
+
+
+def _kb_per_ms(series: DeviceSeries) -> float:
+    return SERVICE[class_of(series)].usual_kb_per_ms
 
 
 def _usual_ms(series: DeviceSeries, told: Told) -> float:
