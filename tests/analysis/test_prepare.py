@@ -179,3 +179,18 @@ def test_cpu_rows_without_a_column_of_iowait_need_not_add_up():
     cpu = view_of(read(text, "vmstat")).cpu_all
     assert cpu is not None
     assert len(cpu) == 3
+
+
+@pytest.mark.parametrize(("iowait", "samples"), [((25.0, 24.5), 2), ((25.0, 25.0), 1)])
+def test_equal_tables_are_samples_where_their_cpu_rows_differ(iowait, samples):
+    table = (
+        "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+        "           1.00    0.00    1.00   {:.2f}    0.00   73.00\n\n"
+        "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm"
+        "  %util\n"
+        "sda               0.00     5.00    3.00   10.00    12.00  1060.00   212.00     1.08  109.00  10.00"
+        " 100.00\n\n"
+    )
+    text = "".join(map(table.format, iowait))
+    view = view_of(iodiag.read(io.BytesIO(text.encode()), name="a.txt"))
+    assert len(view.series("sda").samples) == samples

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from writers.captures import iostat, sar_d
+from writers.loads import load
 
 RULE = "layer-added-latency"
 CRYPT = "NAME MAJ:MIN TYPE\nsda 8:0 disk\n`-vault 253:0 crypt\n"
@@ -180,3 +181,32 @@ def test_a_major_number_that_may_be_a_disks_is_held_against_no_disk(report_of):
     quick = {"tps": 90.0, "await": 1.0, "aqu-sz": 0.1, "%util": 5.0}
     report = report_of(sar_d([{"dev252-0": slow, "dev8-0": quick}] * 8))
     silent(report)
+
+
+def _capped(*sizes, latency=lambda size: 1000 * size / 1024, below=0.0):
+    return [
+        {
+            "sdb": load(1024 / size, 0.0, size=size, reads=0, util=below),
+            "dm-0": load(1024 / size, latency(size), size=size, reads=0, util=100),
+        }
+        for size in sizes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("samples", "is_limit"),
+    [
+        (_capped(1024.0, 1024.0, 1024.0), True),
+        (_capped(1024.0, 512.0, 256.0), True),  # the time goes with the bytes
+        (_capped(1024.0), False),  # one request in one sample is no rate
+        (_capped(1000.0, 1240.0, 900.0, latency=lambda _: 1000.0, below=40.0), False),  # disks in use
+    ],
+    ids=["a number that limits have", "whatever the size", "one sample", "busy disks"],
+)
+def test_a_pinned_rate_over_idle_disks_is_likely_a_limit(report_of, samples, is_limit):
+    report = report_of(iostat(samples), rules=["layer-added-latency", "low-concurrency-bound"])
+    told = [f for f in report.findings if f.rule == "layer-added-latency"]
+    assert any("io.max" in f.summary for f in told) == is_limit
+    if is_limit:
+        assert "io.max" in told[0].confirm[0]
+        assert [f.rule for f in report.findings] == ["layer-added-latency"]

@@ -343,3 +343,20 @@ def test_a_flush_that_hurts_no_reader_costs_nobody(report_of, changes, calm, cpu
     text = iostat([{"vdc": one} for one in [fine] * calm + [flush]], cpu)
     (found,) = (f for f in report_of(text).findings if f.rule == "true-saturation")
     assert found.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("row", "is_full"),
+    [
+        (load(33800, 2.27, size=49, util=100), True),
+        (load(33800, 1.5, size=49, util=100), False),  # as such a device may take
+        (load(9000, 2.27, size=49, util=100), False),  # no more than a controller takes at once
+        (load(33800, 2.27, size=49, util=60), False),
+        (load(33800, 2.27, size=8, util=100), False),  # far from what such a device transfers
+    ],
+)
+def test_an_nvme_device_with_many_in_flight_that_wait_twice_as_long_as_they_may_is_full(
+    report_of, row, is_full
+):
+    report = report_of(iostat([{"nvme0n1": row}]), rules=["true-saturation"])
+    assert bool(report.findings) == is_full

@@ -281,3 +281,40 @@ def test_two_samples_of_one_rate_and_other_sizes_name_the_limit_of_a_virtual_dis
 @pytest.mark.parametrize("row", [held(72, 159.5, size=500.0), held(73, 40), held(100, 60, size=500.0)])
 def test_one_sample_of_any_whole_number_is_no_limit(run, row):
     assert not found(run(iostat([{"vda": row}])))
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ({"nvme1n1": held(3000, 16, 16)}, ["nvme1n1"]),
+        ({"nvme1n1": held(3008, 16, 16)}, []),  # a quarter of a per cent off
+        ({"nvme1n1": held(3000, 4.2, 16)}, []),  # no longer than such a device may take
+        ({"sda": held(4000, 40)}, []),  # one number in eighty is as round by chance
+        ({"sda": held(4000, 40), "sdb": held(3999, 3)}, ["sda"]),
+        ({"sda": held(4000, 40), "sdb": held(3999, 30)}, []),  # one load on both
+        ({"sda": held(4133, 40), "sdb": held(4132, 3)}, []),  # a stripe keeps them equal, too
+    ],
+    ids=[
+        "NVMe",
+        "not round",
+        "prompt",
+        "round alone",
+        "a twin",
+        "a twin that waits as long",
+        "not round, twins",
+    ],
+)
+def test_one_sample_tells_where_a_local_device_would_not_wait(run, rows, names):
+    assert [name for f in found(run(iostat([rows]))) for name in f.devices] == names
+
+
+def test_what_runs_at_the_rate_of_a_device_that_is_held_is_not_cleared(report_of):
+    rows = {"nvme1n1": held(3000, 16, 16), "nvme2n1": held(2999, 2.7, 16), "nvme3n1": held(900, 1.7, 16)}
+    report = report_of(iostat([rows] * 8), rules=[RULE, "true-saturation", "approaching-saturation"])
+    (finding,) = found(report)
+    assert "nvme2n1 runs at the same number, with 2.70 in flight" in " ".join(
+        e.text for e in finding.evidence
+    )
+    cleared = {(o.rule, name) for o in report.outcomes if o.status == "clear" for name in o.devices}
+    assert not {name for _, name in cleared} & {"nvme2n1"}
+    assert (RULE, "nvme3n1") in cleared

@@ -21,6 +21,12 @@ CALM = load(200, 0.6, size=8)
 FULL = load(150, 90, size=8, reads=0.5, depth=13.5, util=100.0)
 STUCK = {"aqu-sz": 8.0, "%util": 100.0}
 SLOW = load(3, 3900, size=4, reads=0, depth=12.0, util=100.0)
+FLOODED = load(722, 0.8, size=127, util=52) | {
+    "w/s": 168.0,
+    "wkB/s": 82320.0,
+    "w_await": 204.0,
+    "aqu-sz": 34.9,
+}
 DISK = lsblk(("sda", True))
 IDLE_CPU = {"%idle": 97.0, "%user": 2.0, "%system": 1.0}
 
@@ -583,3 +589,68 @@ def test_a_crowd_that_waits_for_quick_devices_is_no_health():
     report = report_of(iostat(busy), vmstat([{"b": 4, "us": 5, "wa": 30}] * 5))
     assert report.verdict.state == "unknown"
     assert "tasks are blocked on I/O on average, for the amount that they ask for" in report.headline
+
+
+AVERAGED = iostat([{"sda": CALM}])[: iostat([{"sda": CALM}]).rindex("11/20/26 13:")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "state", "says"),
+    [
+        ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "all it holds of the disks are averages"),
+        ((AVERAGED, vmstat([{"us": 3}] * 4)), "unknown", "nobody waits for I/O in 4 samples"),
+        ((vmstat([{"us": 3, "wa": 9}, {"us": 3}]),), "unknown", "nobody waits for I/O in 2 samples"),
+        ((vmstat([{"us": 3, "wa": 12}, {"us": 3}]),), "unknown", "it holds no numbers of any disk"),
+        (
+            (iostat([{"sda": load(580, 2.9, size=9.7, util=99)}]),),
+            "open",
+            "though one or two requests are in flight",
+        ),
+        (
+            (iostat([{"sda": load(580, 5.8, size=9.7, util=99)}]),),
+            "open",
+            "more to do than it serves at once",
+        ),
+        (
+            (iostat([{"sda": load(11, 7, size=900, reads=0, util=3)}] * 5),),
+            "healthy",
+            "where a limit above the device (io.max, blkio.throttle) would not show",
+        ),
+        (
+            (
+                iostat(
+                    [{name: load(55, 28, size=20, util=58) for name in ("sda", "sdb", "sdc")}],
+                    cpu={"%iowait": 65.0, "%idle": 17.0, "%system": 14.0},
+                ),
+            ),
+            "open",
+            "iowait is 65 %, and sda (sdb, sdc alike)",
+        ),
+        (
+            (iostat([{"sda": FLOODED}]),),
+            "open",
+            "168 writes/s of 490.0 kB, 204 ms each",
+        ),
+    ],
+    ids=[
+        *("averages beside live rows", "what is live is told", "nobody waits", "some iowait"),
+        *(
+            "one or two requesters",
+            "more than two",
+            "large writes alone",
+            "disks alike",
+            "floods beside reads",
+        ),
+    ],
+)
+def test_a_sentence_says_what_was_measured(texts, state, says):
+    report = report_of(*texts)
+    assert report.verdict.state == state
+    assert says in report.headline
+
+
+def test_a_device_next_to_idle_in_a_table_without_times_does_not_hide_a_healthy_one():
+    plain = "Device:            tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    text = iostat([{"sda": CALM}] * 3) + plain + "sdb 8.00 0.00 60.00 0 60\n"
+    assert state_of(text) == "healthy"
+    assert state_of(text.replace("8.00 0.00 60.00", "800.00 0.00 6000.00")) == "unknown"

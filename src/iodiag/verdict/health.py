@@ -59,6 +59,9 @@ IOWAIT_PCT, EPISODE_PCT, BLOCKED = 15.0, 30.0, 1.0
 """Share of CPU time spent waiting for I/O on average and in any sample, and tasks blocked on it on average,
 from which somebody waits."""
 
+LITTLE_PCT = 10.0
+"""iowait of no sample from which anybody is taken to wait, where no task is blocked in any."""
+
 CROWD = 3.0
 """Tasks blocked on average that are work which stands still, whatever they wait for."""
 
@@ -102,9 +105,12 @@ def waited(state: State) -> float:
 
 
 def _judged(series: DeviceSeries, state: State) -> ShownHealth:
-    if state.latency_ms == 0 and state.rate <= SELDOM and state.util < LITTLE_UTIL and not state.depth > 0:
-        return "idle"  # what so few requests take is below what is printed
+    is_seldom = state.rate <= SELDOM and not (state.util >= LITTLE_UTIL or state.depth > 0)
+    if is_seldom and (state.latency_ms == 0 or not state.rows.has("util_pct")):
+        return "idle"  # what so few requests take is below what is printed, or not printed at all
     found = _by_mean(series, state)
+    if found == "not shown" and writes_flood(series, state):
+        return "waiting"
     return "not shown" if found == "healthy" and reads_are_late(series, state) else found
 
 
@@ -167,6 +173,15 @@ def reads_are_late(series: DeviceSeries, state: State) -> bool:
     return bool(state.mean("read_await_ms") > least * usual_ms(series, size))
 
 
+def writes_flood(series: DeviceSeries, state: State) -> bool:
+    """Whether writes come in floods that wait, which the mean with quick reads hides."""
+    wait, rate = state.mean("write_await_ms"), state.mean("writes_per_s")
+    size = weighted.ratio(state.rows, "write_kb_per_s", "writes_per_s")
+    at_once = rate * wait / 1000 / state.util if state.is_busy_known else 0.0
+    is_deep = at_once >= LONG_QUEUE and state.util >= BRIEF
+    return is_deep and state.requests >= LEAST_READS and wait > CALM * usual_ms(series, size)
+
+
 def is_brief(series: DeviceSeries) -> bool:
     """Whether what is not shown to be healthy are brief queues of writes on a mostly idle device."""
     lasting = [one for one in states(series) if one.kind != "idle" and one.share >= LEAST_SHARE]
@@ -216,6 +231,14 @@ def _is_usual(series: DeviceSeries, state: State) -> bool:
 def is_hardly_used(state: State) -> bool:
     """Whether so few requests came that their mean latency says little: nothing queued for them."""
     return bool(state.rate < IDLE_IOS_PER_S and state.util < LITTLE_UTIL and state.at_once < QUEUE)
+
+
+def is_trickle(series: DeviceSeries) -> bool:
+    """Whether an almost idle device gets large writes alone: what is held back above it looks like that."""
+    active = [state for state in states(series) if state.kind != "idle"]
+    return bool(active) and all(
+        one.kind == "writes" and one.size_kb >= STREAM_KB and one.util < LITTLE_UTIL for one in active
+    )
 
 
 def healths(view: View) -> Iterator[tuple[DeviceSeries, ShownHealth]]:
@@ -300,12 +323,17 @@ def blocked(view: View) -> float:
 
 
 def nobody_waits(view: View) -> str:
-    """What shows that no task waited for I/O in several samples; empty where that is not shown."""
+    """What shows that no task waited for I/O in any sample, or hardly any in several; else empty."""
     queue, cpu, tasks = view.samples("queue"), view.cpu_all, blocked(view)
-    if queue is None or cpu is None or "cpu" in view.fallback or min(len(queue), len(cpu)) < LEAST_MOMENTS:
+    if queue is None or cpu is None or "cpu" in view.fallback:
         return ""
+    # time that was idle waited for nothing, where the tool counts no iowait
+    iowait = np.where(np.isnan(waited := cpu.floats("iowait_pct")), 100 - cpu.floats("idle_pct"), waited)
+    is_nobody = tasks == 0 and bool((iowait < LITTLE_PCT).all())
     least = MOMENTARY if counts_no_wait(cpu) else FEW_BLOCKED
-    if not (tasks < least and (cpu.floats("iowait_pct") <= CALM_PCT).all()):
+    is_few = tasks < least and bool((iowait <= CALM_PCT).all()) and len(queue) >= LEAST_MOMENTS
+    if not (is_nobody or is_few):
         return ""
     few = "nobody waits for I/O" if tasks == 0 else "hardly anybody waits for I/O"
-    return say(few + " in {count} samples", {"count": len(queue)})
+    count = min(len(queue), len(cpu))
+    return say(few + " in {count} sample{s}", {"count": count, "s": "" if count == 1 else "s"})

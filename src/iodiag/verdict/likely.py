@@ -16,6 +16,9 @@ LONG_S, MOSTLY = 60.0, 0.7
 NEVER_IDLE, STREAM_KB = 0.95, 256.0
 """Busy share of a device without idle time, and the size from which requests are a stream's."""
 
+FEW = 2.0
+"""Requests in flight while busy below which they are no burst."""
+
 LIKE, TIMES = 4.0, 4.0
 """How far rate and size of a neighbour may be apart, and how many times as quick it is."""
 
@@ -48,6 +51,8 @@ def likely(view: View, series: DeviceSeries, state: State) -> str:
     elif state.util >= NEVER_IDLE and is_small and state.rate < FASTER_THAN_SEEKS:
         text = ": never idle at {rate} small requests/s, {per_request:.1f} ms of busy time for each, as "
         text += "spinning disks are when they are full"
+    elif state.util < MOSTLY and state.at_once < FEW:
+        text = ": one or two requests at a time, each waited for in turn, and idle {idle:.0f} % of the time"
     elif state.util < MOSTLY:
         text = ": bursts, as it was idle {idle:.0f} % of the time"
     else:

@@ -13,8 +13,12 @@ from typing import Literal
 
 import numpy as np
 
+from iodiag.analysis.array.equal_rates import are_alike, disks_of, without_parts
+from iodiag.analysis.host.asking import asker
 from iodiag.analysis.host.waiting import starved
+from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, say
+from iodiag.analysis.measure.facts import word
 from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
@@ -24,10 +28,12 @@ from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
     CROWD,
+    QUEUED,
     blocked,
     healths,
     is_brief,
     is_prompt,
+    is_trickle,
     many_ask,
     nobody_waits,
     queued,
@@ -130,7 +136,7 @@ def _of_harm(
     unnamed = " No rule names the cause." if any(view.devices for view in views) else " No disk is shown."
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
-        may_be = f" {_of_waiting(near[0])}.{may_be}"
+        may_be = f" {_of_waiting(*near[0])}.{may_be}"
     return _about(first, "open"), first.summary + where + may_be + _settled_by(first) + then
 
 
@@ -165,14 +171,16 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
             return _about(first, "open"), f"{impact}. Note: {first.summary}"
         # a symptom is measured; what is not determined is its cause
         is_seen = first.role == "symptom" and first.confidence != "low"
-        begins, ends = (
-            ("", " The cause is not determined.") if is_seen else ("Not determined; possibly: ", "")
-        )
+        begins, ends = "Not determined; possibly: ", ""
+        if is_seen:
+            begins, ends = "", " The cause is not determined."
+        elif first.role == "cause" and first.confidence != "low":
+            begins = "Likely: "
         return _about(first, "open"), f"{begins}{first.summary}{ends}{_settled_by(first)}"
     view, series = held[0]
     where = f" (`{view.host}`)" if len(views) > 1 and view.host else ""
     why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
-    text = f"Not determined: {_of_waiting(series)}{where}{why}. "
+    text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
     return Verdict("open", devices=names), text + (
         "Settle it with: `iostat -xt 1 30`, under this load and at rest"
@@ -191,20 +199,37 @@ def _says_where(finding: Finding) -> bool:
 
 def _is_about(finding: Finding, held: Held) -> bool:
     near = _on_host(finding, held)
-    return bool(near) and (not finding.devices or any(series.name in finding.devices for series in near))
+    return bool(near) and (not finding.devices or any(series.name in finding.devices for _, series in near))
 
 
-def _on_host(finding: Finding, held: Held) -> list[DeviceSeries]:
-    return [series for view, series in held if finding.host in (None, view.host)]
+def _on_host(finding: Finding, held: Held) -> Held:
+    return [(view, series) for view, series in held if finding.host in (None, view.host)]
 
 
-def _of_waiting(series: DeviceSeries) -> str:
+def _of_waiting(view: View, series: DeviceSeries) -> str:
     """What a device that holds requests back did while they waited most."""
     busiest = _busiest(series)
-    what = "is what tasks may wait for"
-    if shown_health(series) == "waiting":
-        what = "completes nothing" if busiest.kind == "stuck" else "has more to do than it serves at once"
-    return f"{series.name} {what} ({text_of(busiest, len(series.samples))})"
+    alike = [one.name for one in disks_of(view) if one is not series and are_alike(series, one)]
+    also = f" ({', '.join(alike[:3])}{_more(len(alike) - 3)} alike)" if alike else ""
+    waits = ""
+    if shown_health(series) != "waiting":
+        what = "is what tasks may wait for"
+        said = somebody_waits(view)
+        waits = f"{said}, and " if said else ""
+    elif busiest.kind == "stuck":
+        what = "completes nothing"
+    elif busiest.at_once < QUEUED:
+        what = "is never idle, though one or two requests are in flight: its latency bounds what so few ask"
+    else:
+        what = "has more to do than it serves at once"
+    did = f"{text_of(busiest, len(series.samples))}{_asked(view, series)}"
+    return f"{waits}{series.name}{also} {what} ({did})"
+
+
+def _asked(view: View, series: DeviceSeries) -> str:
+    """Which process alone asks for what a device does, as the end of a clause; empty where nothing tells."""
+    facts = (asker(view, series.loaded, way) for way in ("read", "write"))
+    return next((f"; {word(fact, 'process')} alone asks for it" for fact in facts if fact is not None), "")
 
 
 def _healthy(views: Sequence[View]) -> str:
@@ -228,20 +253,41 @@ def _healthy(views: Sequence[View]) -> str:
         said = "Every device with traffic answers as its class does"
     asked = next((text for view in views if not blocked(view) >= CROWD and (text := many_ask(view))), "")
     also = f", and {asked} while tasks get such answers" if asked else ""
+    if any(is_trickle(series) for series in used):
+        also += ", where a limit above the device (io.max, blkio.throttle) would not show"
     return f"{said}; the busiest is {name} ({what}){also}."
 
 
 def _unknown(views: Sequence[View]) -> str:
-    if any(view.fallback for view in views) and not any(set(view.tables) - view.fallback for view in views):
+    averaged = [view for view in views if "disk" in view.fallback]
+    is_live = any(set(view.tables) - view.fallback for view in views)
+    if any(view.fallback for view in views) and not is_live:
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
             f"The capture cannot tell: it holds averages alone ({tables}), since boot or over a run. "
             "Capture the present: `iostat -xt 5 12`"
         )
+    if averaged and all(view in averaged for view in views if view.devices):
+        live = next(
+            (f"; {said}" for view in views if (said := nobody_waits(view) or somebody_waits(view))), ""
+        )
+        return (
+            "The capture cannot tell: all it holds of the disks are averages, since boot or over a run"
+            f"{_on_average(averaged)}{live}. Capture the present: `iostat -xt 5 12`"
+        )
     more = "Capture more: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
     if calm := _calm(views):
         return f"No trouble is seen, but health is not shown: {calm}. {more}"
     return f"The capture cannot tell: {_why(views)}. {more}"
+
+
+def _on_average(views: Sequence[View]) -> str:
+    """What the device that did most did on average, in brackets; empty where none did anything."""
+    used = [one for view in views for one in view.devices if has_traffic(one)]
+    if not used:
+        return ""
+    series = max(used, key=lambda one: weighted.or_zero(weighted.mean(one.samples, "ios_per_s")))
+    return f" ({series.name}: {text_of(_busiest(series), len(series.samples))})"
 
 
 def _unseen(view: View) -> list[str]:
@@ -294,21 +340,25 @@ def _why(views: Sequence[View]) -> str:
             found = starved(paging) if paging is not None else None
             return f"{waits}{f', {say(*found[1:])}' if found else ''}, and no disk is shown"
     with_traffic = [
-        (series, max(active, key=_slowness))
+        (series, max(active, key=_slowness), _asked(view, series))
         for view in views
-        for series in view.devices
+        for series in without_parts(view.devices)
         if (active := [state for state in states(series) if state.kind != "idle"])
     ]
+    # one that answered as expected is none of those that are not shown
+    open_ones = [found for found in with_traffic if shown_health(found[0]) not in ("healthy", "idle")]
+    with_traffic = open_ones or with_traffic
     if with_traffic:
         with_traffic.sort(key=lambda found: _slowness(found[1]), reverse=True)
-        first, slowest = with_traffic[0]
-        values: Values = {"names": ", ".join(series.name for series, _ in with_traffic[:3])}
+        first, slowest, asked = with_traffic[0]
+        values: Values = {"names": ", ".join(series.name for series, *_ in with_traffic[:3]), "asked": asked}
         values["of"] = f"{first.name}: " if len(with_traffic) > 1 else ""
         values["what"] = text_of(slowest, len(first.samples))
         untimed = "; the kernel does not time it" if first.is_untimed else ""
         untimed += ": capture its members" if untimed and first.is_stacked else ""
         return say(
-            f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed})", values
+            f"it does not show whether {{names}} answered as expected ({{of}}{{what}}{untimed}{{asked}})",
+            values,
         )
     if any(view.devices for view in views):
         gone = [name for view in views for name in _unseen(view)]

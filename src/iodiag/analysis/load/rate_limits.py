@@ -85,11 +85,11 @@ def _of(quantity: Quantity) -> tuple[tuple[Cap, ...], Floats]:
     return caps, np.log([cap.value for cap in caps])
 
 
-def is_exact(value: float, quantity: Quantity) -> bool:
+def is_exact(value: float, quantity: Quantity, within: float = EXACT) -> bool:
     """Whether a rate is a published limit or a round number, as exactly as a meter keeps to it."""
     published_one = near(value, quantity)
     named = [_nearest_round(value, quantity)] + ([published_one.value] if published_one else [])
-    return any(abs(value / number - 1) <= EXACT for number in named)
+    return any(abs(value / number - 1) <= within for number in named)
 
 
 def round_number(value: float, quantity: Quantity) -> float | None:

@@ -262,12 +262,15 @@ def with_verdict(
         loads = classify(view, series, limits)
         wanted = [load for load in loads if load.verdict == verdict]
         is_open = next((load for load in loads if load.verdict == "indeterminate"), None)
+        is_held = bool(loads) and _is_beside_full(view, series, limits)
         if (excused := excuse(series, loads)) is not None:
             yield excused
-        elif wanted:
+        elif wanted and not (is_held and verdict == "false alarm"):
             found[series.name] = series, wanted
         elif is_open is not None:
             others[series.name] = Outcome(rule, "undetermined", (series.name,), is_open.reason)
+        elif is_held:
+            others[series.name] = Outcome(rule, "undetermined", (series.name,), _BESIDE)
         elif loads:
             others[series.name] = Outcome(rule, "clear", (series.name,), clear)
         else:
@@ -282,6 +285,22 @@ def with_verdict(
     yield from (outcome for name, outcome in others.items() if name not in found)
     for name, below in stacks:
         yield Busy(*found[name], below)
+
+
+_BESIDE = "it runs at the rate of a device that is full: what holds that one may hold it, too"
+_SAME_RATE = 0.001
+"""How far apart rates of two devices are that one limit, or one stripe, keeps equal."""
+
+
+def _is_beside_full(view: View, series: DeviceSeries, limits: Limits) -> bool:
+    """Whether a device that is full serves as many requests per second as this one."""
+    rate = weighted.mean(series.samples, "ios_per_s")
+    alike = (
+        other
+        for other in view.devices
+        if other is not series and abs(weighted.mean(other.samples, "ios_per_s") / rate - 1) <= _SAME_RATE
+    )
+    return any(load.verdict == "saturated" for other in alike for load in classify(view, other, limits))
 
 
 def _is_unplaced(series: DeviceSeries) -> bool:
@@ -505,7 +524,16 @@ def _over(
     is_held_up = is_full and is_slow and bool(slower_above(view, series, level))
     if (is_deep and inflation > limits.inflation) or (is_full and is_queue) or is_held_up or is_shared:
         return "class"
+    # of a known class: it moves what such devices do, with more in flight than a controller takes
+    is_long = is_full and depth >= limits.burst_depth and inflation > limits.calm_inflation
+    is_at_speed = served_rate(series, level, waiting) * waiting.size_kb >= 1000 * _kb_per_ms(series)
+    if is_long and is_at_speed and class_of(series) in ("nvme", "solid"):
+        return "class"
     return "queue" if is_full and _is_beyond(series, level, limits) else None
+
+
+def _kb_per_ms(series: DeviceSeries) -> float:
+    return SERVICE[class_of(series)].usual_kb_per_ms
 
 
 def _usual_ms(series: DeviceSeries, told: Told) -> float:

@@ -128,7 +128,7 @@ def _view(inputs: _Inputs, host: str | None, selection: Selection) -> View:
     topology = inputs.topology
     if "disk" in tables:
         disk, topology = _with_inferred(_without_groups(tables["disk"]), topology)
-        tables["disk"], parts, left_out = _disk(disk, topology, selection)
+        tables["disk"], parts, left_out = _disk(disk, tables.get("cpu"), topology, selection)
     banner = [section for section in inputs.sections if not section.is_context]
     return View(
         host=host,
@@ -291,13 +291,13 @@ def _with_canonical(disk: Table, topology: DeviceTopology) -> Table:
 
 
 def _disk(
-    disk: Table, topology: DeviceTopology, selection: Selection
+    disk: Table, cpu: Table | None, topology: DeviceTopology, selection: Selection
 ) -> tuple[Table, dict[str, Table], Table]:
     """The sound samples with derived columns; those of each device; the others."""
     if selection.devices:
         wanted = _wanted(set(disk["device"].distinct()), topology, selection.devices)
         disk = disk[disk["device"].isin(wanted)]
-    disk = _without_repeats(disk)
+    disk = _without_repeats(disk, cpu)
     codes, names = numbered(disk["device"])
     # other columns need not be fetched for this
     numbers = [name for name in disk.names if _is_number(disk[name])]
@@ -373,11 +373,11 @@ def _parts(
     yield from ((name, part) for _, name, part in sorted(found, key=lambda one: one[0]))
 
 
-def _without_repeats(disk: Table) -> Table:
+def _without_repeats(disk: Table, cpu: Table | None) -> Table:
     """Rows without reports that a document quotes again, in a text without clocks.
 
-    All numbers of all rows are those of one report above. A device alone may well stay as it was while others
-    do not.
+    All numbers of all rows are those of one report above, and those of the CPUs where both have them. A
+    device alone may well stay as it was while others do not.
     """
     has_clock = ~disk["time"].is_unknown()
     if has_clock.all():
@@ -398,16 +398,33 @@ def _without_repeats(disk: Table) -> Table:
     is_telling = is_repeat & (filled >= _LEAST_ALIKE)
     if not is_telling.any():
         return disk
-    report = np.unique(disk["stream"] * REPORTS + disk["report"], return_inverse=True)[1]
+    keys, report = np.unique(disk["stream"] * REPORTS + disk["report"], return_inverse=True)
     # the report above that each could repeat, -1 for none
     original = np.full(int(report.max()) + 1, -1)
     original[report[is_telling]] = report[before[is_telling]]
+    shares = _shares_by_report(cpu)
+    for place in np.flatnonzero(original >= 0).tolist():
+        own, other = shares.get(int(keys[place])), shares.get(int(keys[original[place]]))
+        if own is not None and other is not None and own != other:
+            original[place] = -1
     rows = int(number.max()) + 1
     is_repeat &= (original[report] < report) & np.isin(
         original[report] * rows + number, report * rows + number
     )
     has_more = np.bincount(report, weights=~is_repeat) > 0
     return disk[has_more[report] | (original[report] < 0)]
+
+
+def _shares_by_report(cpu: Table | None) -> dict[int, list[tuple[float, ...]]]:
+    """The shares of CPU time of each report; none of them unknown, so that equal ones are equal."""
+    found: defaultdict[int, list[tuple[float, ...]]] = defaultdict(list)
+    if cpu is not None:
+        names = ("user_pct", "system_pct", "iowait_pct", "idle_pct")
+        rows = np.nan_to_num(np.array([cpu.floats(name) for name in names]), nan=_UNKNOWN).T
+        keys = (cpu["stream"] * REPORTS + cpu["report"]).tolist()
+        for key, row in zip(keys, rows.tolist(), strict=True):
+            found[key].append(tuple(row))
+    return found
 
 
 _ADDRESS = ("line", "segment", "report", "stream", "phase")

@@ -12,10 +12,12 @@ Why it matters: faster disks change nothing. The wait is in encryption, a thin p
 target, the stripe cache or bitmap of md, or in the threads that serve them.
 
 When it is wrong: a limit on the disk below (cgroup io.max, a writeback throttle) holds requests after the
-layer and before the disk counts them. A full disk below makes the layer above wait for a slot: disks that
-are 90 % busy with 8 in flight are not judged. Writes that flush wait for flushes that old kernels do not
-count: where flushes are not printed and few writes are in flight, the rule abstains. A member that the
-capture does not show may be the slow one. A large request that is split waits for the last of its parts.
+layer and before the disk counts them: where one caller moves one round number of MiB/s, or one number
+whatever the size of its requests, such a limit is named as the likeliest. A full disk below makes the layer
+above wait for a slot: disks that are 90 % busy with 8 in flight are not judged. Writes that flush wait for
+flushes that old kernels do not count: where flushes are not printed and few writes are in flight, the rule
+abstains. A member that the capture does not show may be the slow one. A large request that is split waits
+for the last of its parts.
 
 References: Little's law; Documentation/admin-guide/md.rst (stripe_cache_size), bcache.rst, dm-crypt and dm-
 delay of the kernel.
@@ -25,17 +27,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from iodiag.analysis.array.array_commands import mapper_path
 from iodiag.analysis.array.layer_latency import Bounds, Layer, compared
 from iodiag.analysis.array.topmost_devices import are_related
+from iodiag.analysis.load.plateaus import max_over_min
+from iodiag.analysis.load.rate_limits import is_exact
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, duration, say
 from iodiag.analysis.measure.grading import when
+from iodiag.analysis.measure.quantiles import median
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold, ToClear
+from iodiag.model.units import KB_PER_MB
 from iodiag.rules.precedence import WAITING
-from iodiag.table.table import stacked
+from iodiag.table.table import Table, stacked
 
 _CERTAIN_REQUESTS = 100
 
@@ -114,6 +122,8 @@ def _height(layer: Layer) -> tuple[int, bool, float]:
 
 def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
     values = _values(layer)
+    held = _held(layer, limits)
+    values |= held[1] if held else {}
     is_sure = layer.is_stated and not layer.missing and layer.requests >= _CERTAIN_REQUESTS
     sure: Confidence = "high" if is_sure else "medium"
     severity: Severity = "warning" if layer.latency_ms - layer.below_ms >= limits.warning_ms else "notice"
@@ -123,10 +133,13 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
         devices=(layer.upper.name, *(other.upper.name for other in others)),
         peers=tuple(series.name for series in layer.below),
         **when(layer.rows),
-        summary=say(_SUMMARY, values),
-        evidence=tuple(_evidence(layer, values)),
+        summary=say(_SUMMARY + (_HELD if held else ""), values),
+        evidence=(
+            *_evidence(layer, values),
+            *((cite(held[0], _AT_RATE, values, worst="kb_per_s"),) if held else ()),
+        ),
         refutes=(
-            "a limit on the disk below (cgroup io.max), which holds requests before the disk counts them",
+            *(() if held else (_LIMIT_BELOW,)),
             *(
                 ("a slow disk that the capture does not show",)
                 if not values["stated"] or layer.missing
@@ -134,9 +147,46 @@ def _finding(layer: Layer, others: list[Layer], limits: Limits) -> Finding:
             ),
         ),
         cannot_know=("what the layer does meanwhile: its own status and the stacks of its threads tell",),
-        remedy=_remedy(layer.upper),
-        confirm=_confirm(layer),
+        remedy=(*(_OF_LIMITS if held else ()), *_remedy(layer.upper)),
+        confirm=(*(_LIMITS_SET if held else ()), *_confirm(layer)),
     )
+
+
+def _held(layer: Layer, limits: Limits) -> tuple[Table, Values] | None:
+    """Samples in which one at a time moved one number of kB/s over idle disks, as a limit makes them do.
+
+    The number is one that limits have, of large requests, or it stays while their size does not: a delay
+    takes as long for each, whatever its size.
+    """
+    rows = layer.upper.samples[layer.upper.samples.floats("kb_per_s") > 0]
+    rates = rows.floats("kb_per_s")
+    below = (weighted.mean(series.samples, "util_pct") for series in layer.below)
+    is_few = len(rows) > 1 and weighted.mean(rows, "depth") <= limits.most_depth
+    if not is_few or not all(util <= limits.idle_below for util in below):
+        return None
+    middle = median(rates)
+    on_it = rows[np.abs(rates / middle - 1) <= limits.flat / 100]
+    is_large = weighted.mean(rows, "size_kb") >= limits.large
+    is_number = is_large and is_exact(middle, "kb_per_s") and 2 * len(on_it) > len(rows)
+    varies = max_over_min(rows, "size_kb") >= limits.varies and max_over_min(rows, "kb_per_s") <= 1.05
+    values: Values = {"mib": middle / KB_PER_MB, "on_it": len(on_it), "moving": len(rows)}
+    return (on_it, values) if is_number or varies else None
+
+
+_HELD = (
+    " It moves {mib:.2f} MiB/s in {on_it} of {moving} samples over idle disks: a limit (io.max, "
+    "blkio.throttle) that holds requests above the disks is the likeliest."
+)
+_AT_RATE = "{upper} moves {mib:.2f} MiB/s in {on_it} of {moving} samples, with the disks below idle"
+_OF_LIMITS = (
+    "Find and raise the limit of the control group, container or service: io.max, blkio.throttle. If there "
+    "is none, it is the layer.",
+)
+_LIMIT_BELOW = "a limit on the disk below (cgroup io.max), which holds requests before the disk counts them"
+_LIMITS_SET = (
+    "grep -s . /sys/fs/cgroup/*/io.max",
+    "grep -rs . /sys/fs/cgroup/blkio --include='blkio.throttle.*_device'",
+)
 
 
 _SUMMARY = (
@@ -261,6 +311,7 @@ RULE = Rule(
     id="layer-added-latency",
     role="cause",
     explains=(*WAITING, "hung-io", "latency-above-baseline", "throttled-above-device", "queue-limit"),
+    replaces=("low-concurrency-bound",),
     title="A layer above the disks adds the latency",
     why="The disks answer quickly; faster ones would change nothing.",
     remedy=(
@@ -273,6 +324,11 @@ RULE = Rule(
         "added_ms": Threshold(1, "ms", "added to each request", "below, it is the cost of any layer"),
         "calm_ratio": Threshold(20, "x", "the same where rates differ", "RMW is two rounds of a few pieces"),
         "calm_ms": Threshold(200, "ms", "latency where rates differ", "as for extreme-latency: patience"),
+        "most_depth": Threshold(2, "requests", "depth at which a steady rate may be a limit's", "one caller"),
+        "idle_below": Threshold(10, "%", "util of the disks below that then are idle", "judgement"),
+        "large": Threshold(512, "kB", "size of requests that limits of bytes hold", "the usual largest ones"),
+        "flat": Threshold(0.5, "%", "distance of samples that are at one rate", "what a meter keeps to"),
+        "varies": Threshold(1.5, "x", "range of the sizes that shows that bytes are held", "judgement"),
         "warning_ms": Threshold(5, "ms", "added latency that somebody pays for", "a seek of a disk"),
     },
     confirm=("lsblk -s", "dmsetup table", "cat /proc/mdstat"),

@@ -6,17 +6,19 @@ rate that is a published or round limit. In few samples (two where the number is
 less than a tenth as much as what is asked of it: the sizes, or the queue where the number is one that limits
 have, or a hypervisor serves the device, or reads and writes together are held to 0.5 %. In one sample of a
 device that a hypervisor serves: a published or round number to 0.15 %, under a queue that makes requests take
-twice as long as they usually do.
+twice as long as they usually do; of an NVMe device to 0.1 %, and of any other where a second device runs at
+the same number with half the queue or less.
 
 Why it matters: more requests only wait longer; the limit is a setting or a price, not a repair.
 
 When it is wrong: a device's own flat top looks alike, though it moves with the size and mix of the
 requests; spinning disks and memory cards pass for flat in every second window and are left out. One rate in
-fifty is a round number by chance, one in eight a number of two digits: one sample tells only of what a
-hypervisor serves, and two digits are a hint there, if they are a step of 100 IOPS or 10 MiB/s. A client
+fifty is a round number by chance, one in eighty to 0.1 %, one in eight a number of two digits: these are a
+hint of what a hypervisor serves, if they are a step of 100 IOPS or 10 MiB/s. A client
 that asks at a steady pace has no queue. A layer that delays requests makes round rates as well. Links have
 ceilings, and are named as such, but not of what a hypervisor serves; a rate above a limit is not held by
-it. Vendors change their limits: the list is dated.
+it. Vendors change their limits: the list is dated. Members of a stripe share one rate, and the one with
+the queue may be the slow one: equal rates alone are no evidence.
 
 References: Amazon EBS volume types; Azure managed disk types and bursting; Google persistent disk
 performance; see rate_limits.toml.
@@ -25,15 +27,16 @@ performance; see rate_limits.toml.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from iodiag.analysis.array.topmost_devices import once_per_stack
+from iodiag.analysis.array.topmost_devices import are_related, once_per_stack
 from iodiag.analysis.load.device_traits import cloud_model, is_card, is_spinning, is_virtual
 from iodiag.analysis.load.plateaus import Plateau, likeness, max_over_min, of_rate, plateau, queue_range
 from iodiag.analysis.load.queueing import ALONE, Level, load_levels, prepared, unloaded
-from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed
+from iodiag.analysis.load.rate_limits import DIRECTED, QUANTITIES, Directed, is_exact, quantity_of
 from iodiag.analysis.measure import weighted
 from iodiag.analysis.measure.evidence import Values, cite, say
 from iodiag.analysis.measure.grading import confidence, when
@@ -59,17 +62,34 @@ LEAVE = 0.8
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device whose rate a limiter seems to fix."""
     found: dict[str, Plateau] = {}
+    others: list[tuple[DeviceSeries, Outcome]] = []
     for series in view.devices:
-        verdict = _judge(series, limits)
+        verdict = _judge(view, series, limits)
         if isinstance(verdict, Outcome):
-            yield verdict
+            others.append((series, verdict))
         else:
             found[series.name] = verdict
+    for series, outcome in others:
+        tops = (top for name, top in found.items() if _is_twin(view, name, series, top, limits))
+        if outcome.status == "clear" and any(True for _ in tops):
+            outcome = replace(outcome, status="undetermined", reason=_TWIN)
+        yield outcome
     for series, told, below in once_per_stack(view, found):
-        yield _finding(series, told, below, limits)
+        twins = [other for other in view.devices if _is_twin(view, series.name, other, told, limits)]
+        yield _finding(series, told, below, twins, limits)
 
 
-def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
+_TWIN = "it runs at the number at which another device is held: the same limit may hold it"
+
+
+def _is_twin(view: View, held: str, other: DeviceSeries, top: Plateau, limits: Limits) -> bool:
+    """Whether a device that is none of the same stack runs at the rate at which one is held."""
+    rate = weighted.mean(other.samples, top.quantity)
+    is_same = abs(rate / top.rate - 1) <= limits.once / 100
+    return is_same and other.name != held and not are_related(view, held, other.name)
+
+
+def _judge(view: View, series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
     if is_spinning(series) or is_card(series):
         return Outcome(RULE.id, "clear", (series.name,), "disks and cards have flat tops of their own")
     samples = prepared(series)
@@ -82,7 +102,7 @@ def _judge(series: DeviceSeries, limits: Limits) -> Plateau | Outcome:
         return Outcome(RULE.id, "undetermined", (series.name,), reason)
     if not count:
         return Outcome(RULE.id, "clear", (series.name,), "it never has a queue that a limit could hold")
-    found = [top for top in _tops(samples, demand, limits) if _holds(series, top, demand, limits)]
+    found = [top for top in _tops(samples, demand, limits) if _holds(view, series, top, demand, limits)]
     if found:
         return max(found, key=lambda top: _likelihood(top, limits))
     is_long = count >= limits.least_samples
@@ -127,7 +147,7 @@ def _is_part(top: Plateau) -> bool:
     return bool(0.5 * whole <= top.rate <= 0.95 * whole)
 
 
-def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> bool:
+def _holds(view: View, series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> bool:
     """Whether a flat top is a limit's: what was asked ranged, or its number is one that limits have."""
     level, count = top.level, int(np.count_nonzero(demand))
     if level.busy_depth < limits.least_depth:
@@ -144,7 +164,11 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
             return True
     is_deep = level.busy_depth >= limits.few_depth or (count > 1 and is_virtual(series))
     is_queued = times > (1 if is_deep else limits.waits) and _is_solid(series, top, limits)
-    is_limit = top.is_number if is_virtual(series) else top.is_exact and count > 1
+    is_limit = (
+        top.is_number
+        if is_virtual(series)
+        else top.is_exact and (count > 1 or _is_once(view, series, top, limits))
+    )
     # one sample shows no constancy: its number must be a step of limits, of what requests of its size use up
     is_limit &= count > 1 or (_fits(top, limits) and (top.is_exact or top.is_step))
     # a layer has no limit of its own, and a delay of one makes numbers as round
@@ -155,6 +179,20 @@ def _holds(series: DeviceSeries, top: Plateau, demand: Mask, limits: Limits) -> 
     is_told = top.is_exact or (is_virtual(series) and bool(top.cap or top.is_number or is_same))
     is_most = len(top.rows) >= max(2 if is_told else limits.few, DENSE * count)
     return is_most and _asked(series, top, limits) >= limits.asked and _is_stiff(series, top, limits)
+
+
+def _is_once(view: View, series: DeviceSeries, top: Plateau, limits: Limits) -> bool:
+    """Whether one sample shows a limit where no hypervisor is known: by its number, and by what has it.
+
+    No NVMe device of the machine itself waits at so low a rate; of any other one a second device at the same
+    number is to show it, at another queue.
+    """
+    if not is_exact(top.rate, quantity_of(top.quantity), limits.once / 100):
+        return False
+    own = weighted.mean(series.samples, "depth")
+    twins = (other for other in view.devices if _is_twin(view, series.name, other, top, limits))
+    depths = [weighted.mean(other.samples, "depth") for other in twins]
+    return class_of(series) == "nvme" or any(depth * limits.queue_grows <= own for depth in depths)
 
 
 def _is_odd(series: DeviceSeries, top: Plateau) -> bool:
@@ -228,8 +266,14 @@ _FEW = (
 )
 
 
-def _finding(series: DeviceSeries, top: Plateau, below: tuple[str, ...], limits: Limits) -> Finding:
-    witnesses = tuple(_witnesses(series, top, limits))
+def _finding(
+    series: DeviceSeries,
+    top: Plateau,
+    below: tuple[str, ...],
+    twins: Sequence[DeviceSeries],
+    limits: Limits,
+) -> Finding:
+    witnesses = (*_witnesses(series, top, limits), *(_at_same_rate(other, top) for other in twins[:3]))
     level = top.level
     points = 1 + sum(item.weighs == "for" for item in witnesses) - (not _is_solid(series, top, limits))
     # a meter is exact where a medium varies by a per cent and more
@@ -306,6 +350,13 @@ def _witnesses(series: DeviceSeries, top: Plateau, limits: Limits) -> Iterator[E
             return
 
 
+def _at_same_rate(other: DeviceSeries, top: Plateau) -> Evidence:
+    values: Values = {"name": other.name, "depth": weighted.mean(other.samples, "depth"), "unit": top.unit}
+    values["rate"] = top.in_unit(weighted.mean(other.samples, top.quantity))
+    text = "{name} runs at the same number, with {depth} in flight: {rate} {unit}"
+    return cite(other.samples, text, values, worst="queue_depth")
+
+
 RULE = Rule(
     id="volume-cap",
     role="cause",
@@ -336,6 +387,9 @@ RULE = Rule(
             64, "kB", "size from which throughput is the likelier limit", "half the default readahead"
         ),
         "same": Threshold(0.3, "%", "spread at which two rates are one number", "counts of a second: 3 %"),
+        "once": Threshold(
+            0.1, "%", "distance from such a number in one sample, and of two rates that are one", "1 in 80"
+        ),
         "few": Threshold(3, "samples", "samples that show a flat top by their spread", "two are no level"),
         "asked": Threshold(1.1, "x", "range of the queue or of the sizes that is a change", "judgement"),
         "stiff": Threshold(0.1, "", "growth of the rate per growth asked (both ln)", "a meter's is 0"),
