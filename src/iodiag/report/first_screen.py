@@ -126,7 +126,8 @@ def _is_on_host(host: str | None, lead: Finding | None) -> bool:
     return lead is None or host == lead.host
 
 
-_MILLISECONDS = re.compile(r"(\d[\d,]{0,20}(?:\.\d{1,9})?) ms")
+_LATENCY = re.compile(r"(?<![\d.,])(?<!for )(?<!of )(\d[\d,]{0,20}(?:\.\d{1,9})?) (m?)s\b(?! of| after)")
+"""A time that requests take, in ms or, from one second on, in s; and no length of a sample or a silence."""
 
 
 def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None:
@@ -136,7 +137,8 @@ def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None
     """
     longest = max((s.samples for s in states if s.direction != "idle"), default=0)
     timed = [s for s in states if s.latency_ms]
-    shown = max((float(found.replace(",", "")) for found in _MILLISECONDS.findall(summary)), default=0.0)
+    told = ((float(time.replace(",", "")), unit) for time, unit in _LATENCY.findall(summary))
+    shown = max((time if unit else 1000 * time for time, unit in told), default=0.0)
     if shown and timed:
         return min(timed, key=lambda s: abs(math.log((s.latency_ms or shown) / shown)))
     lasting = [s for s in states if 2 * s.samples >= longest and s.direction != "idle"]
