@@ -85,9 +85,9 @@ def covered(report: Report) -> Covered:
 
 
 def _sections(report: Report) -> list[Section]:
-    """The captures among what was read; context is one where it holds snapshots of counters."""
-    sections = (summary.section for summary in report.sources)
-    return [section for section in sections if not section.is_context or section.reports]
+    """The captures among what was read, else all of it; context is one where it holds several reports."""
+    sections = [summary.section for summary in report.sources]
+    return [section for section in sections if not section.is_context or section.reports] or sections
 
 
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:

@@ -42,6 +42,32 @@ def test_the_picture_shows_what_the_sentence_speaks_of():
         assert found.panels[0].title == title
 
 
+def test_a_finding_on_an_nfs_mount_is_drawn_with_its_operations_and_no_disk():
+    """Beside a busy disk, and a mount whose name is a part of the other's."""
+    rows = (1.0, 90.0, 95.0, 97.0)
+    slow = series("/mnt/nfs", read_await_ms=rows, read_round_trip_ms=rows, write_round_trip_ms=UNKNOWN)
+    beside = series("/mnt", read_await_ms=(1.0,) * 4, read_round_trip_ms=(1.0,) * 4)
+    disk, cpus = series("sda", await_ms=rows, util_pct=rows), series("cpu", idle_pct=(50.0,) * 4)
+    told = finding(
+        summary="Each read of the NFS mount /mnt/nfs (nas:/write) takes 95 ms", samples=(1, 3), host=None
+    )
+    for given in ((disk, cpus, beside, slow), (slow, beside, cpus, disk)):
+        found = overview.picture(report(*given), told)
+        assert found.panels[0].title == "Each read, ms"
+        assert labels(found) == ["in all (exe)", "round trip (RTT)"]
+        assert max(found.panels[0].lines[0].y) == 97.0
+        assert found.window == (1.5, 4.5)
+        assert [one.label for one in overview.picture(report(*given), None).panels[0].lines] == ["sda"]
+
+
+def test_a_strip_is_no_wider_than_a_terminal():
+    long = Series(
+        "nvme18c18n1p1-member", None, tuple(range(90)), (), {"await_ms": tuple(map(float, range(90)))}
+    )
+    chart = overview.picture(report(long), finding(long.name, summary="9 ms", samples=(40, 60)))
+    assert max(map(len, overview.strip(chart))) <= 80
+
+
 def test_peers_and_members_stand_beside_the_device_with_their_medians():
     given = [
         series(name, await_ms=(at, at, at, at)) for at, name in enumerate(("md0", "sda", "sdb", "sdc"), 1)

@@ -13,7 +13,7 @@ from iodiag.report import wording
 from iodiag.report.charts import timeline_chart
 from iodiag.report.charts.chart import LINES_IN_PANEL, BarPanel, Bars, Line, Timeline, is_drawable, label_of
 
-CELLS, ROW_CELLS = 48, 24
+CELLS, FEWEST_CELLS, ROW_CELLS, LINE_WIDTH = 48, 12, 24, 80
 ROWS_SHOWN = 6
 DEVICES_TO_CHOOSE = 24
 _BARS = "▁▂▃▄▅▆▇█"
@@ -171,7 +171,7 @@ def choices(report: Report, lead: Finding | None, first: Timeline) -> list[tuple
 
 
 def is_device(series: Series) -> bool:
-    """Whether a series is of a device, and not of the host's CPUs, tasks or swap."""
+    """Whether a series is of a device, and not of an NFS mount or the host's CPUs, tasks or swap."""
     return not {
         "idle_pct",
         "iowait_pct",
@@ -179,6 +179,7 @@ def is_device(series: Series) -> bool:
         "run_queue",
         "blocked",
         "swap_in_kb_per_s",
+        *timeline_chart.ROUND_TRIPS,
     }.intersection(series.columns)
 
 
@@ -193,7 +194,8 @@ def strip(chart: Timeline | Bars | None) -> tuple[str, ...]:
     wide = max(len(line.legend) for line in panel.lines)
     low = min(x for line in panel.lines for x in line.x)
     high = max(x for line in panel.lines for x in line.x)
-    count = max(2, min(CELLS, max(len(line.x) for line in panel.lines)))
+    room = LINE_WIDTH - wide - (len(chart.window_words) + 2 if chart.window else 1)
+    count = max(2, min(CELLS, max(FEWEST_CELLS, room), max(len(line.x) for line in panel.lines)))
     rows = [f"{line.legend:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
     ruler = _ruler(chart.window, low, high, count)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []

@@ -65,6 +65,9 @@ _SWAPPING = _HostPanel(
 _HOST_PANELS = (_CPU, _TASKS, _SWAPPING)
 _HOST_COLUMNS = tuple(column for one in _HOST_PANELS for column in one.columns)
 
+ROUND_TRIPS = ("read_round_trip_ms", "write_round_trip_ms")
+"""Columns that series of NFS mounts have, and no other."""
+
 _DEVICE_PANELS: tuple[tuple[str, dict[str, str], str], ...] = (
     ("Throughput, kB/s", {"read_kb_per_s": "read", "write_kb_per_s": "write"}, "kb_per_s"),
     ("Requests per second", {"reads_per_s": "reads", "writes_per_s": "writes"}, "ios_per_s"),
@@ -127,11 +130,33 @@ def _known(values: Iterable[float]) -> Iterable[bool]:
 def host_timeline(report: Report, finding: Finding, most: int = 3) -> Timeline | None:
     """What the processors, the tasks and the swap did over time, in at most `most` panels; None without.
 
-    What the finding speaks of comes first.
+    What the finding speaks of comes first; of a finding on an NFS mount it is that mount alone.
     """
+    if (of_mount := _mount_timeline(report, finding, most)) is not None:
+        return of_mount
     order = sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
     shown, panels = _host_panels(report, finding, order)
     return _over_time(report, finding, "The host", shown, panels[:most], _clocked_window(finding, shown))
+
+
+def _mount_timeline(report: Report, finding: Finding, most: int) -> Timeline | None:
+    """How long operations on the NFS mount that a finding names took, and where; None where it names none."""
+    mounts = [one for one in on_host(report, finding) if not set(ROUND_TRIPS).isdisjoint(one.columns)]
+    shown = [one for one in mounts if f"mount {one.name} (" in finding.summary and len(one.position) > 1]
+    way = re.search(r"\b(read|write)s?\b", finding.summary)
+    if not shown or way is None:
+        return None
+    mount, axis = shown[0], _axis(shown[0], _has_clock(shown[0]))
+    times = {"await": "in all (exe)", "round_trip": "round trip (RTT)", "queue": "queued here"}
+    took = {f"{way[1]}_{name}_ms": label for name, label in times.items()}
+    done = {"reads_per_s": "reads", "writes_per_s": "writes"}
+    panels = [
+        panel(title, _lines_of_one(mount, axis, columns, POINTS_PER_LINE))
+        for title, columns in ((f"Each {way[1]}, ms", took), ("Operations per second", done))
+    ]
+    panels = [one for one in panels if one.lines][:most]
+    window = _window(finding, mount, axis)
+    return _over_time(report, finding, label_of(mount.name), [mount], panels, window)
 
 
 def cpu(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline | None:
@@ -332,6 +357,7 @@ def _median(values: Iterable[float]) -> float:
 
 
 _TOLD = (
+    *ROUND_TRIPS,
     "ios_per_s",
     "reads_per_s",
     "writes_per_s",
