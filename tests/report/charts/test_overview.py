@@ -32,10 +32,13 @@ def legends(picture) -> list[str]:
 
 
 def test_the_picture_shows_what_the_sentence_speaks_of():
-    one = series("sda", await_ms=(1.0, 2.0, 3.0, 4.0), util_pct=(1.0, 99.0, 99.0, 1.0))
+    rows = (1.0, 2.0, 3.0, 4.0)
+    one = series("sda", await_ms=rows, util_pct=(1.0, 99.0, 99.0, 1.0), kb_per_s=rows, ios_per_s=rows)
     for summary, title in (
         ("99 % busy", "Utilisation, %"),
         ("4 ms", "Latency (await), ms"),
+        ("held by a rate limit: 48 MiB/s of writes, 4 ms each", "Throughput, kB/s"),
+        ("held by a rate limit: 6,004 IOPS, 4 ms each", "Requests per second"),
         ("", "Latency (await), ms"),
     ):
         found = overview.picture(report(one), finding("sda", summary=summary))
@@ -169,6 +172,15 @@ def test_without_devices_the_processors_are_drawn():
     found = overview.picture(report(host_tables=(HostTable("cpu", None, 1, summary),)), None)
     assert found.labels == ("user", "idle")
     assert overview.picture(report(devices=(device("sda", kb_per_s=0.0),)), None) is None
+
+
+def test_of_one_sample_without_devices_that_is_drawn_which_the_sentence_speaks_of():
+    summaries = (("cpu", "user_pct"), ("tasks", "blocked"), ("swap", "swap_in_kb_per_s"))
+    tables = [HostTable(name, None, 1, {column: {"median": 5.0}}) for name, column in summaries]
+    for summary, label in (("5 kB/s come in from swap", "swapped in"), ("5 tasks", "blocked"), ("", "user")):
+        for given in (tables, tables[::-1]):
+            found = overview.picture(report(host_tables=tuple(given)), finding(summary=summary))
+            assert found.labels == (label,)
 
 
 def test_the_median_of_a_legend_is_in_the_unit_of_its_axis():

@@ -38,26 +38,30 @@ def on_host(report: Report, finding: Finding | None) -> list[Series]:
 
 
 @dataclass(frozen=True)
-class _HostPanel:
+class HostPanel:
+    """Columns of the host that stand in one panel, and what a sentence on them speaks of."""
+
     title: str
     columns: Mapping[str, str]
     is_stacked: bool = False
     spoken: str = ""
 
 
-CPU_SHARES = {
-    "user_pct": "user",
-    "system_pct": "system",
-    "iowait_pct": "iowait",
-    "steal_pct": "steal",
-    "idle_pct": "idle",
-}
-_CPU = _HostPanel("CPU, %", CPU_SHARES)
-_AVAILABLE = _HostPanel(
+_CPU = HostPanel(
+    "CPU, %",
+    {
+        "user_pct": "user",
+        "system_pct": "system",
+        "iowait_pct": "iowait",
+        "steal_pct": "steal",
+        "idle_pct": "idle",
+    },
+)
+_AVAILABLE = HostPanel(
     "CPU available (idle + iowait), %", {"idle_pct": "idle", "iowait_pct": "iowait"}, is_stacked=True
 )
-_TASKS = _HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"}, spoken=r"\btasks?\b")
-_SWAPPING = _HostPanel(
+_TASKS = HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"}, spoken=r"\btasks?\b")
+_SWAPPING = HostPanel(
     "Swapping, kB/s",
     {"swap_in_kb_per_s": "swapped in", "swap_out_kb_per_s": "swapped out"},
     spoken=r"\bswap",
@@ -134,9 +138,13 @@ def host_timeline(report: Report, finding: Finding, most: int = 3) -> Timeline |
     """
     if (of_mount := _mount_timeline(report, finding, most)) is not None:
         return of_mount
-    order = sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
-    shown, panels = _host_panels(report, finding, order)
+    shown, panels = _host_panels(report, finding, host_panels(finding))
     return _over_time(report, finding, "The host", shown, panels[:most], _clocked_window(finding, shown))
+
+
+def host_panels(finding: Finding) -> list[HostPanel]:
+    """The panels of the processors, the tasks and the swap, those that a finding speaks of first."""
+    return sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
 
 
 def _mount_timeline(report: Report, finding: Finding, most: int) -> Timeline | None:
@@ -176,7 +184,7 @@ def cpu(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline 
 
 
 def _host_panels(
-    report: Report, finding: Finding, wanted: Iterable[_HostPanel]
+    report: Report, finding: Finding, wanted: Iterable[HostPanel]
 ) -> tuple[list[Series], list[Panel]]:
     """The panels that the host's series can fill, and those series."""
     known = [one for one in on_host(report, finding) if len(one.position) > 1]
