@@ -33,11 +33,19 @@ def legends(picture) -> list[str]:
 
 def test_the_picture_shows_what_the_sentence_speaks_of():
     rows = (1.0, 2.0, 3.0, 4.0)
-    one = series("sda", await_ms=rows, util_pct=(1.0, 99.0, 99.0, 1.0), kb_per_s=rows, ios_per_s=rows)
+    one = series(
+        "sda",
+        await_ms=rows,
+        util_pct=(1.0, 99.0, 99.0, 1.0),
+        kb_per_s=rows,
+        ios_per_s=rows,
+        write_kb_per_s=rows,
+    )
     for summary, title in (
         ("99 % busy", "Utilisation, %"),
         ("4 ms", "Latency (await), ms"),
-        ("held by a rate limit: 48 MiB/s of writes, 4 ms each", "Throughput, kB/s"),
+        ("held by a rate limit: 48 MiB/s, 4 ms each", "Throughput, kB/s"),
+        ("held by a rate limit: 48 MiB/s of writes, 4 ms each", "Throughput of writes, kB/s"),
         ("held by a rate limit: 6,004 IOPS, 4 ms each", "Requests per second"),
         ("", "Latency (await), ms"),
     ):

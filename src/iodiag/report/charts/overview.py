@@ -19,8 +19,10 @@ DEVICES_TO_CHOOSE = 24
 _BARS = "▁▂▃▄▅▆▇█"
 _SPOKEN = (
     (r"completed no|no request (?:was )?completed|nothing completed", "ios_per_s"),
-    (r"rate limit.*(IOPS|requests/s|reads/s|writes/s)", "ios_per_s"),
-    (r"rate limit.*[kMG]i?B/s", "kb_per_s"),
+    (r"rate limit: \S+ [kMG]i?B/s of writes", "write_kb_per_s"),
+    (r"rate limit: \S+ [kMG]i?B/s of reads", "read_kb_per_s"),
+    (r"rate limit: \S+ [kMG]i?B/s", "kb_per_s"),
+    (r"rate limit: \S+ IOPS", "ios_per_s"),
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
     (r"[kM]B/s", "kb_per_s"),
     (r"busy|util", "util_pct"),

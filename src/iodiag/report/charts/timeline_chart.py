@@ -6,7 +6,7 @@ import math
 import re
 import statistics
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timezone, tzinfo
 from itertools import pairwise
@@ -106,7 +106,7 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     None where it is above zero in none of them. The window is that of the first device.
     """
     directions = next((parts for _, parts, total in _DEVICE_PANELS if total == column), {})
-    title = next((title for title, _, total in _DEVICE_PANELS if total == column), column)
+    title = next(_title(column), column)
     shown = [
         one for one in series if len(one.position) > 1 and any(_known(total_of(one, column, directions)))
     ]
@@ -125,6 +125,14 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     names = ", ".join(label_of(one.name) for one in shown)
     chart = _over_time(report, finding, names, shown, [panel(title, lines)], window)
     return chart and replace(chart, caption=f"{chart.caption} Behind each name: its median while at work.")
+
+
+def _title(column: str) -> Iterator[str]:
+    """The title of a panel that has one column alone, a total or a direction."""
+    for title, directions, total in _DEVICE_PANELS:
+        if column in (total, *directions):
+            name, comma, unit = title.partition(",")
+            yield f"{name} of {directions[column]}s{comma}{unit}" if column in directions else title
 
 
 def _known(values: Iterable[float]) -> Iterable[bool]:
