@@ -100,3 +100,12 @@ def test_a_row_wrapped_behind_its_name_is_quoted_whole():
 )
 def test_a_row_comes_with_the_header_of_its_columns(lines, at, header):
     assert quote(source(*lines), at).header == header
+
+
+def test_a_row_that_somebody_marked_in_a_mail_stands_below_its_header_and_loses_no_column():
+    mailed = source(f"> {HEADER}", f"> {ROW}", f"> <KEY> {ROW}")
+    lines = shown(60, *(("946.4 ms in flight", quote(mailed, line)) for line in (2, 3)))
+    assert len(lines) == 5
+    assert "r_await" in lines[0]
+    assert [line.split()[1] for line in lines[1::2]] == ["sdd", "sdd"]
+    assert all(marks.count("^") == len("946.40" + "14.20") for marks in lines[2::2])

@@ -15,14 +15,14 @@ from sample_files import FILES, analyzed, name_of
 from writers.captures import iostat
 from writers.loads import load, lsblk
 
-MILLISECONDS = re.compile(r"(\d[\d,]*\.?\d*) ms")
+LATENCY = re.compile(r"(?<![\d.,])(?<!for )(?<!of )(\d[\d,]*\.?\d*) (m?)s\b(?! of| after)")
 COUNTED = re.compile(r"in (\d[\d,]*) of (\d[\d,]*) samples")
 SPREAD = 2.5
 """Times by which a state's mean and that of all samples of a finding are apart: states are no wider."""
 
 
 def milliseconds(text):
-    return [float(found.replace(",", "")) for found in MILLISECONDS.findall(text)]
+    return [float(found.replace(",", "")) * (1 if unit else 1000) for found, unit in LATENCY.findall(text)]
 
 
 def facts(report):
@@ -64,6 +64,7 @@ ALONE = {
     name: load(600, 3.3, size=256, depth=2, util=100) if name == "sda" else {}
     for name in ("sda", "sdb", "sdc")
 }
+LATE, LATER, LAST = (load(4, latency, size=64, util=100) for latency in (600, 2500, 8000))
 BESIDE = {name: load(170, 11.7, size=256, depth=2, util=100) for name in ALONE}
 
 
@@ -73,8 +74,9 @@ BESIDE = {name: load(170, 11.7, size=256, depth=2, util=100) for name in ALONE}
         ([{"sda": row} for row in [CALM] * 9 + [FULL] * 6], "90 ms"),
         ([{"sda": row} for row in [FULL] * 6 + [FLOOD] + [CALM] * 3], "90 ms"),
         ([ALONE] * 3 + [BESIDE] * 3, "11.7"),
+        ([{"sda": row} for row in [LATE] * 2 + [LATER] * 3 + [LAST]], "8 s"),
     ],
-    ids=["calm most of the time", "one flood beside it", "what it is compared with"],
+    ids=["calm most of the time", "one flood beside it", "what it is compared with", "from a second on"],
 )
 def test_the_cost_is_that_of_the_samples_in_question(samples, cost):
     text, disks = iostat(samples), lsblk(*((name, True) for name in samples[0]))

@@ -221,6 +221,24 @@ def test_a_binary_file_is_addressed_in_bytes():
     assert "`sa19@1024`" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "address"),
+    [
+        ("/srv/case/web-1/sar-d.txt", "iostat.txt", "sar-d.txt:1"),
+        ("/srv/case/web-1/sar-d.txt", "/srv/case/web-2/sar-d.txt", "web-1/sar-d.txt:1"),
+        ("sar-d.txt", "web-2/sar-d.txt", "sar-d.txt:1"),
+    ],
+    ids=["alone", "in another folder too", "in a folder too"],
+)
+def test_an_address_has_as_much_of_the_name_as_tells_it_apart(name, other, address):
+    report = raid5_report()
+    one = report.sources[0]
+    sources = tuple(replace(one, section=replace(one.section, source=of)) for of in (name, other))
+    finding = replace(report.findings[0], evidence=(Evidence("one row", {}, name, (1,), 1),))
+    text = replace(report, sources=sources, findings=(finding,)).to_markdown(full=True)
+    assert f"one row (`{address}`)" in text
+
+
 def test_several_hosts_are_told_apart():
     report = raid5_report()
     other = replace(report.sources[1], section=replace(report.sources[1].section, host="db02"))

@@ -110,3 +110,12 @@ def test_tables_of_numbers_fit_80_columns_whole():
     shown = [float(word) for word in of_sdd[1:]]
     assert shown[0] == pytest.approx(device.summary["read_await_ms"]["median"], rel=1e-3)
     assert shown[-1] == pytest.approx(device.summary["util_pct"]["median"], rel=1e-3)
+
+
+def test_the_readme_shows_the_first_screen_as_it_is():
+    root = Path(__file__).parents[2]
+    told = re.search(r"\$ iodiag analyze (\S+)\n(.*?)\n…\n", (root / "README.md").read_text(), re.S)
+    assert told
+    captures = [iodiag.read(path) for path in sorted((root / told[1]).glob("*.txt"))]
+    lines = [line.rstrip() for line in printed(iodiag.analyze(captures), width=96).splitlines()]
+    assert lines[: len(told[2].splitlines())] == told[2].splitlines()

@@ -43,6 +43,7 @@ def test_a_round_trip_far_above_its_calm_samples_is_the_server_or_the_way(report
     assert "against 3 ms" in finding.summary
     assert "12 of 18 samples" in finding.summary
     assert "nfsd" in finding.remedy[0]
+    assert finding.samples == (6, 17)
 
 
 @pytest.mark.parametrize("samples", [1, 3])

@@ -137,7 +137,7 @@ def test_a_command_in_the_sentence_stands_below_it_as_one():
     found, text = judged([finding("symptom", confirm=(command,))])
     report = replace(report_of(iostat([{"sda": CALM}] * 5)), headline=text, verdict=found)
     assert f"\n{command}\n" in report.to_markdown(), "no character of it is escaped"
-    assert "Settle it with" not in report.to_markdown()
+    assert "Settle it with: `" not in report.to_markdown()
 
 
 def test_the_busiest_device_is_the_one_with_the_most_requests_not_the_fastest_sample():

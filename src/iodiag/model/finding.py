@@ -5,6 +5,7 @@ The order of a class's fields is that of the keys in the JSON report (`report/js
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -46,6 +47,14 @@ class Quote:
     line: int
     text: str = ""
     header: str = ""
+
+
+_LEAD = re.compile(r"\s*(?:(?:[>|*]+|<\w{1,20}>)\s+)*")
+
+
+def cells(text: str) -> list[str]:
+    """The words of a quoted line, without what mail and notes put before it (`>`, `|`, `*`, `<KEY>`)."""
+    return _LEAD.sub("", text, count=1).split()
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,9 @@ def sections(report: Report, comparison: Comparison, is_full: bool) -> list[Sect
 
 def _moved(report: Report, comparison: Comparison, is_full: bool) -> Section:
     blocks: list[Block] = []
-    in_bytes = finding_sections.sources_in_bytes(report)
     if comparison.settings:
-        differ = (finding_sections.evidence_item(e, e.source in in_bytes) for e in comparison.settings)
+        places = finding_sections.addresses(comparison.before, report)
+        differ = (finding_sections.evidence_item(e, places) for e in comparison.settings)
         blocks.append(Section((Span("Settings that differ"),), (Bullets(tuple(differ)),)))
     moved = [
         _section(at, subject, report, comparison, is_full)
@@ -128,11 +128,8 @@ def _section(at: int, subject: Subject, report: Report, comparison: Comparison, 
     facts = [("Compared as", wording.prose(subject.basis))]
     if subject.kind == "device":
         facts.append(("In short", (Span(_SHIFTS[subject.shift]),)))
-    of_sides = map(finding_sections.sources_in_bytes, (comparison.before, report))
-    points = tuple(
-        finding_sections.evidence_item(item, item.source in in_bytes)
-        for item, in_bytes in zip(subject.evidence, of_sides, strict=False)
-    )
+    places = finding_sections.addresses(comparison.before, report)
+    points = tuple(finding_sections.evidence_item(item, places) for item in subject.evidence)
     matched = loads(subject.matched)
     about: list[Block] = [Paragraph(wording.prose(subject.reading.text))] if subject.reading else []
     about.append(Facts(tuple(facts)))

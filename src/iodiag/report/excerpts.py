@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from iodiag.model.finding import Evidence, Quote
+from iodiag.model.finding import Evidence, Quote, cells
 from iodiag.report import wording
 from iodiag.report.document import Excerpt, Row
 
@@ -80,7 +80,7 @@ def _excerpt(pairs: Sequence[tuple[Quote, str]]) -> Excerpt:
     rows = []
     for quote, said in pairs:
         text = wording.verbatim(quote.text)
-        rows.append(Row(quote.line, text, _cited(header.split(), text.split(), said)))
+        rows.append(Row(quote.line, text, _cited(cells(header), cells(text), said)))
     return Excerpt(wording.name(first.source), header, tuple(rows))
 
 
@@ -108,7 +108,7 @@ def lines(excerpt: Excerpt, width: int | None = None) -> list[Line]:
     room = max((len(str(row.line)) for row in excerpt.rows), default=0)
     header = [(" " * (room + 2), excerpt.header)] if excerpt.header else []
     rows = [(f"{row.line:>{room}}: ", row.text) for row in excerpt.rows]
-    words = [text.split() for _, text in (*header, *rows)]
+    words = [cells(text) for _, text in (*header, *rows)]
     longest = max((len(address) + len(text) for address, text in (*header, *rows)), default=0)
     if width is None or longest <= width or not header or not _is_grid(words):
         shown = [Line(address, text) for address, text in header]
@@ -131,7 +131,7 @@ def _is_grid(words: Sequence[Sequence[str]]) -> bool:
 
 
 def _stretches(text: str, cited: Collection[int]) -> tuple[tuple[int, int], ...]:
-    spans = [found.span() for found in re.finditer(r"\S+", text)]
+    spans = [found.span() for found in re.finditer(r"\S+", text)][-len(cells(text)) :]
     return tuple(spans[at] for at in sorted(cited) if at < len(spans))
 
 

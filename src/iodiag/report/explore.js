@@ -154,7 +154,7 @@
     const axis = { stroke: () => colour("muted"), font, grid: { stroke: () => colour("grid"), width: 1 } };
     const options = {
       width: Math.max(200, place.clientWidth || 600),
-      height: (chart.panels.length > 1 || isNarrow ? 96 : 132) + (isLast ? 34 : 12),
+      height: (isNarrow ? 84 : chart.panels.length > 1 ? 96 : 132) + (isLast ? 34 : 12),
       padding: [6, 26, 0, 0],
       tzDate: (at) => uPlot.tzDate(new Date(clock(chart, at)), "Etc/UTC"),
       legend: { show: false },

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from iodiag.model import columns as registry
 from iodiag.model.finding import SEVERITIES, Evidence, Finding, by_harm
@@ -24,7 +25,7 @@ from iodiag.report.document import (
 from iodiag.report.wording import Span, Spans
 
 FULL_FINDINGS = 100
-BRIEF_FINDINGS, BRIEF_EVIDENCE, FEWEST_LISTED = 6, 4, 5
+BRIEF_FINDINGS, BRIEF_EVIDENCE, FEWEST_LISTED = 6, 4, 7
 DEVICES_IN_LINE, RANGES_SHOWN = 6, 3
 _WEIGHTS = (("", "for"), ("Against it", "against"), ("Context", "context"))
 
@@ -200,7 +201,7 @@ def _detail(report: Report, number: int, finding: Finding, anchor: str, seen: Se
     """One finding; of the verdict's, the sentence and the evidence stand elsewhere."""
     summary = Paragraph(wording.prose(finding.summary))
     has_summary = finding.summary.strip() and not (is_lead and finding.summary.strip() in report.headline)
-    facts = Facts(tuple(_facts(finding, report)))
+    facts = Facts(tuple(_facts(finding, report, is_lead)))
     charts = Charts(("finding", number))
     rest: tuple[Block, ...]
     if is_lead:
@@ -302,13 +303,13 @@ def evidence_blocks(report: Report, finding: Finding, seen: Seen, is_full: bool 
 
     Where it is not full there is no context, and of many sentences and lines the first.
     """
-    in_bytes = sources_in_bytes(report)
+    places = addresses(report)
     blocks: list[Block] = []
     cited: list[Evidence] = []
     for heading, weighs in _WEIGHTS if is_full else _WEIGHTS[:2]:
         shown = [e for e in finding.evidence if e.weighs == weighs][: None if is_full else BRIEF_EVIDENCE]
         cited += shown
-        items = tuple(evidence_item(e, e.source in in_bytes) for e in shown)
+        items = tuple(evidence_item(e, places) for e in shown)
         if items:
             listed = Bullets(items)
             blocks.append(Section((Span(heading),), (listed,)) if heading else listed)
@@ -316,15 +317,27 @@ def evidence_blocks(report: Report, finding: Finding, seen: Seen, is_full: bool 
     return (*blocks, *quoted)
 
 
-def sources_in_bytes(report: Report) -> set[str]:
-    """The inputs whose lines are places in bytes."""
-    return {summary.section.source for summary in report.sources if summary.section.format == "sa"}
+def addresses(*reports: Report) -> dict[str, str]:
+    """What stands before the number of a line of each input: as much of the end of its name as no other has.
+
+    Lines of a binary file are places in bytes.
+    """
+    sections = (summary.section for report in reports for summary in report.sources)
+    of_format = {section.source: section.format for section in sections}
+    parts = {source: source.split("/") for source in of_format}
+    ends = Counter(tuple(of[-n:]) for of in parts.values() for n in range(1, len(of) + 1))
+    found = {}
+    for source, of in parts.items():
+        length = next((n for n in range(1, len(of)) if of[-n] and ends[(*of[-n:],)] == 1), len(of))
+        end = wording.visible("/".join(of[-length:]), wording.NAME_LIMIT)
+        found[source] = end + ("@" if of_format[source] == "sa" else ":")
+    return found
 
 
-def evidence_item(evidence: Evidence, is_binary: bool) -> Item:
-    """One piece of evidence: the sentence, its address, and its numbers; bytes address a binary file."""
+def evidence_item(evidence: Evidence, places: Mapping[str, str]) -> Item:
+    """One piece of evidence: the sentence, its address as `addresses` has it, and its numbers."""
     words = wording.prose(evidence.text)
-    address = _address(evidence, "@" if is_binary else ":")
+    address = _address(evidence, places)
     values = (
         (wording.visible(key, wording.NAME_LIMIT), wording.setting(value))
         for key, value in evidence.values.items()
@@ -332,20 +345,22 @@ def evidence_item(evidence: Evidence, is_binary: bool) -> Item:
     return Item((*words, *((Span(" ("), *address, Span(")")) if address else ())), (), tuple(values))
 
 
-def _address(evidence: Evidence, separator: str) -> Spans:
+def _address(evidence: Evidence, places: Mapping[str, str]) -> Spans:
     if not evidence.source:
         return ()
-    where = wording.visible(evidence.source, wording.NAME_LIMIT)
+    where = places.get(evidence.source) or f"{wording.visible(evidence.source, wording.NAME_LIMIT)}:"
     ranges, more = wording.line_ranges(evidence.lines, RANGES_SHOWN)
     more = max(more, evidence.rows - len(set(evidence.lines)) + more if evidence.lines else 0)
-    code = Span(f"{where}{separator}{ranges}" if ranges else where, is_code=True)
+    code = Span(where + ranges if ranges else where[:-1], is_code=True)
     return (code, Span(f" and {wording.plural(more, 'more line')}")) if more else (code,)
 
 
-def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
+def _facts(finding: Finding, report: Report, is_lead: bool = False) -> Iterable[tuple[str, Spans]]:
+    """What is known beside the sentence; how sure the verdict is, and of when, stands on the first screen."""
     severity, confidence = finding.severity, finding.confidence
     yield "Severity", (Span(f"{severity} ({wording.SEVERITY_MEANING[severity]})"),)
-    yield "Confidence", (Span(f"{confidence} ({wording.CONFIDENCE_MEANING[confidence]})"),)
+    if not is_lead:
+        yield "Confidence", (Span(f"{confidence} ({wording.CONFIDENCE_MEANING[confidence]})"),)
     if finding.host and len(report.hosts) > 1:
         yield "Host", (wording.name(finding.host),)
     host = finding.host if len(report.hosts) > 1 else None
@@ -354,7 +369,7 @@ def _facts(finding: Finding, report: Report) -> Iterable[tuple[str, Spans]]:
     lead = (finding.host, finding.devices[0]) if finding.devices else None
     total = next((device.samples for device in report.devices if (device.host, device.name) == lead), None)
     when = window(report, finding, total)
-    if when:
+    if when and not is_lead:
         yield "When", (Span(when),)
     yield "Rule", (wording.rule(finding.rule),)
     if finding.explained_by:

@@ -23,9 +23,10 @@ Covered = tuple[str | None, str | None]
 _BLANK = re.compile(r"\b([A-Z]{3,}|sdX|nvmeX\w*)\b(?![=_])|<[^<>]{1,80}>|…")
 """What a reader would have to fill in before a command can run."""
 _TO_PASTE = re.compile(
-    r" (?:Settle it with|Capture more|Capture the present): `([^`]*)`"
-    r"(?:, under this load and at rest|, and `([^`]*)` beside it)?"
+    r" ((?:Settle it with|Capture more|Capture the present|See while it is slow)[^:`]{0,40}): `[^`]*`"
+    r"(?:, under this load and at rest|, and [^`]{0,40}`[^`]*`(?: beside it)?)?"
 )
+"""How a headline asks for a command."""
 
 _SURENESS = {
     "high": "many samples, and a narrow interval far from no change, or around it",
@@ -56,13 +57,10 @@ def screen(report: Report) -> Screen:
 
 
 def _sentence(report: Report, actions: Iterable[Block]) -> str:
-    """The verdict's sentence, without a command that stands below it to paste."""
-    commands = {line for block in actions if isinstance(block, Commands) for line in block.lines}
-    named = _TO_PASTE.search(report.headline)
-    is_below = named is not None and set(filter(None, named.groups())) <= commands
-    return (
-        _TO_PASTE.sub("", report.headline) if is_below else report.headline
-    ).strip() or "No rule found anything."
+    """The verdict's sentence, without a command where some stand below it to paste."""
+    is_below = any(isinstance(block, Commands) for block in actions)
+    said = _TO_PASTE.sub("", report.headline) if is_below else report.headline
+    return said.strip() or "No rule found anything."
 
 
 def title(report: Report) -> Spans:
@@ -85,9 +83,9 @@ def covered(report: Report) -> Covered:
 
 
 def _sections(report: Report) -> list[Section]:
-    """The captures among what was read; context is one where it holds snapshots of counters."""
-    sections = (summary.section for summary in report.sources)
-    return [section for section in sections if not section.is_context or section.reports]
+    """The captures among what was read, else all of it; context is one where it holds several reports."""
+    sections = [summary.section for summary in report.sources]
+    return [section for section in sections if not section.is_context or section.reports] or sections
 
 
 def _facts(report: Report, lead: Finding | None) -> Iterator[tuple[str, Spans]]:
@@ -126,7 +124,8 @@ def _is_on_host(host: str | None, lead: Finding | None) -> bool:
     return lead is None or host == lead.host
 
 
-_MILLISECONDS = re.compile(r"(\d[\d,]{0,20}(?:\.\d{1,9})?) ms")
+_LATENCY = re.compile(r"(?<![\d.,])(?<!for )(?<!of )(\d[\d,]{0,20}(?:\.\d{1,9})?) (m?)s\b(?! of| after)")
+"""A time that requests take, in ms or, from one second on, in s; and no length of a sample or a silence."""
 
 
 def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None:
@@ -136,7 +135,8 @@ def _quoted(summary: str, states: Sequence[StateSummary]) -> StateSummary | None
     """
     longest = max((s.samples for s in states if s.direction != "idle"), default=0)
     timed = [s for s in states if s.latency_ms]
-    shown = max((float(found.replace(",", "")) for found in _MILLISECONDS.findall(summary)), default=0.0)
+    told = ((float(time.replace(",", "")), unit) for time, unit in _LATENCY.findall(summary))
+    shown = max((time if unit else 1000 * time for time, unit in told), default=0.0)
     if shown and timed:
         return min(timed, key=lambda s: abs(math.log((s.latency_ms or shown) / shown)))
     lasting = [s for s in states if 2 * s.samples >= longest and s.direction != "idle"]
@@ -217,7 +217,8 @@ def _actions(report: Report, lead: Finding | None) -> Iterator[Block]:
         if commands:
             yield Commands(commands)
     elif report.verdict is not None and report.verdict.state in ("open", "unknown"):
-        yield Paragraph((Span("Capture more while it is slow, and read that:"),))
+        asked = _TO_PASTE.search(report.headline)
+        yield Paragraph((Span(f"{asked[1] if asked else 'Capture more while it is slow'}:"),))
         yield Commands((*(stated[:COMMANDS_SHOWN] or ["iostat -xyt 1 60 > capture.txt"]),))
     else:
         yield Paragraph((Span(NOTHING),))

@@ -48,6 +48,9 @@ Word = Literal["trouble", "open", "healthy", "elsewhere", "unknown"]
 MOST_UNREAD = 0.2
 """Share of the lines of numbers that were not read from which what was read shows no health."""
 
+WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
+"""What tasks wait in, and the limits of control groups, which no column of a disk shows."""
+
 REAL = SEVERITIES.index("warning")
 
 Held = Sequence[tuple[View, DeviceSeries]]
@@ -275,7 +278,9 @@ def _unknown(views: Sequence[View]) -> str:
             "The capture cannot tell: all it holds of the disks are averages, since boot or over a run"
             f"{_on_average(averaged)}{live}. Capture the present: `iostat -xt 5 12`"
         )
-    more = "Capture more: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
+    more = "Capture more while it is slow: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
+    if any(somebody_waits(view) and view.devices for view in views):
+        more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
     if calm := _calm(views):
         return f"No trouble is seen, but health is not shown: {calm}. {more}"
     return f"The capture cannot tell: {_why(views)}. {more}"
@@ -335,7 +340,9 @@ def _why(views: Sequence[View]) -> str:
     for view in views:
         if waits := somebody_waits(view):
             if view.devices:
-                return f"{waits}, and no device is seen to be slow"
+                return (
+                    f"{waits}, and no device is seen to be slow: a limit above them, NFS or a lock may be it"
+                )
             paging = view.samples("paging")
             found = starved(paging) if paging is not None else None
             return f"{waits}{f', {say(*found[1:])}' if found else ''}, and no disk is shown"

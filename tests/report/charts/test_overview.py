@@ -32,14 +32,51 @@ def legends(picture) -> list[str]:
 
 
 def test_the_picture_shows_what_the_sentence_speaks_of():
-    one = series("sda", await_ms=(1.0, 2.0, 3.0, 4.0), util_pct=(1.0, 99.0, 99.0, 1.0))
+    rows = (1.0, 2.0, 3.0, 4.0)
+    one = series(
+        "sda",
+        await_ms=rows,
+        util_pct=(1.0, 99.0, 99.0, 1.0),
+        kb_per_s=rows,
+        ios_per_s=rows,
+        write_kb_per_s=rows,
+    )
     for summary, title in (
         ("99 % busy", "Utilisation, %"),
         ("4 ms", "Latency (await), ms"),
+        ("held by a rate limit: 48 MiB/s, 4 ms each", "Throughput, kB/s"),
+        ("held by a rate limit: 48 MiB/s of writes, 4 ms each", "Throughput of writes, kB/s"),
+        ("held by a rate limit: 6,004 IOPS, 4 ms each", "Requests per second"),
         ("", "Latency (await), ms"),
     ):
         found = overview.picture(report(one), finding("sda", summary=summary))
         assert found.panels[0].title == title
+
+
+def test_a_finding_on_an_nfs_mount_is_drawn_with_its_operations_and_no_disk():
+    """Beside a busy disk, and a mount whose name is a part of the other's."""
+    rows = (1.0, 90.0, 95.0, 97.0)
+    slow = series("/mnt/nfs", read_await_ms=rows, read_round_trip_ms=rows, write_round_trip_ms=UNKNOWN)
+    beside = series("/mnt", read_await_ms=(1.0,) * 4, read_round_trip_ms=(1.0,) * 4)
+    disk, cpus = series("sda", await_ms=rows, util_pct=rows), series("cpu", idle_pct=(50.0,) * 4)
+    told = finding(
+        summary="Each read of the NFS mount /mnt/nfs (nas:/write) takes 95 ms", samples=(1, 3), host=None
+    )
+    for given in ((disk, cpus, beside, slow), (slow, beside, cpus, disk)):
+        found = overview.picture(report(*given), told)
+        assert found.panels[0].title == "Each read, ms"
+        assert labels(found) == ["in all (exe)", "round trip (RTT)"]
+        assert max(found.panels[0].lines[0].y) == 97.0
+        assert found.window == (1.5, 4.5)
+        assert [one.label for one in overview.picture(report(*given), None).panels[0].lines] == ["sda"]
+
+
+def test_a_strip_is_no_wider_than_a_terminal():
+    long = Series(
+        "nvme18c18n1p1-member", None, tuple(range(90)), (), {"await_ms": tuple(map(float, range(90)))}
+    )
+    chart = overview.picture(report(long), finding(long.name, summary="9 ms", samples=(40, 60)))
+    assert max(map(len, overview.strip(chart))) <= 80
 
 
 def test_peers_and_members_stand_beside_the_device_with_their_medians():
@@ -143,6 +180,15 @@ def test_without_devices_the_processors_are_drawn():
     found = overview.picture(report(host_tables=(HostTable("cpu", None, 1, summary),)), None)
     assert found.labels == ("user", "idle")
     assert overview.picture(report(devices=(device("sda", kb_per_s=0.0),)), None) is None
+
+
+def test_of_one_sample_without_devices_that_is_drawn_which_the_sentence_speaks_of():
+    summaries = (("cpu", "user_pct"), ("tasks", "blocked"), ("swap", "swap_in_kb_per_s"))
+    tables = [HostTable(name, None, 1, {column: {"median": 5.0}}) for name, column in summaries]
+    for summary, label in (("5 kB/s come in from swap", "swapped in"), ("5 tasks", "blocked"), ("", "user")):
+        for given in (tables, tables[::-1]):
+            found = overview.picture(report(host_tables=tuple(given)), finding(summary=summary))
+            assert found.labels == (label,)
 
 
 def test_the_median_of_a_legend_is_in_the_unit_of_its_axis():

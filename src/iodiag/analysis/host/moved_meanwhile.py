@@ -111,7 +111,7 @@ def _moves(view: View, finding: Finding, beside: dict[bytes, list[_Part]]) -> tu
 
 def _hit(grid: Table, finding: Finding) -> Mask:
     """The samples of a finding; where they span most of the capture, those that its first evidence cites."""
-    if finding.samples is not None and "sample" in grid:
+    if finding.devices and finding.samples is not None and "sample" in grid:
         first, last = finding.samples
         hit = np.asarray((grid["sample"] >= first) & (grid["sample"] <= last))
     elif finding.start and finding.end and not grid["time"].is_unknown().any():

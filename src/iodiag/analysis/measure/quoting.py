@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from iodiag.model.capture import Source
-from iodiag.model.finding import Quote
+from iodiag.model.finding import Quote, cells
 
 LINES_ABOVE = 2000
 """How far above a row its header is searched; a report of many disks is long."""
@@ -33,12 +33,13 @@ def _whole(source: Source, line: int) -> str:
 
 def _header(source: Source, line: int, row: str) -> str:
     """The nearest line above that names as many columns as the row has values; "" without any."""
-    count = len(row.split())
-    if sum(map(_is_number, row.split())) < 2:
+    values = cells(row)
+    count = len(values)
+    if sum(map(_is_number, values)) < 2:
         return ""
     for at in range(line - 1, max(0, line - 1 - LINES_ABOVE), -1):
         text = source.quote(at)
-        words = text.split()
+        words = cells(text)
         if not words or _is_number(words[-1]):
             continue
         names = [word for word in words if not _CLOCK.match(word)]

@@ -10,11 +10,12 @@ from iodiag.analysis.measure import weighted
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model import columns as registry
 from iodiag.model.report import DeviceSummary, Series, Thinned
-from iodiag.table.table import Floats, Places, Table, numbered
+from iodiag.table.table import Floats, Places, Table, by_text, numbered
 
 MOST_POINTS = 1800
 """Points per series: three hundred stretches of a chart, each with its extremes."""
 
+MOST_MOUNTS = 24
 _SERIES_COLUMNS = (
     "ios_per_s",
     "reads_per_s",
@@ -36,7 +37,22 @@ _HOST_COLUMNS = {
     "queue": ("run_queue", "blocked"),
     "swapping": ("swap_in_kb_per_s", "swap_out_kb_per_s"),
 }
-_LEADS = ("await_ms", "kb_per_s", "queue_depth", "iowait_pct", "idle_pct", "blocked", "swap_out_kb_per_s")
+_NFS_COLUMNS = tuple(
+    f"{way}{name}"
+    for way in ("read", "write")
+    for name in ("s_per_s", "_await_ms", "_round_trip_ms", "_queue_ms")
+)
+_LEADS = (
+    "await_ms",
+    "read_round_trip_ms",
+    "write_round_trip_ms",
+    "kb_per_s",
+    "queue_depth",
+    "iowait_pct",
+    "idle_pct",
+    "blocked",
+    "swap_out_kb_per_s",
+)
 _LEADS_KEPT = 3
 """Columns whose peaks survive thinning; the others go with them."""
 
@@ -64,12 +80,15 @@ def _summary(view: View, series: DeviceSeries) -> DeviceSummary:
 
 
 def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
-    """The samples of the named devices, and of the host's CPU, tasks and swap, thinned for charts."""
+    """The samples of the named devices, of NFS mounts, and of the host's CPU, tasks and swap, thinned."""
     result = []
     for name in dict.fromkeys(devices):
         found = view.series(name)
         if found is not None:
             result.append(_series(view, name, found.samples, _SERIES_COLUMNS))
+    if (mounts := view.samples("nfs_mounts")) is not None:
+        ranked = sorted(by_text(mounts, "mount"), key=lambda named: -_waited(named[1]))
+        result += [_series(view, name, rows, _NFS_COLUMNS) for name, rows in ranked[:MOST_MOUNTS]]
     for name, columns in _HOST_COLUMNS.items():
         table = view.samples(name)
         if table is not None:
@@ -77,6 +96,12 @@ def series_for(view: View, devices: Iterable[str]) -> tuple[Series, ...]:
             if any(column in rows for column in columns):
                 result.append(_series(view, name, rows, columns))
     return tuple(result)
+
+
+def _waited(mount: Table) -> float:
+    """Seconds that operations on an NFS mount took in each second, summed over its samples."""
+    ways = ((mount.floats(f"{way}_await_ms"), mount.floats(f"{way}s_per_s")) for way in ("read", "write"))
+    return float(sum(np.nansum(latency * rate) for latency, rate in ways)) / 1000
 
 
 def _series(view: View, name: str, samples: Table, columns: tuple[str, ...]) -> Series:

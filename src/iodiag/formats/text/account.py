@@ -28,6 +28,7 @@ _MOST_NOTES = 200
 _PROSE = re.compile(r"[^\W\d_]{4,}[,.:;]?")
 _FEWEST_WORDS = 5  # of a line of numbers that is taken for a row without its header
 _FEWEST_FIGURES = 2  # of a damaged row
+_OF_SAMPLES = ("disk_counters", "nfs_mounts")
 # a line that was laid out again counts as the most telling of its parts
 _BEST_FIRST = ("row", "summary", "header", "banner", "clock", "context", "unread", "noise")
 
@@ -63,8 +64,8 @@ def sections(found: Walk, all_rows: Sequence[Rows], all_timings: Sequence[Timing
 
 
 def _snapshots(block: ContextBlock) -> tuple[int, Span]:
-    """How many snapshots of counters a block holds, and their times; 0 for one alone, which has no rates."""
-    tables = (Table.of(table.rows) for table in block.tables if table.family == "disk_counters")
+    """How many reports of counters or of NFS a block holds, and their times; 0 for one alone."""
+    tables = (Table.of(table.rows) for table in block.tables if table.family in _OF_SAMPLES)
     counters = next(tables, None)
     if counters is None or len(reports := set(np.asarray(counters["report"]).tolist())) < 2:
         return 0, (None, None)

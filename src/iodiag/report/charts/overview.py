@@ -8,17 +8,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from iodiag.model.finding import Finding
-from iodiag.model.report import DeviceSummary, Report, Series
+from iodiag.model.report import DeviceSummary, HostTable, Report, Series
 from iodiag.report import wording
 from iodiag.report.charts import timeline_chart
 from iodiag.report.charts.chart import LINES_IN_PANEL, BarPanel, Bars, Line, Timeline, is_drawable, label_of
 
-CELLS, ROW_CELLS = 48, 24
+CELLS, FEWEST_CELLS, ROW_CELLS, LINE_WIDTH = 48, 12, 24, 80
 ROWS_SHOWN = 6
 DEVICES_TO_CHOOSE = 24
 _BARS = "▁▂▃▄▅▆▇█"
 _SPOKEN = (
     (r"completed no|no request (?:was )?completed|nothing completed", "ios_per_s"),
+    (r"rate limit: \S+ [kMG]i?B/s of writes", "write_kb_per_s"),
+    (r"rate limit: \S+ [kMG]i?B/s of reads", "read_kb_per_s"),
+    (r"rate limit: \S+ [kMG]i?B/s", "kb_per_s"),
+    (r"rate limit: \S+ IOPS", "ios_per_s"),
     (r"\d ms\b|\d s (each|per|at)|latency|await", "await_ms"),
     (r"[kM]B/s", "kb_per_s"),
     (r"busy|util", "util_pct"),
@@ -136,23 +140,28 @@ def _bar_panel(title: str, column: str, shown: Sequence[DeviceSummary]) -> BarPa
 
 
 def _host_bars(report: Report, lead: Finding | None) -> Bars | None:
-    """What the processors did, where the capture holds one sample of them."""
-    host = lead.host if lead else None
-    table = next((t for t in report.host_tables if t.name == "cpu" and host in (None, t.host)), None)
-    if table is None:
-        return None
-    shares = {
+    """What the processors did in the one sample of them, or the tasks or the swap that a finding is about."""
+    tables = [t for t in report.host_tables if (lead.host if lead else None) in (None, t.host)]
+    for panel in timeline_chart.host_panels(lead or Finding("", "info", "low", "")):
+        for table in tables:
+            if found := _bars_of(table, panel):
+                return found
+    return None
+
+
+def _bars_of(table: HostTable, panel: timeline_chart.HostPanel) -> Bars | None:
+    values = {
         label: table.summary[column]["median"]
-        for column, label in timeline_chart.CPU_SHARES.items()
+        for column, label in panel.columns.items()
         if column in table.summary and is_drawable(table.summary[column]["median"])
     }
-    if not any(value > 0 for value in shares.values()):
+    if not any(value > 0 for value in values.values()):
         return None
     of = "an average since boot or over a run" if table.is_average else "the only sample"
     of = "the median of the samples" if table.samples > 1 else of
-    told = ", ".join(f"{label} {wording.number(value)}" for label, value in shares.items())
-    panel = BarPanel("CPU, %", (("", tuple(shares.values())),))
-    return Bars(f"The processors, {of}.", f"CPU, %, {of}: {told}.", tuple(shares), (panel,))
+    told = ", ".join(f"{label} {wording.number(value)}" for label, value in values.items())
+    bars = BarPanel(panel.title, (("", tuple(values.values())),))
+    return Bars(f"The host, {of}.", f"{panel.title}, {of}: {told}.", tuple(values), (bars,))
 
 
 def choices(report: Report, lead: Finding | None, first: Timeline) -> list[tuple[str, Timeline]]:
@@ -171,7 +180,7 @@ def choices(report: Report, lead: Finding | None, first: Timeline) -> list[tuple
 
 
 def is_device(series: Series) -> bool:
-    """Whether a series is of a device, and not of the host's CPUs, tasks or swap."""
+    """Whether a series is of a device, and not of an NFS mount or the host's CPUs, tasks or swap."""
     return not {
         "idle_pct",
         "iowait_pct",
@@ -179,6 +188,7 @@ def is_device(series: Series) -> bool:
         "run_queue",
         "blocked",
         "swap_in_kb_per_s",
+        *timeline_chart.ROUND_TRIPS,
     }.intersection(series.columns)
 
 
@@ -193,7 +203,8 @@ def strip(chart: Timeline | Bars | None) -> tuple[str, ...]:
     wide = max(len(line.legend) for line in panel.lines)
     low = min(x for line in panel.lines for x in line.x)
     high = max(x for line in panel.lines for x in line.x)
-    count = max(2, min(CELLS, max(len(line.x) for line in panel.lines)))
+    room = LINE_WIDTH - wide - (len(chart.window_words) + 2 if chart.window else 1)
+    count = max(2, min(CELLS, max(FEWEST_CELLS, room), max(len(line.x) for line in panel.lines)))
     rows = [f"{line.legend:<{wide}} {_bars(line, low, high, top, count)}" for line in panel.lines]
     ruler = _ruler(chart.window, low, high, count)
     shaded = [f"{'':<{wide}} {ruler} {chart.window_words}"] if ruler else []

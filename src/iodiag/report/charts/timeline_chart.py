@@ -6,7 +6,7 @@ import math
 import re
 import statistics
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timezone, tzinfo
 from itertools import pairwise
@@ -38,32 +38,39 @@ def on_host(report: Report, finding: Finding | None) -> list[Series]:
 
 
 @dataclass(frozen=True)
-class _HostPanel:
+class HostPanel:
+    """Columns of the host that stand in one panel, and what a sentence on them speaks of."""
+
     title: str
     columns: Mapping[str, str]
     is_stacked: bool = False
     spoken: str = ""
 
 
-CPU_SHARES = {
-    "user_pct": "user",
-    "system_pct": "system",
-    "iowait_pct": "iowait",
-    "steal_pct": "steal",
-    "idle_pct": "idle",
-}
-_CPU = _HostPanel("CPU, %", CPU_SHARES)
-_AVAILABLE = _HostPanel(
+_CPU = HostPanel(
+    "CPU, %",
+    {
+        "user_pct": "user",
+        "system_pct": "system",
+        "iowait_pct": "iowait",
+        "steal_pct": "steal",
+        "idle_pct": "idle",
+    },
+)
+_AVAILABLE = HostPanel(
     "CPU available (idle + iowait), %", {"idle_pct": "idle", "iowait_pct": "iowait"}, is_stacked=True
 )
-_TASKS = _HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"}, spoken=r"\btasks?\b")
-_SWAPPING = _HostPanel(
+_TASKS = HostPanel("Tasks", {"run_queue": "runnable", "blocked": "blocked"}, spoken=r"\btasks?\b")
+_SWAPPING = HostPanel(
     "Swapping, kB/s",
     {"swap_in_kb_per_s": "swapped in", "swap_out_kb_per_s": "swapped out"},
     spoken=r"\bswap",
 )
 _HOST_PANELS = (_CPU, _TASKS, _SWAPPING)
 _HOST_COLUMNS = tuple(column for one in _HOST_PANELS for column in one.columns)
+
+ROUND_TRIPS = ("read_round_trip_ms", "write_round_trip_ms")
+"""Columns that series of NFS mounts have, and no other."""
 
 _DEVICE_PANELS: tuple[tuple[str, dict[str, str], str], ...] = (
     ("Throughput, kB/s", {"read_kb_per_s": "read", "write_kb_per_s": "write"}, "kb_per_s"),
@@ -99,7 +106,7 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     None where it is above zero in none of them. The window is that of the first device.
     """
     directions = next((parts for _, parts, total in _DEVICE_PANELS if total == column), {})
-    title = next((title for title, _, total in _DEVICE_PANELS if total == column), column)
+    title = next(_title(column), column)
     shown = [
         one for one in series if len(one.position) > 1 and any(_known(total_of(one, column, directions)))
     ]
@@ -120,6 +127,14 @@ def one_panel(report: Report, finding: Finding, series: Sequence[Series], column
     return chart and replace(chart, caption=f"{chart.caption} Behind each name: its median while at work.")
 
 
+def _title(column: str) -> Iterator[str]:
+    """The title of a panel that has one column alone, a total or a direction."""
+    for title, directions, total in _DEVICE_PANELS:
+        if column in (total, *directions):
+            name, comma, unit = title.partition(",")
+            yield f"{name} of {directions[column]}s{comma}{unit}" if column in directions else title
+
+
 def _known(values: Iterable[float]) -> Iterable[bool]:
     return (is_drawable(value) and value > 0 for value in values)
 
@@ -127,11 +142,37 @@ def _known(values: Iterable[float]) -> Iterable[bool]:
 def host_timeline(report: Report, finding: Finding, most: int = 3) -> Timeline | None:
     """What the processors, the tasks and the swap did over time, in at most `most` panels; None without.
 
-    What the finding speaks of comes first.
+    What the finding speaks of comes first; of a finding on an NFS mount it is that mount alone.
     """
-    order = sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
-    shown, panels = _host_panels(report, finding, order)
+    if (of_mount := _mount_timeline(report, finding, most)) is not None:
+        return of_mount
+    shown, panels = _host_panels(report, finding, host_panels(finding))
     return _over_time(report, finding, "The host", shown, panels[:most], _clocked_window(finding, shown))
+
+
+def host_panels(finding: Finding) -> list[HostPanel]:
+    """The panels of the processors, the tasks and the swap, those that a finding speaks of first."""
+    return sorted(_HOST_PANELS, key=lambda of: not (of.spoken and re.search(of.spoken, finding.summary)))
+
+
+def _mount_timeline(report: Report, finding: Finding, most: int) -> Timeline | None:
+    """How long operations on the NFS mount that a finding names took, and where; None where it names none."""
+    mounts = [one for one in on_host(report, finding) if not set(ROUND_TRIPS).isdisjoint(one.columns)]
+    shown = [one for one in mounts if f"mount {one.name} (" in finding.summary and len(one.position) > 1]
+    way = re.search(r"\b(read|write)s?\b", finding.summary)
+    if not shown or way is None:
+        return None
+    mount, axis = shown[0], _axis(shown[0], _has_clock(shown[0]))
+    times = {"await": "in all (exe)", "round_trip": "round trip (RTT)", "queue": "queued here"}
+    took = {f"{way[1]}_{name}_ms": label for name, label in times.items()}
+    done = {"reads_per_s": "reads", "writes_per_s": "writes"}
+    panels = [
+        panel(title, _lines_of_one(mount, axis, columns, POINTS_PER_LINE))
+        for title, columns in ((f"Each {way[1]}, ms", took), ("Operations per second", done))
+    ]
+    panels = [one for one in panels if one.lines][:most]
+    window = _window(finding, mount, axis)
+    return _over_time(report, finding, label_of(mount.name), [mount], panels, window)
 
 
 def cpu(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline | None:
@@ -151,7 +192,7 @@ def cpu(report: Report, finding: Finding, series: Sequence[Series]) -> Timeline 
 
 
 def _host_panels(
-    report: Report, finding: Finding, wanted: Iterable[_HostPanel]
+    report: Report, finding: Finding, wanted: Iterable[HostPanel]
 ) -> tuple[list[Series], list[Panel]]:
     """The panels that the host's series can fill, and those series."""
     known = [one for one in on_host(report, finding) if len(one.position) > 1]
@@ -332,6 +373,7 @@ def _median(values: Iterable[float]) -> float:
 
 
 _TOLD = (
+    *ROUND_TRIPS,
     "ios_per_s",
     "reads_per_s",
     "writes_per_s",

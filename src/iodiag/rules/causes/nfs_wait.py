@@ -50,7 +50,7 @@ Place = Literal["server", "slots", "network"]
 class _Wait:
     """One direction of a mount and its samples in which operations waited at one place.
 
-    `usual_ms` is the round trip in its calm samples, NaN without any.
+    `usual_ms` is the round trip in its calm samples, NaN without any; `samples` are the first and the last.
     """
 
     mount: str
@@ -58,6 +58,7 @@ class _Wait:
     way: str
     place: Place
     rows: Table
+    samples: tuple[int, int]
     of: int
     operations: float
     round_trip_ms: float
@@ -165,13 +166,14 @@ def _waits(mount: str, rows: Table, way: str, limits: Limits) -> Iterator[_Wait]
     for place, mask in places.items():
         found = is_used & mask
         if found.any():
-            weights = operations[found]
+            weights, at = operations[found], np.flatnonzero(found)
             yield _Wait(
                 mount,
                 export,
                 way,
                 place,
                 rows[found],
+                (int(at[0]), int(at[-1])),
                 int(is_used.sum()),
                 float(weights.sum()),
                 float(np.average(trip[found], weights=weights)),
@@ -226,7 +228,7 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     return RULE.finding(
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
-        **when(wait.rows),
+        **when(wait.rows) | {"samples": wait.samples},
         summary=say(_SUMMARY[wait.place] + ", in {shown} of {of} samples with traffic.", values),
         evidence=tuple(_evidence(wait, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),

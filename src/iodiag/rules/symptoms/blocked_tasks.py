@@ -114,7 +114,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
     then, meanwhile = _moved(view, rows)
     peak = ", up to {most:g}" if mean < float(values["most"]) else ""
     text = f"{'On average {waiting:.1f}' if peak else '{waiting:g}'} tasks are blocked on I/O"
-    text = (text if is_direct else "{waiting:.0f} more in the load average than runnable") + said + peak
+    text = (text if is_direct else "The load average has {waiting:.0f} tasks more than can run") + said + peak
     return RULE.finding(
         severity=severity,
         confidence=confidence(points, at_most=at_most),
@@ -127,6 +127,7 @@ def _finding(view: View, all_rows: Table, rows: Table, is_direct: bool, limits: 
             *_storm(rows),
             *((cite(rows_at(view, "paging", rows), then[2:], meanwhile, weighs="context"),) if then else ()),
         ),
+        remedy=_REMEDY if _total(meanwhile) >= STILL_KB else RULE.remedy,
         confirm=_CONFIRM if _total(meanwhile) >= STILL_KB else RULE.confirm,
         refutes=("blocked threads that are all flushers or journal threads",),
         cannot_know=("which tasks they are and where they sleep: ps -eo state,wchan:32,cmd tells",),
@@ -175,6 +176,7 @@ def _of_cpus_alone(view: View, limits: Limits) -> Finding | Outcome:
             cite(rows, "iowait is {mean:.1f} %, of {least:.2f} to {most:.2f} %", values, worst="iowait_pct"),
         ),
         cannot_know=("which tasks, on which device: sar -d of the same time tells",),
+        remedy=("See which device it was: sar -d -p of the same file and time; now, iostat -xt 1 30.", _IN),
         confirm=("sar -d -p", "sar -q", "vmstat 1"),
     )
 
@@ -228,6 +230,7 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
 
 
 _CONFIRM = ("iostat -xt 1 30", "pidstat -d 1", "ps -eo state,pid,wchan:32,cmd | grep ^D")
+_IN = "See what the tasks in state D wait in (wchan of ps): a disk, NFS, swap or a lock."
 _REMEDY = (
     "Find the device and who loads it: iostat -xt 1 30 and pidstat -d 1 side by side.",
     "Give a bulk reader or writer less of the disk (ionice -c3, io.max of its control group).",
@@ -372,8 +375,8 @@ RULE = Rule(
     title="Tasks pile up waiting for I/O",
     why="Each blocked task is work that stands still, and pools of workers run dry on them.",
     remedy=(
-        "Find the cause among the other findings; this one shows who suffers.",
-        "See what they wait in: cat /proc/PID/stack of the tasks in state D.",
+        _IN,
+        "Of a disk: iostat -xt 1 30 shows which, pidstat -d 1 who loads it; of a lock: cat /proc/PID/stack.",
     ),
     needs=Needs(
         one_of=({"queue": ("blocked",)}, {"queue": ("load_1m", "run_queue")}, {"cpu": ("iowait_pct",)})

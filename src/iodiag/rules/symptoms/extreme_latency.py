@@ -186,7 +186,8 @@ def _finding(
         devices=(series.name, *below),
         **when(rows),
         summary=say(
-            "{device} takes {latency:ms} for {direction}{of} with {in_line:.1f} in flight, "
+            f"{{device}} takes {'up to ' * (len(rows) > 1)}"
+            "{latency:ms} for {direction}{of} with {in_line:.1f} in flight, "
             + often
             + ("." if is_sane else "; no healthy device takes more than {sane:ms} for that.")
             + (_SLOW if is_dead else "")

@@ -308,7 +308,7 @@ _SICK_REMEDY = (
 )
 
 _SUMMARY = (
-    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load ({ratio} times)"
+    "{slow} takes {latency} ms where its peers ({peers}) take {others} ms at the same load ({times} times)"
 )
 _PAID = "; the set is no faster than its slowest member."
 _UNPAID = "; at {util:.0f} % busy that costs its set little."

@@ -70,12 +70,13 @@ def template_values(found: Comparison) -> Values:
     latencies, depths = found.latencies, [weighted.mean(rows, "depth") for rows in found.rows]
     loads = [weighted.mean(rows, "kb_per_s") for rows in found.rows]
     others = [device.name for n, device in enumerate(found.peers.devices) if n != found.slow]
-    busy = busy_ms(found)
+    busy, usual = busy_ms(found), float(np.median(np.delete(latencies, found.slow)))
     return {
         "slow": found.peers.devices[found.slow].name,
         "peers": ", ".join(others),
         "latency": latencies[found.slow],
-        "others": float(np.median(np.delete(latencies, found.slow))),
+        "others": usual,
+        "times": latencies[found.slow] / usual,
         "next": max(np.delete(latencies, found.slow)),
         "ratio": float(np.median(found.ratios)),
         "least": float(found.ratios.min()),
