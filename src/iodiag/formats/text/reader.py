@@ -19,7 +19,7 @@ from iodiag.formats.text.rows.disproven import without_cut_number, without_dispr
 from iodiag.formats.text.rows.row_store import Rows
 from iodiag.formats.text.rows.untrue_rows import true_rows
 from iodiag.formats.text.structure.blocks import Walk
-from iodiag.formats.text.structure.foreign_tools import refusal
+from iodiag.formats.text.structure.foreign_tools import most_telling, refusal
 from iodiag.formats.text.structure.headerless import blocks_from_loose_rows
 from iodiag.formats.text.structure.walk import walk
 from iodiag.formats.text.tables import tables
@@ -44,8 +44,8 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     found = walk(text, source.name)
     blocks_from_loose_rows(found, columns)
     if found.foreign and not (found.blocks or found.contexts):
-        tool, index = next(iter(found.foreign.items()))
-        raise UnknownFormat(f"{source.name}:{text.numbers[index]}: {refusal(tool)}")
+        tool = most_telling(found.foreign)
+        raise UnknownFormat(f"{source.name}:{text.numbers[found.foreign[tool]]}: {refusal(tool)}")
     order, sentence = _clock.day_order(found.clocks, found.has_half)
     all_rows, untrue = true_rows(without_disproven(found, rows_of(found, order)))
     if sentence and all_rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _BANNER = re.compile(r"\s*(SunOS|AIX|HP-UX|Darwin|FreeBSD|NetBSD|OpenBSD)\s+\S+\s+\S.*\d[/.-]\d")
 
@@ -11,6 +11,7 @@ _BANNER = re.compile(r"\s*(SunOS|AIX|HP-UX|Darwin|FreeBSD|NetBSD|OpenBSD)\s+\S+\
 _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(words.split()), tool)
     for words, tool in (
+        ("L(q) ops/s ms/r %busy", "the gstat of FreeBSD"),
         ("kr/s kw/s qlen", "the iostat of FreeBSD"),
         ("kr/s kw/s ms/r", "the iostat of FreeBSD"),
         ("kr/s kw/s actv", "the iostat of Solaris or illumos"),
@@ -34,6 +35,7 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("capacity operations bandwidth", "zpool iostat"),
         ("pool alloc free read write", "zpool iostat"),
         ("pool used avail read write", "zpool iostat"),
+        ("NAME STATE READ WRITE CKSUM", "zpool status"),
         ("NAME SIZE ALLOC FREE CAP", "zpool list"),
         ("NAME SIZE USED AVAIL CAP", "zpool list"),
         ("NAME USED AVAIL REFER", "zfs list"),
@@ -58,7 +60,10 @@ _LINES = tuple(
     )
 )
 _OF_LINUX = frozenset(
-    ("top", "ps", "dstat", "nmon", "atop", "collectl", "zpool iostat", "zpool list", "zfs list")
+    (
+        *("top", "ps", "dstat", "nmon", "atop", "collectl"),
+        *("zpool iostat", "zpool list", "zpool status", "zfs list"),
+    )
 )
 _LONGEST_LINE = 400
 
@@ -74,6 +79,11 @@ def foreign_tool(line: str, words: Sequence[str]) -> str | None:
         if tool := next((tool for needed, tool in _HEADERS if needed <= known), None):
             return tool
     return next((tool for pattern, tool in _LINES if pattern.match(line)), None)
+
+
+def most_telling(tools: Iterable[str]) -> str:
+    """The first tool that another system has alone, else the first: pools of ZFS are on Linux, too."""
+    return min(tools, key=lambda tool: tool in _OF_LINUX)
 
 
 def refusal(tool: str) -> str:
