@@ -56,12 +56,13 @@ _LINES = tuple(
             r"\s*#<-{2,20}(?:CPU|Disks|Memory|Network)-{2}|\s*#\s?DISK STATISTICS \(/sec\)|### RECORD\s+\d",
             "collectl",
         ),
+        (r"\s*(?:Client|Server) (?:rpc stats|nfs v[2-4]):?\s*$", "nfsstat"),
         (r"\s*Mach Virtual Memory Statistics:", "the vm_stat of macOS"),
     )
 )
 _OF_LINUX = frozenset(
     (
-        *("top", "ps", "dstat", "nmon", "atop", "collectl"),
+        *("top", "ps", "dstat", "nmon", "atop", "collectl", "nfsstat"),
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )
 )
