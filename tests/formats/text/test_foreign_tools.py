@@ -189,7 +189,7 @@ def test_their_lines_are_named_once_and_none_of_ours_is_unread(table, tool, is_f
 
 
 def test_what_only_another_system_has_is_refused_before_pools_that_linux_has_too():
-    with pytest.raises(iodiag.IodiagError, match="paste.txt:11: this is the gstat of FreeBSD"):
+    with pytest.raises(iodiag.IodiagError, match=r"paste\.txt:11: this is the gstat of FreeBSD"):
         read(POOL + "\n" + ELSEWHERE["FreeBSD gstat"])
 
 

@@ -37,7 +37,8 @@ _DF = (
     r"[\d.]+[KMGTP]?i?\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
 )
 _DF_OTHER = (
-    r"^\s*\S.{0,200}?(?:\s+(?:-?[\d.]+[KMGTPE]?i?|-)){3}\s+(?:\d{1,3}%|-)\s+(?:/|[A-Z]:).{0,400}$"
+    r"^\s*\S.{0,200}?(?:\s{1,80}(?:-?[\d.]{1,20}[KMGTPE]?i?|-)){3}"
+    r"\s{1,80}(?:\d{1,3}%|-)\s{1,80}/.{0,400}$"
 )
 """A row of what lies on no block device: its totals may be nonsense, or be missing."""
 _DF_HEAD = (

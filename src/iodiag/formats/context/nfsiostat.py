@@ -5,7 +5,7 @@ show other operations and cache statistics: those lines are taken and not kept. 
 birth to its end, `avg RTT` from sending it to the answer, so that exe - RTT is waiting on the client
 (nfsiostat(8)). The first report is the mean since the mount: it is flagged `since_boot`, for it is no sample
 of the present either, and all that leaves out reports since boot must leave it out, too. Numbers whose
-line with the mount was left out are of a mount without a name, and nothing tells that they are a later report.
+mount was left out are of one without a name, and nothing tells that they are of a later report.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _read(lines: Sequence[Line], source: str) -> ContextBlock | None:
                 if named:
                     rows[-1].numbers.update(named)
             elif taken:
-                unread.append(lines[at + size].number)
+                unread += [line.number for line in lines[at + size : at + size + taken]]
             else:
                 at += size
                 continue
@@ -140,16 +140,16 @@ def _heading(lines: Sequence[Line], at: int) -> tuple[list[str], int] | None:
 def _values_below(lines: Sequence[Line], at: int, count: int) -> tuple[list[_Value] | None, int]:
     """The values below a header, which may stand on a line each, and how many lines those take.
 
-    None with 1 where the line is one of values and not as many, with 0 where it is something else.
+    None where they are not as many: with 0 lines where none of values stands there.
     """
-    text = ""
-    for size, line in enumerate(lines[at : at + count], 1):
+    text, size = "", 0
+    for line in lines[at : at + count]:
         if not re.match(_VALUE, line.text.strip()[:400]):
             break
-        text = f"{text} {line.text.strip()[:400]}"
+        text, size = f"{text} {line.text.strip()[:400]}", size + 1
         if (values := _values(text, count)) is not None:
             return values, size
-    return None, int(bool(text))
+    return None, size
 
 
 def _names(text: str) -> list[str] | None:
@@ -222,7 +222,8 @@ FORMAT = ContextFormat(
     title="nfsiostat: NFS mounts",
     example=_EXAMPLE,
     starts=re.compile(
-        r" mounted on /\S{0,700}:\s*$|^\s*ops?/s\s+rpc bklog\s*$|^\s*(?:read|write):(?:\s+ops/s\s+kB/s\s.*)?\s*$"
+        r" mounted on /\S{0,700}:\s*$|^\s*ops?/s\s+rpc bklog\s*$"
+        r"|^\s*(?:read|write):(?:\s+ops/s\s+kB/s\s.*)?\s*$"
     ),
     read=_read,
     releases="nfs-utils 1.2 to 2.8",

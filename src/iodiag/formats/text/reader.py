@@ -13,7 +13,7 @@ from iodiag.formats.text.account import ledger, sections, unread_notes
 from iodiag.formats.text.clean.flattened_capture import unflattened
 from iodiag.formats.text.clean.lines import clean
 from iodiag.formats.text.clean.margins import Unzoned, unbordered, unbroken, uncut, unprefixed, unquoted
-from iodiag.formats.text.clean.row_cleaning import rejoined, respelled, unglued, unstamped
+from iodiag.formats.text.clean.row_cleaning import headed, rejoined, respelled, unglued, unstamped
 from iodiag.formats.text.rows.block_rows import rows_of
 from iodiag.formats.text.rows.disproven import without_cut_number, without_disproven
 from iodiag.formats.text.rows.row_store import Rows
@@ -39,7 +39,9 @@ def read_text(source: Source, columns: str | None = None) -> Iterator[Item]:
     own = [fmt.rewrite for fmt in table_formats() if fmt.rewrite]
     unzoned = Unzoned()
     text = clean(
-        source.data, [*_REWRITES, unzoned, unbroken, unstamped, unglued, rejoined, *own], source.line_feeds
+        source.data,
+        [*_REWRITES, unzoned, unbroken, headed, unstamped, unglued, rejoined, *own],
+        source.line_feeds,
     )
     found = walk(text, source.name)
     blocks_from_loose_rows(found, columns)

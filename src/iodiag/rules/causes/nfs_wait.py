@@ -8,8 +8,8 @@ NFS, which counts the calls of all mounts, only the last.
 Why it matters: local disks are idle then, and everything that uses the mount stands still. Which of the
 three it is says where to look: at the server and its disks, at mount options and slots, or at the network.
 
-When it is wrong: the first report is an average since the mount and is left out; where nothing else is there, it
-shows that operations waited on the client for ten times their round trip, not when. The round trip holds the
+When it is wrong: the first report is an average since the mount and is left out; alone it shows that
+operations waited on the client for ten times their round trip, but not when. The round trip holds the
 server's own disks: that they are slow shows there, not here. An export of the host itself is served by its
 own disks. Larger operations take longer: only samples of like size are compared. Without calm samples a round
 trip above that of any healthy disk is left open: the way to a distant server takes as long. One call that is

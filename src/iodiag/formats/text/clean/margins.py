@@ -19,7 +19,8 @@ from iodiag.formats.text.structure.headers import find_header, is_number
 
 _BANNER = re.compile(r"Linux\s\S{1,80}\s+\([^()]{0,80}\)\s")
 _NFSIOSTAT = re.compile(
-    r"ops?/s\s+rpc bklog\s*$|(?:read|write):\s+ops/s\s+kB/s\s|\S{1,700}:\S{0,700} mounted on /\S{0,700}:\s*$"
+    r"ops?/s\s+rpc bklog\s*$|(?:read|write):\s+ops/s\s+kB/s\s"
+    r"|[\w\[]\S{0,700}:\S{0,700} mounted on /\S{0,700}:\s*$"
 )
 _ANCHOR = re.compile(
     r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"

@@ -32,6 +32,14 @@ _HEADERS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("PID USER PR NI VIRT RES", "top"),
         ("USER PID %CPU %MEM VSZ RSS", "ps"),
         ("UID PID PPID C STIME", "ps"),
+        ("COMMAND PID USER FD TYPE", "lsof"),
+        ("OBJS ACTIVE USE SLABS", "slabtop"),
+        ("Iface MTU RX-OK RX-ERR", "netstat"),
+        ("Proto Recv-Q Send-Q", "netstat"),
+        ("State Recv-Q Send-Q", "ss"),
+        ("CONTAINER ID NAME CPU MEM", "docker stats"),
+        ("ID CLASS WEIGHT REWEIGHT", "ceph osd df"),
+        ("osd commit_latency(ms) apply_latency(ms)", "ceph osd perf"),
         ("capacity operations bandwidth", "zpool iostat"),
         ("pool alloc free read write", "zpool iostat"),
         ("pool used avail read write", "zpool iostat"),
@@ -63,6 +71,7 @@ _LINES = tuple(
 _OF_LINUX = frozenset(
     (
         *("top", "ps", "dstat", "nmon", "atop", "collectl", "nfsstat"),
+        *("lsof", "slabtop", "netstat", "ss", "docker stats", "ceph osd df", "ceph osd perf"),
         *("zpool iostat", "zpool list", "zpool status", "zfs list"),
     )
 )
