@@ -52,7 +52,7 @@ WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/f
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
 
 IN_FLIGHT = "grep . /sys/block/*/inflight"
-"""Requests that the kernel has given to each device: the same ones are stuck, none is a counter that leaked."""
+"""Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
 
 REAL = SEVERITIES.index("warning")
 
