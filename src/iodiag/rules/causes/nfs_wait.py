@@ -215,7 +215,8 @@ def _usual(size: Floats, trip: Floats, is_used: Mask) -> Floats:
 def _finding(wait: _Wait, limits: Limits) -> Finding:
     is_step = wait.round_trip_ms >= 2 * wait.usual_ms
     values: dict[str, Any] = {
-        "mount": f"{wait.mount} ({wait.export})" if wait.export else wait.mount,
+        "mount": wait.mount,
+        "export": f" ({wait.export})" if wait.export else "",
         "way": wait.way,
         "took": duration(wait.took_ms),
         "trip": duration(wait.round_trip_ms),
@@ -251,11 +252,11 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
 _OF_SAMPLES = ", in {shown} of {of} samples with traffic."
 _OF_AVERAGES = ", on average since it was mounted."
 _SUMMARY: dict[Place, str] = {
-    "server": "Each {way} of the NFS mount {mount} takes {took}, {trip} of it on the way to the "
+    "server": "Each {way} of the NFS mount {mount}{export} takes {took}, {trip} of it on the way to the "
     "server and back{against}: the server or the network is slow, not a local disk",
-    "slots": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: "
+    "slots": "Each {way} of NFS mount {mount}{export} takes {took}, the round trip {trip} of it: "
     "operations wait on this host before they are sent, most often for a slot",
-    "network": "{again:.1f} % of the {way}s of NFS mount {mount} were sent again, and one takes "
+    "network": "{again:.1f} % of the {way}s of NFS mount {mount}{export} were sent again, and one takes "
     "{took}: the network loses requests, or the server does",
 }
 _REMEDY: dict[Place, tuple[str, ...]] = {

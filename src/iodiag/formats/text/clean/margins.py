@@ -18,10 +18,8 @@ from iodiag.formats.text.clean.lines import Piece
 from iodiag.formats.text.structure.headers import find_header, is_number
 
 _BANNER = re.compile(r"Linux\s\S{1,80}\s+\([^()]{0,80}\)\s")
-_NFSIOSTAT = re.compile(
-    r"ops?/s\s+rpc bklog\s*$|(?:read|write):\s+ops/s\s+kB/s\s"
-    r"|[\w\[]\S{0,700}:\S{0,700} mounted on /\S{0,700}:\s*$"
-)
+_NFSIOSTAT = re.compile(r"ops?/s\s{1,80}rpc bklog\b|(?:read|write):\s{1,80}ops/s\s{1,80}kB/s\b")
+_MOUNTED = re.compile(r"[\w\[]\S{0,700} mounted on /\S{0,700}:\s{0,9}$")
 _ANCHOR = re.compile(
     r"Device\b|avg-cpu[:：]|r\s+b\s+(?:w\s+)?swpd|\d{1,2}[:.]\d\d[:.]\d\d(?:\s[AaPp]\.?[Mm]\.?)?\s+[A-Za-z%]"
     rf"|{_BANNER.pattern}|{_NFSIOSTAT.pattern}"
@@ -95,14 +93,14 @@ def _below(index: int, count: int) -> range:
 
 def _prefix_length(text: str) -> int:
     """How many characters stand in front of the header or banner that a line ends in; 0 for none."""
-    if len(text) > _LONGEST_LINE or not _ANCHOR.search(text):
+    if len(text) > _LONGEST_LINE or not (_ANCHOR.search(text) or " mounted on /" in text):
         return 0
     words = text.split()
     if is_number(words[-1]) or find_header(words) is not None or _is_head(text.lstrip()):
         return 0
     for match in _START.finditer(text, 0, _LONGEST_PREFIX):
         start = match.start()
-        if not _ANCHOR.match(text, start):
+        if not (_ANCHOR.match(text, start) or _MOUNTED.match(text, start)):
             continue
         rest = text[start:]
         if _is_head(rest) or find_header(rest.split()) or _zone_of(rest):
@@ -112,7 +110,7 @@ def _prefix_length(text: str) -> int:
 
 def _is_head(text: str) -> bool:
     """Whether a line is one that what stands below it belongs to, and no header of a table."""
-    return bool(_BANNER.match(text) or _NFSIOSTAT.match(text))
+    return bool(_BANNER.match(text) or _NFSIOSTAT.match(text) or _MOUNTED.match(text))
 
 
 @lru_cache(maxsize=256)
