@@ -202,9 +202,9 @@ def test_what_vmstat_proves_of_the_disks_heads_the_report(report_of, changes, to
     report = report_of(vmstat([HELD | changes] * 8))
     assert report.headline.startswith(told)
     assert "iowait is 94 %, 2 % idle, in 8 of 8 samples; 3 tasks are blocked." in report.headline
-    assert "No disk is shown." in report.headline
+    assert "The capture has no disk statistics." in report.headline
     moves = "iostat" if "hold" in told else "ps"
-    assert f"Settle it with: `{moves}" in report.headline
+    assert f"To settle it, run: `{moves}" in report.headline
     assert report.verdict.state == "open"
 
 
