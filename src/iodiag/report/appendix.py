@@ -323,7 +323,7 @@ def devices(report: Report) -> TextTable:
     shown = busy[:DEVICE_ROWS]
     columns = _columns_of(shown)
     has_hosts = len(report.hosts) > 1
-    head = ("Device", *(("Host",) if has_hosts else ()), "Kind", "Stands on", "Samples")
+    head = ("Device", *(("Host",) if has_hosts else ()), "Kind", "Below it", "Samples")
     rows = [_device_row(device, columns, has_hosts) for device in shown]
     left_out = []
     if len(busy) > len(shown):

@@ -136,7 +136,11 @@ def _of_harm(
         return _about(first, "trouble"), first.summary + where + _settled_by(first) + then
     guesses = [f for f in findings if f.role == "cause" and _may_be_of(f, first)]
     named = list(dict.fromkeys(f.title for f in guesses))[:2]
-    unnamed = " No rule found the cause." if any(view.devices for view in views) else " The capture has no disk statistics."
+    unnamed = (
+        " No rule found the cause."
+        if any(view.devices for view in views)
+        else " The capture has no disk statistics."
+    )
     may_be = f" It may be: {'; '.join(named)}." if named else unnamed
     if not first.devices and (near := _on_host(first, held)):
         may_be = f" {_of_waiting(*near[0])}.{may_be}"
