@@ -18,7 +18,7 @@ from property_tests import examples
 LADDER = Path(__file__).parents[2] / "samples" / "seeds" / "util-ladder.txt"
 BUSY = '"true-saturation.busy_util"'
 FAULTS = {
-    "[[[": "is no TOML",
+    "[[[": "is not valid TOML",
     "a=" + "[" * 5000: "nested too deeply",
     "rules = 3": "rules: 3 is no list",
     "rules = true": "rules: True is no list",
@@ -27,15 +27,15 @@ FAULTS = {
     "rules = ['true-saturatio']": "rules: no rule is called",
     "skip-rules = 7": "skip-rules: 7 is no list",
     "skip-rules = [[1]]": "skip-rules: [[1]] is no list",
-    "thresholds = [1]": "thresholds: [1] is no table",
-    "thresholds = 'x'": "thresholds: 'x' is no table",
+    "thresholds = [1]": "thresholds: [1] is not a table",
+    "thresholds = 'x'": "thresholds: 'x' is not a table",
     f"[thresholds]\n{BUSY} = {'9' * 400}": "threshold true-saturation.busy_util",
-    f"[thresholds]\n{BUSY} = {'9' * 5000}": "is no TOML",
-    f"[thresholds]\n{BUSY} = nan": "nan is no number",
+    f"[thresholds]\n{BUSY} = {'9' * 5000}": "is not valid TOML",
+    f"[thresholds]\n{BUSY} = nan": "nan is not a number",
     f"[thresholds]\n{BUSY} = 2020-01-01": "threshold true-saturation.busy_util",
     "[thresholds]\n'no.such' = 1": "thresholds: no threshold is called",
-    "tool = 3": "tool: 3 is no table",
-    "[tool]\niodiag = 3": "tool.iodiag: 3 is no table",
+    "tool = 3": "tool: 3 is not a table",
+    "[tool]\niodiag = 3": "tool.iodiag: 3 is not a table",
     "ignore = [1]": "ignore: write a list of tables",
     "'a\\u001b' = 1": "unknown setting",
 }
