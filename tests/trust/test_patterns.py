@@ -28,7 +28,7 @@ _SEARCHED = re.compile(r"(\w+)(?:\[\w+\])?\.(?:search|finditer|findall|subn?|spl
 _GIVEN_TO_RE = re.compile(
     r"\bre\.(?:compile|match|fullmatch|(search|finditer|findall|subn?|split))\(\s*(_?[A-Za-z]\w*)[,)]"
 )
-_IS_PATTERN = re.compile(r"\\[sSdwb(]|\(\?")
+_IS_PATTERN = re.compile(r"\\[sSdwb({]|\(\?")
 """What only a pattern has: context formats keep theirs as text, and `re` compiles each that is used."""
 UNITS = (
     " ",

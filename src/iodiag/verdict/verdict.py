@@ -23,7 +23,7 @@ from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.capture import EVENTS, Ledger
+from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
@@ -52,6 +52,9 @@ WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/f
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
 
 REAL = SEVERITIES.index("warning")
+
+_SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
+"""Tables that show whether anybody waits for I/O."""
 
 Held = Sequence[tuple[View, DeviceSeries]]
 """Devices that hold requests back, each with its host's view: hosts have devices of one name."""
@@ -171,7 +174,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
-                if any({*view.tables} - {EVENTS} for view in views)
+                if any(_SHOW_WAITERS & {*view.tables} - view.fallback for view in views)
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody

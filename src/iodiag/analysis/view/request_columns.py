@@ -63,7 +63,7 @@ def enrich(disk: Table) -> Table:
 
     Columns that the source lacks are computed where others determine them, and NaN elsewhere.
     """
-    return disk.with_columns(**_derived(disk)).with_made(_WHILE_BUSY)
+    return _recounted(disk.with_columns(**_derived(disk))).with_made(_WHILE_BUSY)
 
 
 def enriched(disk: Table, numbers: Iterable[str]) -> tuple[Table, npt.NDArray[np.int8]]:
@@ -84,7 +84,7 @@ def enriched(disk: Table, numbers: Iterable[str]) -> tuple[Table, npt.NDArray[np
                 columns[name] = disk.floats(name).copy() if is_filled else np.empty(len(disk), column.dtype)
             columns[name][stretch] = column
         strange[stretch] = anomalies(counted[stretch].with_columns(**found))
-    return disk.with_columns(**columns).with_made(_WHILE_BUSY), strange
+    return _recounted(disk.with_columns(**columns)).with_made(_WHILE_BUSY), strange
 
 
 def _derived(disk: Table) -> Columns:
@@ -250,7 +250,7 @@ def _use(disk: Table) -> Columns:
     is_coarse = (rounding_little < rounding_await) & (rounding_await > _COARSE)
     use_little = (is_coarse & ~is_far) | np.isnan(wait)
     return {
-        "util": (util := _recounted(disk, util, held)),
+        "util": util,
         "depth": held,
         "is_util_trusted": util - HALF_DIGIT / 100 <= held + HALF_DIGIT,
         "latency_ms": np.where(use_little & ~np.isnan(little), little, wait),
@@ -258,26 +258,31 @@ def _use(disk: Table) -> Columns:
     }
 
 
-def _recounted(disk: Table, util: Floats, depth: Floats) -> Floats:
-    """The busy share, taken from the depth where %util is far below what a like sample of the device shows.
+def _recounted(disk: Table) -> Table:
+    """With the busy share from the depth where %util is far below what a like sample of the device shows.
 
     Kernels 5.0 to 5.6 count a tick where a request starts or ends: of one request at a time most of the time
-    is missing, while rate, latency and size tell that the load is the same.
+    is missing, while rate, latency and size tell that the load is the same. All samples are compared.
     """
+    util, depth = disk.floats("util"), disk.floats("depth")
     is_one = (depth >= _LEAST_ALONE) & (depth <= _ALONE)
     is_low, is_sound = is_one & (_MISSED * util < depth) & (util > 0), is_one & (_ALONE * util >= depth)
     if not is_low.any() or not is_sound.any():
-        return util
-    same = [disk.floats(name) for name in ("ios_per_s", "await_ms", "kb_per_s")]
-    codes = numbered(disk["device"])[0]
-    is_missed = np.zeros(len(disk), dtype=np.bool_)
+        return disk
+    compared = np.flatnonzero(is_low | is_sound)
+    codes = numbered(disk["device"])[0][compared]
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.stack(same)) / _LIKE
+        rates = [disk.floats(name)[compared] for name in ("ios_per_s", "await_ms", "kb_per_s")]
+        logs = np.log(np.stack(rates)) / _LIKE
+    is_missed = np.zeros(len(compared), dtype=np.bool_)
     for shift in (0.0, 0.5):  # what falls on either side of a step of one is within a step of the other
         steps = np.vstack([codes, np.nan_to_num(np.floor(logs + shift), neginf=-1e6)]).T
         number = np.unique(steps, axis=0, return_inverse=True)[1].reshape(-1)
-        is_missed |= is_low & np.isin(number, number[is_sound])
-    return np.where(is_missed, np.minimum(depth, 1.0), util)
+        is_missed |= is_low[compared] & np.isin(number, number[is_sound[compared]])
+    util = util.copy()
+    util[compared[is_missed]] = np.minimum(depth[compared[is_missed]], 1.0)
+    is_trusted = util - HALF_DIGIT / 100 <= depth + HALF_DIGIT
+    return disk.with_columns(util=util, is_util_trusted=is_trusted)
 
 
 _LEAST_ALONE, _ALONE, _MISSED, _LIKE = 0.5, 1.5, 3.0, 0.1

@@ -90,8 +90,10 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 def _is_consistent(rounds: Sequence[Round]) -> bool:
     """Whether there are cliffs, and nothing that was written fast is larger than the cache would be."""
     full = [one.written_kb for one in rounds if len(one.slow)]
+    if not full:
+        return False
     fast = [one.written_kb for one in rounds if not len(one.slow)]
-    return bool(full) and not max(fast, default=0.0) > 2 * max(full)
+    return not max(fast, default=0.0) > 2 * max(full)
 
 
 def _rounds(series: DeviceSeries, limits: Limits) -> list[Round]:
@@ -104,22 +106,23 @@ def _rounds(series: DeviceSeries, limits: Limits) -> list[Round]:
         high = percentiles(kb[kb > 0], 90)[0]
         is_writing = (kb >= WRITING * high) | ((kb > 0) & (depth >= 0.5))
         edges = np.flatnonzero(np.diff(np.concatenate([[False], is_writing, [False]]).astype(np.int8)))
+        begins, ends = edges[::2], edges[1::2]
+        # what a stretch wrote in all bounds what it wrote before a cliff; it is unknown without lengths
+        written = np.concatenate([[0.0], np.cumsum(kb * part.floats("interval_s"))])
+        is_enough = ~(written[ends] - written[begins] < limits.least_mb * KB_PER_MB)
         last = 0
-        for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            paused = float(weighted.lengths(part)[last:first].sum()) if last else math.nan
-            if (one := _cut(part[first:end], paused, limits)) is not None:
-                found.append(one)
+        for first, end, may_fall in zip(begins.tolist(), ends.tolist(), is_enough.tolist(), strict=True):
+            if end - first >= 2:
+                paused = float(weighted.lengths(part)[last:first].sum()) if last else math.nan
+                found.append(_cut(part[first:end], paused, may_fall, limits))
             last = end
     return found
 
 
-def _cut(rows: Table, paused: float, limits: Limits) -> Round | None:
+def _cut(rows: Table, paused: float, may_fall: bool, limits: Limits) -> Round:
     """A stretch as a fast and a slow part where there is a cliff, as a fast one otherwise."""
-    kb = rows.floats("write_kb_per_s")
-    if len(rows) < 2:
-        return None
-    if len(rows) >= 4:
-        at = split(np.log(kb), 2)
+    if may_fall and len(rows) >= 4:
+        at = split(np.log(rows.floats("write_kb_per_s")), 2)
         one = Round(rows[:at], rows[at:], paused)
         if _is_cliff(one, limits):
             return one
