@@ -66,7 +66,7 @@ def test_one_sample_clears_what_one_sample_shows():
         ([{}] * 5, "too few requests completed to judge"),
         (
             [BUSY, {}, {}, {}, BUSY],
-            "it served a load in 2 of 5 samples; 3 with a load could show it",
+            "too few samples with load: 2 of 5; at least 3 are needed",
         ),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_missing_column_clears_nothing(column, is_clear):
 
 def test_few_requests_clear_nothing():
     text = iostat([{"sda": load(6, 8, size=8)}] * 3)
-    assert undetermined(text, rule()) == "it completed 18 requests; 50 would show it"
+    assert undetermined(text, rule()) == "too few requests: it completed 18; at least 50 are needed"
 
 
 def test_requests_are_counted_over_the_interval():
