@@ -51,6 +51,9 @@ MOST_UNREAD = 0.2
 WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
 
+IN_FLIGHT = "grep . /sys/block/*/inflight"
+"""Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
+
 REAL = SEVERITIES.index("warning")
 
 _SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
@@ -192,6 +195,8 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     why = likely(view, series, _busiest(series)) or "; the capture does not show why"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
+    if _busiest(series).kind == "stuck":
+        return Verdict("open", devices=names), text + f"To settle it, run twice: `{IN_FLIGHT}`"
     return Verdict("open", devices=names), text + (
         "To settle it, run under this load and without load: `iostat -xt 1 30`"
     )
@@ -288,7 +293,11 @@ def _unknown(views: Sequence[View]) -> str:
     more = "Capture more while it is slow: `iostat -xt 5 12` and, at the same time, `vmstat 5 12`"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
-    if calm := _calm(views):
+    calm = _calm(views)
+    is_held = any(health == "waiting" for view in views for _, health in healths(view))
+    if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
+        calm = f"{nobody_waits(views[0])}; {_why(views)}"
+    if calm:
         return f"No trouble is visible, but the capture cannot prove health: {calm}. {more}"
     return f"This capture is not enough: {_why(views)}. {more}"
 
