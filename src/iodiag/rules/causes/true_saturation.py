@@ -137,12 +137,14 @@ def _finding(
             *_against(lead),
         ),
         refutes=("throughput that grows with a deeper queue of the same requests",),
-        cannot_know=(
-            "percentiles: the counters give only means",
-            "whether the requests at low load had the same access pattern",
-        ),
+        cannot_know=_CANNOT_KNOW,
     )
 
+
+_CANNOT_KNOW = (
+    "percentiles: the counters give only means",
+    "whether the requests at low load had the same access pattern",
+)
 
 _RANK = ("none", "queue", "throughput", "class", "least seen", "spindles", "measured")
 
