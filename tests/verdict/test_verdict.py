@@ -448,6 +448,16 @@ def test_what_was_mostly_not_read_shows_no_health():
     assert "4 of 11 lines of numbers could not be read" in report.headline
 
 
+def test_lines_of_numbers_that_were_read_elsewhere_count_too():
+    rows = iostat([{"sda": CALM}] * 10).splitlines(keepends=True)
+    for n in [n for n, line in enumerate(rows) if line.startswith("sda")][5:9]:
+        rows[n] = "sda  10.00 1.00 ?? @@ x y z\n"
+    listed = "".join(f"tmpfs  {n}G  1M  {n}G  1% /run/{n}\n" for n in range(1, 30))
+    report = report_of("Filesystem Size Used Avail Use% Mounted on\n" + listed + "\n" + "".join(rows))
+    assert report.verdict.state == "healthy"
+    assert "could not be read" not in report.headline
+
+
 def test_trouble_says_what_was_not_read():
     rows = iostat([{"sda": FULL}] * 10).splitlines(keepends=True)
     assert "could not be read" not in report_of("".join(rows)).headline

@@ -73,7 +73,8 @@ def verdict(
     """
     state, text = _judged(findings, views)
     counts = list(ledgers)
-    unread, rows = (sum(ledger.counts.get(name, 0) for ledger in counts) for name in ("unread", "row"))
+    unread = sum(ledger.counts.get("unread", 0) for ledger in counts)
+    rows = sum(ledger.read for ledger in counts)
     if unread > MOST_UNREAD * (unread + rows):
         many = f"{unread} of {unread + rows} lines of numbers could not be read"
         if state.state == "healthy":
@@ -275,12 +276,14 @@ def _healthy(views: Sequence[View]) -> str:
 
 def _unknown(views: Sequence[View]) -> str:
     averaged = [view for view in views if "disk" in view.fallback]
+    known = {name for view in views for name in view.tables}
+    settled_by = "nfsiostat 5 12" if known == {"nfs_mounts"} else "iostat -xt 5 12"
     is_live = any(set(view.tables) - view.fallback for view in views)
     if any(view.fallback for view in views) and not is_live:
         tables = ", ".join(sorted({name for view in views for name in view.fallback}))
         return (
             f"This capture is not enough: it has only averages since boot or over a run ({tables}), "
-            "which say nothing about the present. Capture samples: `iostat -xt 5 12`"
+            f"which say nothing about the present. Capture samples: `{settled_by}`"
         )
     if averaged and all(view in averaged for view in views if view.devices):
         live = next(
