@@ -222,3 +222,11 @@ def test_the_process_that_moves_as_much_as_the_device_is_who_asks(run, share, is
     (finding,) = found(run(text, listing))
     assert any("mysqld" in item.text for item in finding.evidence) == is_named
     assert any("which program" in text for text in finding.cannot_know) != is_named
+
+
+def test_a_queue_that_rate_times_latency_of_reads_alone_denies_is_no_request_at_a_time(report_of):
+    """The client sets the pace: the device is idle for most of the time that %util counts."""
+    row = {"r/s": 420.0, "rkB/s": 53760.0, "r_await": 0.3, "aqu-sz": 1.04, "%util": 99.87}
+    report = report_of(iostat([{"nvme0n1": row}] * 3), rules=["low-concurrency-bound"])
+    assert not report.findings
+    assert [outcome.status for outcome in report.outcomes] == ["undetermined"]

@@ -184,6 +184,12 @@ def test_a_longer_queue_of_smaller_requests_that_moves_no_more(run):
     assert not found(run(iostat([{"sdc": row} for row in (rows[0], load(700, 20, size=158))])))
 
 
+def test_less_than_it_moved_with_a_shorter_queue_is_no_ceiling(run):
+    """Another size of requests on an array: what it can do is what it did before."""
+    rows = [load(1231, 6.03, reads=0.0, size=1024), load(3738, 5.7, reads=0.0, size=256)]
+    assert not found(run(iostat([{"sdc": row} for row in rows])))
+
+
 def test_the_odd_flood_of_a_busy_disk_is_not_what_it_is_busy_with(run):
     writer, flood = load(36, 27.7, reads=0.0, size=33), load(59, 275, reads=0.0, size=250)
     report = run(iostat([{"sda": row} for row in [writer] * 8 + [flood] + [writer] * 9]))

@@ -114,10 +114,15 @@ def test_averages_since_boot_cannot_tell():
     assert "averages alone" in report.headline
 
 
-def test_a_likely_inefficiency_is_open_without_visible_impact():
-    found, text = judged([finding("cause", "notice")])
+@pytest.mark.parametrize(
+    ("cpu", "begins"),
+    [(IDLE_CPU, "No visible impact. Note: "), (None, "Nothing shows who waits. Note: ")],
+    ids=["idle CPUs", "disks alone"],
+)
+def test_a_likely_inefficiency_is_open_without_visible_impact(cpu, begins):
+    found, text = judged([finding("cause", "notice")], iostat([{"sda": CALM}] * 5, cpu=cpu))
     assert (found.state, found.severity) == ("open", "notice")
-    assert text.startswith("No visible impact. Note: ")
+    assert text.startswith(begins)
 
 
 def test_a_guess_is_open():
@@ -654,3 +659,8 @@ def test_a_device_next_to_idle_in_a_table_without_times_does_not_hide_a_healthy_
     text = iostat([{"sda": CALM}] * 3) + plain + "sdb 8.00 0.00 60.00 0 60\n"
     assert state_of(text) == "healthy"
     assert state_of(text.replace("8.00 0.00 60.00", "800.00 0.00 6000.00")) == "unknown"
+
+
+def test_an_idle_disk_is_not_like_one_that_completes_nothing():
+    report = report_of(iostat([{"sda": {"%util": 100.0, "aqu-sz": 1.0}, "sdb": {}, "sdc": STUCK}] * 2))
+    assert "sdb" not in report.headline

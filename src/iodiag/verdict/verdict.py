@@ -23,7 +23,7 @@ from iodiag.analysis.states.service_times import class_of
 from iodiag.analysis.states.state_sentences import text_of
 from iodiag.analysis.states.states import State, states
 from iodiag.analysis.view.view import DeviceSeries, View
-from iodiag.model.capture import EVENTS, Ledger
+from iodiag.model.capture import Ledger
 from iodiag.model.finding import CONFIDENCES, SEVERITIES, Finding
 from iodiag.model.report import Verdict
 from iodiag.verdict.health import (
@@ -51,7 +51,13 @@ MOST_UNREAD = 0.2
 WAITING, LIMITING = "ps -eo state,pid,wchan:32,cmd | grep ^D", "grep -r . /sys/fs/cgroup --include=io.max"
 """What tasks wait in, and the limits of control groups, which no column of a disk shows."""
 
+IN_FLIGHT = "grep . /sys/block/*/inflight"
+"""Requests handed to each device: the same ones stay if it is stuck, and none if a counter leaked."""
+
 REAL = SEVERITIES.index("warning")
+
+_SHOW_WAITERS = {"cpu", "queue", "pressure", "nfs_mounts"}
+"""Tables that show whether anybody waits for I/O."""
 
 Held = Sequence[tuple[View, DeviceSeries]]
 """Devices that hold requests back, each with its host's view: hosts have devices of one name."""
@@ -168,7 +174,7 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
             waits = next((said for view in views if (said := somebody_waits(view))), "")
             nobody = (
                 "No visible impact"
-                if any({*view.tables} - {EVENTS} for view in views)
+                if any(_SHOW_WAITERS & {*view.tables} - view.fallback for view in views)
                 else "Nothing shows who waits"
             )
             impact = f"{waits[0].upper()}{waits[1:]}" if waits else nobody
@@ -186,6 +192,8 @@ def _open(noted: Sequence[Finding], held: Held, views: Sequence[View]) -> tuple[
     why = likely(view, series, _busiest(series)) or ", and the capture does not show why"
     text = f"Not determined: {_of_waiting(view, series)}{where}{why}. "
     names = tuple(dict.fromkeys(series.name for _, series in held))
+    if _busiest(series).kind == "stuck":
+        return Verdict("open", devices=names), text + f"Settle it with: `{IN_FLIGHT}`, twice"
     return Verdict("open", devices=names), text + (
         "Settle it with: `iostat -xt 1 30`, under this load and at rest"
     )
@@ -282,7 +290,11 @@ def _unknown(views: Sequence[View]) -> str:
     more = "Capture more while it is slow: `iostat -xt 5 12`, and `vmstat 5 12` beside it"
     if any(somebody_waits(view) and view.devices for view in views):
         more = f"See while it is slow what tasks wait in: `{WAITING}`, and what limits them: `{LIMITING}`"
-    if calm := _calm(views):
+    calm = _calm(views)
+    is_held = any(health == "waiting" for view in views for _, health in healths(view))
+    if not calm and not is_held and any(view.devices for view in views) and all(map(nobody_waits, views)):
+        calm = f"{nobody_waits(views[0])}; {_why(views)}"
+    if calm:
         return f"No trouble is seen, but health is not shown: {calm}. {more}"
     return f"The capture cannot tell: {_why(views)}. {more}"
 

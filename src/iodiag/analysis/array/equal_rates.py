@@ -140,16 +140,20 @@ def _may_be_part_of(name: str) -> list[str]:
 
 
 def are_alike(one: DeviceSeries, other: DeviceSeries) -> bool:
-    """Whether both serve requests at like rates and take a like time for them, or none serves any."""
-    (rate, latency), (other_rate, other_latency) = _pace(one), _pace(other)
-    return rate == other_rate == 0 or (
+    """Whether both serve requests at like rates and take a like time for them, or none serves any.
+
+    One that is busy and serves none is not like one that is idle.
+    """
+    (rate, latency, busy), (other_rate, other_latency, other_busy) = _pace(one), _pace(other)
+    return (rate == other_rate == 0 and busy == other_busy) or (
         0 < rate <= ALIKE_RATE * other_rate <= ALIKE_RATE**2 * rate
         and 0 < latency <= ALIKE * other_latency <= ALIKE**2 * latency
     )
 
 
 @cached
-def _pace(series: DeviceSeries) -> tuple[float, float]:
-    """Its mean requests/s and latency; each is compared with many others."""
+def _pace(series: DeviceSeries) -> tuple[float, float, bool]:
+    """Its mean requests/s and latency, and whether it is mostly busy; each is compared with many others."""
     rows = series.loaded if len(series.loaded) else series.samples
-    return weighted.mean(rows, "ios_per_s"), weighted.mean(rows, "latency_ms")
+    is_busy = weighted.mean(rows, "util") >= 0.5
+    return weighted.mean(rows, "ios_per_s"), weighted.mean(rows, "latency_ms"), is_busy

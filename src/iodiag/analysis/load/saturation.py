@@ -613,12 +613,22 @@ def _is_sick(series: DeviceSeries, level: Level) -> bool:
 _SICK = "each request keeps it busy for longer than a healthy device takes: it is slow rather than full"
 
 
+_AS_MUCH = 0.9
+"""Share of the kB/s of another load from which the device is at the same ceiling with both."""
+
+
 def _moves_no_more(load: Load, limits: Limits) -> bool:
-    """Whether large requests of another size moved as many kB with half of the queue or less."""
+    """Whether large requests of another size moved as many kB with half of the queue or less.
+
+    Had they moved more, this is not all that the device can do.
+    """
     other = load.lighter
     if other is None or other.busy_depth * 2 > load.level.busy_depth:
         return False
-    return load.level.size_kb >= limits.stream and _growth(other, load.level) <= limits.flat_elasticity
+    level = load.level
+    is_flat = _growth(other, level) <= limits.flat_elasticity
+    is_all = level.busy_rate * level.size_kb >= _AS_MUCH * other.busy_rate * other.size_kb
+    return level.size_kb >= limits.stream and is_flat and is_all
 
 
 def _lighter(level: Level, others: Sequence[Level], limits: Limits) -> Level | None:

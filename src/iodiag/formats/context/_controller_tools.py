@@ -58,7 +58,7 @@ def storcli(lines: Sequence[Line]) -> tuple[int, list[Said]]:
     return used, found
 
 
-STORCLI_JSON = r'^\s*\{?\s*"Controllers"\s*:\s*\['
+STORCLI_JSON = r'^\s*(?:\{\s*)?"Controllers"\s*:\s*\['
 _DEEPEST = 8
 _NEAR = 500
 

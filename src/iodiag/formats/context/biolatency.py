@@ -22,7 +22,7 @@ _COMMAND = (
 )
 _TRACING = r"^\s*Tracing block device I/O\.\.\. Hit Ctrl-C to end\.?\s*$"
 _LABEL = (
-    r"^\s*(?:Bucket )?(?:disk = b?'?(?P<disk>[\w!/.-]{1,64})'?)?\s*(?:flags = (?P<flags>[\w-]{1,100}))?\s*$"
+    r"^\s*(?:Bucket )?(?:disk = b?'?(?P<disk>[\w!/.-]{1,64})'?\s*)?(?:flags = (?P<flags>[\w-]{1,100})\s*)?$"
 )
 _HEADER = r"^\s*([num]?secs)\s+: count\s+distribution\s*$"
 _ROW = r"^\s*(?P<low>\d{1,19}) -> (?P<high>\d{1,19})\s+: (?P<count>\d{1,19})\s*\|[^|]{0,100}\|\s*$"
@@ -35,7 +35,7 @@ _IN_JSON = (
 )
 _DISK_IN_JSON = r"['\"](?:Bucket ptr|disk|disk_name)['\"]: b?['\"]([\w!/.-]{1,64})['\"]"
 _FLAGS_IN_JSON = r"['\"]flags['\"]: ['\"]([\w-]{1,100})['\"]"
-_OTHER = r"^\s*(?:\^C)?\s*(?:\d\d:\d\d:\d\d)?\s*$|^Attaching \d{1,4} probes\.\.\.$|^avg = \d.{0,100}$"
+_OTHER = r"^\s*(?:\^C\s*)?(?:\d\d:\d\d:\d\d\s*)?$|^Attaching \d{1,4} probes\.\.\.$|^avg = \d.{0,100}$"
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _FLAG = (
     "(?:NoWait|Background|ReadAhead|PreFlush|ForcedUnitAccess|FUA|Integrity|Idle|NoMerge|Priority|Metadata"

@@ -39,7 +39,7 @@ from iodiag.analysis.measure.facts import word
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.measure.windows import DENSE
 from iodiag.analysis.states.service_times import class_of, usual_ms
-from iodiag.analysis.states.states import contradicts, states
+from iodiag.analysis.states.states import State, contradicts, states
 from iodiag.analysis.view.request_columns import HALF_DIGIT
 from iodiag.analysis.view.view import DeviceSeries, View
 from iodiag.model.capture import Fact
@@ -55,11 +55,16 @@ MOSTLY = 0.5
 """Share of a device's time from which counters of its queue that contradict its latencies tell nothing."""
 
 
+def _is_overcounted(state: State) -> bool:
+    """Whether rate times latency of reads alone, without flushes, is far below the number in flight."""
+    return state.kind == "reads" and state.depth > 2 * state.rate * state.latency_ms / 1000 + HALF_DIGIT
+
+
 def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
     """A finding per stack with a device that serves one request at a time for the longest while."""
     found: dict[str, Level] = {}
     for series in view.devices:
-        doubtful = [state for state in states(series) if contradicts(state)]
+        doubtful = [state for state in states(series) if contradicts(state) or _is_overcounted(state)]
         level = _alone(series, limits) if sum(state.share for state in doubtful) < MOSTLY else None
         callers = None if level is not None or series.is_stacked else _callers(series, limits)
         if callers is not None:
