@@ -159,6 +159,71 @@ def test_without_disks_it_is_said_what_was_moved_meanwhile(report_of, written, s
     assert said in finding.summary
 
 
+@pytest.mark.parametrize(
+    ("written", "is_flat"),
+    [
+        ([15000, 14700, 15300, 15900, 14400], True),
+        ([15000, 14700, 15300, 15900], False),  # four samples
+        ([15000, 14700, 15300, 15900, 22000, 14400], True),  # one odd sample
+        ([15000, 14700, 9000, 15300, 15900, 22000, 14400], False),  # two of seven
+        ([12000, 18000, 12000, 18000, 12000, 18000], False),
+    ],
+)
+def test_a_flat_rate_of_a_host_that_waits_is_a_ceiling(report_of, written, is_flat):
+    rows = [{"b": 5, "wa": 60, "us": 40, "bo": kb, "cache": 25_000 * n} for n, kb in enumerate(written)]
+    finding = only(report_of("$ vmstat 1\n" + vmstat(rows), rules=[RULE]))
+    assert ("flat rate of 15," in finding.summary) == is_flat
+    told = [item for item in finding.evidence if "page cache takes 25,000 kB/s or more" in item.text]
+    assert len(told) == (len(written) > 5)  # one more to grow from
+
+
+BURST = [{"b": 1, "wa": 40 + n, "bi": 128, "bo": 8000 + 100 * n} for n in range(12)]
+PAUSE = [{"b": 0, "wa": 0, "bi": 128, "bo": 0}] * 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_told"),
+    [
+        (BURST + PAUSE, True),
+        ([row | {"bo": 8000} for row in BURST], True),  # at a flat rate
+        ([row | {"bi": 8000} for row in BURST + PAUSE], False),  # reads may be what is waited for
+        ([row | {"wa": 5} for row in BURST] + PAUSE, False),
+        ([row | {"bo": 200} for row in BURST] + PAUSE, False),
+        (BURST[:4] + [PAUSE[0]] * 8, False),  # seldom
+        ([row | {"bo": kb} for row, kb in zip(BURST, [9000, 100, 4000] * 4, strict=True)], False),
+    ],
+    ids=["bursts", "flat", "reads", "no iowait", "little", "seldom", "by chance"],
+)
+def test_writers_wait_where_iowait_follows_the_writes(report_of, rows, is_told):
+    report = report_of(vmstat(rows))
+    finding = only(report)
+    assert (finding is not None) == is_told
+    if finding:
+        assert (finding.severity, finding.confidence, report.verdict.state) == ("notice", "medium", "open")
+        assert report.headline.startswith("Writers wait for the disk: 1 task is blocked")
+
+
+@pytest.mark.parametrize(
+    ("floods", "calm", "is_told"),
+    [
+        ([9000] * 5, [32000] * 20, True),
+        ([9000, 2300], [32000] * 2 + [19000, 12000, 6000, 900] * 5, False),  # two of 24, by chance
+        ([900, 1000], [33000, 32000, 31000, 30000], True),  # falls throughout as the other rises
+    ],
+)
+def test_a_fall_of_few_samples_is_told_where_chance_gives_none(report_of, floods, calm, is_told):
+    rows = [{"b": 4, "wa": 40, "bo": bo, "bi": 12 * n % 97} for n, bo in enumerate(calm)]
+    rows += [{"b": 4, "wa": 40, "bo": bo, "bi": 39000 - bo} for bo in floods]
+    finding = only(report_of(vmstat(rows), rules=[RULE]))
+    assert any("writes fall" in item.text for item in finding.evidence) == is_told
+
+
+@pytest.mark.parametrize(("rows", "is_told"), [([3] + [0] * 9, False), ([3, 3] + [0] * 8, True)])
+def test_three_tasks_in_one_sample_of_ten_are_a_moment(report_of, rows, is_told):
+    finding = only(report_of(vmstat([{"b": b, "wa": 10, "bi": 40000} for b in rows]), rules=[RULE]))
+    assert (finding is not None) == is_told
+
+
 def test_writes_that_fall_as_reads_begin_are_told(report_of):
     rows = [{"b": 4, "wa": 40, "bo": 32000, "bi": 0}] * 4 + [{"b": 4, "wa": 40, "bo": 128, "bi": 39000}] * 4
     finding = only(report_of(vmstat(rows), rules=[RULE]))

@@ -97,7 +97,8 @@ def _judged(findings: Sequence[Finding], views: Sequence[View]) -> tuple[Verdict
         return _of_harm(harm, findings, views, held)
     elsewhere = [f for f in findings if f.role == "elsewhere" and f.confidence != "low" and _is_real(f)]
     if elsewhere and not waiting:
-        return _about(elsewhere[0], "elsewhere"), f"Not storage: {elsewhere[0].summary}"
+        begins = "Not the speed of the devices" if elsewhere[0].devices else "Not storage"
+        return _about(elsewhere[0], "elsewhere"), f"{begins}: {elsewhere[0].summary}"
     averaged = {view.host for view in views if "disk" in view.fallback and not view.facts}
     noted = [
         f
