@@ -9,10 +9,10 @@ RULE = "filesystem-full"
 IDLE = iostat([{"sda": load(20, 1)}] * 3)
 
 
-def df(used=98, name="/dev/sda2", place="/var", kind="ext4"):
+def df(used=98, name="/dev/sda2", place="/var", kind="ext4", free=20000):
     return (
         "Filesystem Type 1K-blocks Used Available Use% Mounted on\n"
-        f"{name} {kind} 1000000 980000 20000 {used}% {place}\n"
+        f"{name} {kind} 1000000 980000 {free} {used}% {place}\n"
         "/dev/sda1 ext4 500000 100000 400000 20% /boot\n"
     )
 
@@ -55,9 +55,41 @@ def test_df_says_which_file_system_is_nearly_full(report_of):
 
 def test_inodes_run_out_beside_free_space(report_of):
     (finding,), _ = judged(report_of, IDLE, df(used=40), inodes())
-    assert finding.summary == "/var (sda2) has 100 % of its inodes in use."
+    assert (
+        finding.summary
+        == "/var (sda2) has 100 % of its inodes in use: none are left, and no file can be created."
+    )
     assert finding.confirm[0].startswith("df -i")
     assert finding.remedy[0].startswith("Where inodes are short")
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        (df(used=100, free=0), "warning"),
+        (df(used=100, free=90), "warning"),
+        (df(used=100, free=9000), "notice"),  # 0.9 %, which df rounds up
+        (df(used=99, free=0), "notice"),
+        (df(used=100, free="0K"), "warning"),
+        (inodes(), "warning"),
+        (sar_f([100.0] * 3), "warning"),
+        (sar_f([99.9] * 3), "notice"),
+    ],
+)
+def test_a_full_one_is_a_cost_and_heads_the_report_of_calm_disks(report_of, text, severity):
+    report = report_of(IDLE, text)
+    (finding,) = (f for f in report.findings if f.rule == RULE)
+    assert finding.severity == severity
+    heads = (report.verdict.state, report.verdict.rule) == ("elsewhere", RULE)
+    assert heads == (severity == "warning")
+    assert (report.headline == f"Not the speed of the devices: {finding.summary}") == heads
+
+
+def test_a_device_in_trouble_heads_before_a_full_file_system(report_of):
+    slow = iostat([{"sda": load(150, 90, size=8, depth=13.5, util=100.0)}] * 8)
+    report = report_of(slow, df(used=100, free=0))
+    assert report.verdict.rule != RULE
+    assert RULE in [f.rule for f in report.findings]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,27 @@ def test_pages_that_make_room_for_a_copy_are_no_shortage(report_of, rows, found)
         assert outcome(report).status == found
 
 
+@pytest.mark.parametrize(
+    ("grows", "falls", "out", "status"),
+    [
+        (150_000, 150_000, 0, "undetermined"),  # shared memory becomes swap
+        (150_000, 150_000, 100, "undetermined"),
+        (150_000, 0, 0, "clear"),  # the cache stays
+        (0, 150_000, 0, "clear"),  # the cache goes elsewhere
+        (500, 500, 0, "clear"),  # little
+    ],
+)
+def test_cache_that_becomes_swap_makes_no_room(report_of, grows, falls, out, status):
+    rows = [
+        {"swpd": 35_000 + grows * n, "free": 505_000, "cache": 13_000_000 - falls * n, "so": out}
+        for n in range(20)
+    ]
+    rows[-1] |= {"so": 30_000, "bo": 30_000}
+    report = report_of(vmstat(rows), rules=[RULE])
+    assert outcome(report).status == status
+    assert ("fall by 2783 MB" in outcome(report).reason) == (status == "undetermined")
+
+
 @pytest.mark.parametrize(("paged_in", "is_found"), [(500_000, False), (20_000, True)])
 def test_a_flood_beside_a_copy_tells_nothing_where_memory_is_not_shown(report_of, paged_in, is_found):
     text = "Linux 6.1.0 (box) \t11/20/26 \t_x86_64_\t(2 CPU)\n"

@@ -8,9 +8,10 @@ import numpy as np
 
 from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values
 from iodiag.analysis.view.view import DeviceSeries, View, same_reports
-from iodiag.table.table import Mask, Table, by_text
+from iodiag.table.table import Floats, Mask, Table, by_text
 
 
 def rows_at(view: View, table: str, rows: Table) -> Table | None:
@@ -25,8 +26,11 @@ def rows_at(view: View, table: str, rows: Table) -> Table | None:
     return samples[same] if same.any() else samples
 
 
-STILL_KB, FLAT = 256.0, 0.1
-"""kB/s below which next to nothing moves, and the range of a flat rate."""
+STILL_KB, FLAT, MOST = 256.0, 0.1, 0.8
+"""kB/s below which next to nothing moves; the spread of a flat rate, and the share of samples with it."""
+
+ENOUGH, BEYOND_CHANCE = 5, 2.0
+"""Samples that show more than chance, and the standard errors by which a correlation is none."""
 
 
 def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] | None:
@@ -39,6 +43,10 @@ def starved(paging: Table, least: float = 10240.0) -> tuple[Table, str, Values] 
         fell, flood = paging.floats(own), paging.floats(other)
         floods = flood >= max(least, float(np.nanmedian(flood)))
         if len(paging) < 3 or not floods.any() or floods.all():
+            continue
+        # of few samples only a fall that goes with the flood throughout is no chance
+        is_seldom = min(floods.sum(), (~floods).sum()) < ENOUGH
+        if is_seldom and not spearman(fell, flood) <= -BEYOND_CHANCE / np.sqrt(len(paging)):
             continue
         before, during = float(np.nanmedian(fell[~floods])), float(np.nanmedian(fell[floods]))
         if before >= least and during <= before / 2:
@@ -87,15 +95,48 @@ def moved(paging: Table) -> tuple[str, Values]:
     values |= {"low": float(np.nanmin(main)), "high": float(np.nanmax(main))}
     values |= {"still": int(is_still.sum()), "shown": len(paging)}
     if is_still.all():
-        return "next to nothing is read or written", values
+        return "almost nothing is read or written", values
     text = f"{{{verb}}} kB/s are {verb}" + (" ({low} to {high})" if np.ptp(main) > 0 else "")
     if float(values[other]) >= STILL_KB:
         text += f" and {{{other}}} kB/s {other}"
-    if len(paging) >= 5 and np.nanstd(main) <= FLAT * np.nanmean(main):
-        text += ", at a flat rate: what is below takes no more"
+    if np.isfinite(flat := _flat_kb(main)):
+        values["flat"] = flat
+        text += ", at a flat rate of {flat} kB/s: the disk or the path to it takes no more"
     if is_still.any():
-        text += "; in {still} of these {shown} samples next to nothing moves: a stall"
+        text += "; in {still} of these {shown} samples almost nothing is read or written: I/O stalled"
     return text, values
+
+
+def _flat_kb(rates: Floats) -> float:
+    """The rate that five samples and more, and nearly all of them, have in common; NaN where they differ."""
+    if (usual := float(np.nanmedian(rates))) < STILL_KB:
+        return float("nan")
+    near = rates[np.abs(rates - usual) <= 2 * FLAT * usual]
+    is_flat = len(near) >= max(ENOUGH, MOST * len(rates)) and np.std(near) <= FLAT * np.mean(near)
+    return float(np.mean(near)) if is_flat else float("nan")
+
+
+def cached(view: View, paging: Table) -> tuple[Table, Values] | None:
+    """The samples in which the page cache takes more than is written while next to nothing is read.
+
+    Beside them by how many kB/s it grows, `grown`, and how many of those are `drained`. What is written out
+    stays in the cache while memory is free, so that the growth is what is given to write, or less.
+    """
+    memory = view.samples("memory")
+    if memory is None or "memory" in view.fallback or len(memory) < ENOUGH:
+        return None
+    kept = memory.with_columns(grown=np.diff(memory.floats("cached_kb"), prepend=np.nan))
+    own, other = paired(paging, kept)
+    rows, seconds = paging[own], weighted.values(paging, "interval_s")[own]
+    grown = kept.floats("grown")[other] / np.where(seconds > 0, seconds, np.nan)
+    drained = rows.floats("pgpgout_kb_per_s")
+    is_grown = grown >= np.maximum((1 + FLAT) * drained, STILL_KB)
+    is_grown &= rows.floats("pgpgin_kb_per_s") < FLAT * grown
+    if is_grown.sum() < max(ENOUGH, len(paging) / 2):
+        return None
+    values: Values = {"count": int(is_grown.sum()), "samples": len(paging)}
+    values |= {"grown": float(np.mean(grown[is_grown])), "drained": float(np.mean(drained[is_grown]))}
+    return rows[is_grown], values
 
 
 def by_device(disk: Table) -> Iterator[tuple[str, Table]]:

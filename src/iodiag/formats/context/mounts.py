@@ -15,6 +15,7 @@ from iodiag.formats.context._common import (
     fact,
     number,
     origin,
+    size_kb,
     volume_aliases,
 )
 from iodiag.formats.types import ContextBlock, ContextFormat, Line
@@ -34,7 +35,7 @@ _LINES = (
 )
 _DF = (
     r"^\s*(?P<source>/\S+)\s+(?:(?P<type>[a-z]\w{1,15})\s+)?(?P<size>[\d.]+[KMGTP]?i?)\s+[\d.]+[KMGTP]?i?\s+"
-    r"[\d.]+[KMGTP]?i?\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
+    r"(?P<free>[\d.]+[KMGTP]?i?)\s+(?P<used>\d{1,3})%\s+(?P<target>/.*?)\s*$"
 )
 _DF_OTHER = (
     r"^\s*\S.{0,200}?(?:\s{1,80}(?:-?[\d.]{1,20}[KMGTPE]?i?|-)){3}"
@@ -97,8 +98,15 @@ def _fact(match: re.Match[str], source: str, line: Line, used_as: str) -> Fact:
         "filesystem": found["type"],
         "options": found.get("options"),
         used_as: number(found.get("used")),
+        "free_pct": _free_pct(found.get("free"), found.get("size")),
     }
     return fact("mounts", text, values, source, [line])
+
+
+def _free_pct(free: str | None, size: str | None) -> float | None:
+    """What is left of the whole in %, which df's share in use, rounded up, does not tell of a full one."""
+    left, whole = size_kb(free), size_kb(size)
+    return 100 * left / whole if left is not None and whole else None
 
 
 FORMAT = ContextFormat(

@@ -5,7 +5,9 @@ are in most samples, and CPUs wait for I/O meanwhile, it is a cost; so is a crow
 average. Without that column: a load average that exceeds the runnable tasks by as many as there are CPUs,
 which is weaker, since it looks back a minute. Where no disk is shown: half of the time and more spent in
 iowait and none of it idle in nearly every sample, and what is read and written meanwhile; where nothing but
-the CPUs is shown: iowait of 15 % and more, for which some task has to wait.
+the CPUs is shown: iowait of 15 % and more, for which some task has to wait. One task or two, in half of the
+samples and more, where no disk is shown and next to nothing is read: if iowait rises and falls with what is
+written, or that is flat.
 
 Why it matters: each is a thread of work that stands still, often a connection or a worker of a pool.
 
@@ -28,9 +30,21 @@ from iodiag.analysis.array.side_by_side import paired
 from iodiag.analysis.array.topmost_devices import topmost
 from iodiag.analysis.host.cpu import CROWD_WITHOUT_CPU_COUNT, HELD_PCT, NO_IDLE_PCT, counts_no_wait
 from iodiag.analysis.host.kernel_events import logged
-from iodiag.analysis.host.waiting import STILL_KB, blocked, by_device, moved, rows_at, slowed, starved
+from iodiag.analysis.host.waiting import (
+    BEYOND_CHANCE,
+    ENOUGH,
+    STILL_KB,
+    blocked,
+    by_device,
+    cached,
+    moved,
+    rows_at,
+    slowed,
+    starved,
+)
 from iodiag.analysis.load.stalls import stalled
 from iodiag.analysis.measure import weighted
+from iodiag.analysis.measure.correlation import spearman
 from iodiag.analysis.measure.evidence import Values, cite, in_samples, say
 from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.states.service_times import SERVICE, usual_ms
@@ -72,7 +86,8 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Outcome(RULE.id, "undetermined", (), reason)
     elif (often := int((counts >= 1).sum())) >= len(counts) / 2:
         text = "tasks are blocked on I/O in {often} of {samples} samples: somebody waits, and it is no crowd"
-        yield Outcome(RULE.id, "undetermined", (), say(text, {"often": often, "samples": len(counts)}))
+        said = say(text, {"often": often, "samples": len(counts)})
+        yield _of_writers(view, all_rows, limits) or Outcome(RULE.id, "undetermined", (), said)
     else:
         most = float(np.nanmax(counts)) if np.isfinite(counts).any() else 0.0
         yield Outcome(
@@ -82,7 +97,7 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _is_moment(view: View, rows: Table, samples: int, limits: Limits) -> bool:
     """Whether no more tasks than any host has waiting now and then do so, in few of the samples."""
-    is_seldom = len(rows) < limits.moment / 100 * samples
+    is_seldom = len(rows) <= limits.moment / 100 * samples
     return is_seldom and float(rows.floats("waiting").max()) <= limits.tasks
 
 
@@ -198,23 +213,25 @@ def _are_shown(view: View) -> bool:
 def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
     """What a host proves that has no time but for work and for waiting: who waits, and what is moved."""
     paging, tasks, samples = _paging(view, held), blocked(view, held), len(view.cpu_all or held)
-    often, text = in_samples(samples), "iowait is {iowait:.0f} %, {idle:.0f} % idle, "
+    often, text = in_samples(samples), "iowait is {iowait:.0f} %, idle {idle:.0f} %, "
     values: Values = {name: weighted.mean(held, f"{name}_pct", "cpu") for name in ("iowait", "idle")}
     most = float(np.max(weighted.values(tasks[0], "blocked"))) if tasks else float("nan")
     values |= {"count": len(held), "samples": samples, "most": most, "tasks": tasks[1] if tasks else most}
-    who = "{tasks} tasks are blocked"
-    who += " on average, up to {most:g}" if float(values["tasks"]) < most else ""
+    who = "on average {tasks} tasks are blocked, at most {most:g}"
+    who = who if float(values["tasks"]) < most else "{tasks} tasks are blocked"
     then, meanwhile = moved(paging) if paging is not None else ("", {})
     moves = _total(meanwhile) >= STILL_KB
-    lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O that does not move"
-    lead = "The disks hold the host back" if moves else lead
+    lead = "The host waits for I/O" if paging is None else "Tasks wait for I/O"
+    lead = "The disks slow the host down" if moves else lead
     # two that write may be flusher and journal, for which nobody waits
     is_known = paging is not None or tasks is not None
     is_known &= not (moves and most <= 2 and float(meanwhile["read"]) < STILL_KB)
     evidence = [cite(held, text + often, values, worst="iowait_pct")]
     evidence += [cite(tasks[0], who, values, worst="blocked")] if tasks else []
     evidence += (
-        [cite(paging, then, meanwhile), *_of_rates(view, paging, limits)] if paging is not None else []
+        [cite(paging, then, meanwhile), *_of_rates(view, paging, limits), *_cached(view, paging)]
+        if paging is not None
+        else []
     )
     return RULE.finding(
         severity="warning",
@@ -227,6 +244,56 @@ def _of_disks(view: View, held: Table, limits: Limits) -> Finding:
         remedy=_REMEDY if moves else RULE.remedy,
         confirm=_CONFIRM if moves else RULE.confirm,
     )
+
+
+def _of_writers(view: View, queue: Table, limits: Limits) -> Finding | None:
+    """Tasks, if few, that wait as CPUs do, while data is written and none read, and no disk is shown."""
+    rows, cpu, samples = queue[queue.floats("waiting") >= 1], view.cpu_all, _paging(view, queue)
+    paging = _paging(view, rows)
+    if paging is None or samples is None or cpu is None or "cpu" in view.fallback or len(paging) < ENOUGH:
+        return None
+    own, other = paired(cpu, samples)
+    iowait, written = cpu.floats("iowait_pct")[own], samples.floats("pgpgout_kb_per_s")[other]
+    then, meanwhile = moved(paging)
+    follows = spearman(iowait, written) >= BEYOND_CHANCE / np.sqrt(max(len(own), 1))
+    is_written = float(meanwhile["read"]) < STILL_KB <= float(meanwhile["written"])
+    waits = list(_iowait(view, rows, limits))
+    if not (waits and is_written and (follows or "flat" in meanwhile)):
+        return None
+    values: Values = meanwhile | {"count": len(rows), "samples": len(queue), "most": len(own)}
+    values |= {"tasks": float(rows.floats("waiting").max()), "iowait": weighted.mean(cpu[own], "iowait_pct")}
+    often, grown = in_samples(len(queue)), list(_cached(view, paging))
+    who = (
+        "at most {tasks:g} tasks are blocked on I/O"
+        if float(values["tasks"]) > 1
+        else "1 task is blocked on I/O"
+    )
+    text = f"Writers wait for the disk: {who}, {often}; meanwhile {then}"
+    told = "iowait rises and falls with what is written, over {most} samples; next to nothing is read"
+    return RULE.finding(
+        severity="notice",
+        confidence="medium",
+        **when(rows, of_host=True),
+        summary=say(text + (", and iowait rises and falls with it." if follows else "."), values),
+        evidence=(
+            cite(rows, f"{who} ({often})", values, worst="waiting"),
+            *waits,
+            cite(samples[other], told, values) if follows else cite(paging, then, values),
+            *grown,
+        ),
+        remedy=_REMEDY,
+        confirm=_CONFIRM,
+        refutes=("blocked threads that are all flushers or journal threads",),
+        cannot_know=("which device it is: iostat -xt 1 shows", "which tasks wait: ps -eo state,wchan:32,cmd"),
+    )
+
+
+def _cached(view: View, paging: Table) -> Iterator[Evidence]:
+    """What is given to write where the page cache takes more than the disk does."""
+    if (found := cached(view, paging)) is not None:
+        text = "the page cache takes {grown} kB/s or more in {count} of {samples} samples, "
+        text += "and the disk {drained} kB/s: what does not reach the disk fills memory"
+        yield cite(found[0], text, found[1])
 
 
 _CONFIRM = ("iostat -xt 1 30", "pidstat -d 1", "ps -eo state,pid,wchan:32,cmd | grep ^D")

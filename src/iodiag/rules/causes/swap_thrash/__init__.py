@@ -33,12 +33,13 @@ from iodiag.analysis.measure.grading import confidence, when
 from iodiag.analysis.view.view import IDLE_KB_PER_S, View
 from iodiag.model.finding import Confidence, Evidence, Finding, Outcome, Severity
 from iodiag.model.rule import Limits, Needs, Rule, Threshold
-from iodiag.rules.causes.swap_thrash.swapping import has_room, room_kb, swap_devices, swapped
+from iodiag.rules.causes.swap_thrash.swapping import has_room, room_kb, swap_devices, swap_used_kb, swapped
 from iodiag.rules.precedence import WAITING
 from iodiag.table.table import Mask, Table
 
 GB = 1024.0**2
 LEAVE = 0.8
+HALF = 0.5
 FEW = 3
 """Samples up to which a small amount may be chance."""
 
@@ -89,7 +90,7 @@ def _presses(view: View, frame: Table, limits: Limits) -> Mask:
 def _quiet(view: View, frame: Table, pressed: int, limits: Limits) -> Outcome:
     """Clear where what was swapped is no load, undetermined where it is something and not much."""
     swapped_in, swapped_out = weighted.mean(frame, "in_kb"), weighted.mean(frame, "out_kb")
-    if "swapping" in view.fallback and (grown := _grown(view, limits)):
+    if grown := _grown(view, limits) if "swapping" in view.fallback else _taken(view, frame, limits):
         return Outcome(RULE.id, "undetermined", (), grown)
     if pressed:
         text = f"pages went both ways in {pressed} of {len(frame)} samples, too little to be sure of"
@@ -116,6 +117,38 @@ def _grown(view: View, limits: Limits) -> str:
     values: Values = {"before": used[0] / 1024, "after": float(used.max()) / 1024}
     text = "swap in use grows from {before:.1f} to {after:.1f} MB, while si and so are averages since boot: "
     return say(text + "memory ran short meanwhile; how fast shows in vmstat 1", values)
+
+
+def _taken(view: View, frame: Table, limits: Limits) -> str:
+    """That more was put into swap than went out to it while free memory and cache fell as much; else empty.
+
+    The kernel gives pages of memory files (tmpfs, shared memory), which count as cache, their places in swap
+    before it writes them: no room for files comes of that.
+    """
+    used, room = swap_used_kb(view, frame), room_kb(view, frame)
+    seconds = np.nan_to_num(weighted.values(frame, "interval_s"), nan=1.0)
+    went = float(np.nansum((weighted.values(frame, "out_kb") * seconds)[1:]))
+    known = np.isfinite(used) & np.isfinite(room)
+    if known.sum() < FEW:
+        return ""
+    before, after = (float(used[known][place]) for place in (0, -1))
+    lost = float(room[known][0] - room[known][-1])
+    grown = after - before - went
+    if grown < limits.swapped_kb * seconds[1:].sum() or lost < HALF * (after - before) or grown < went:
+        return ""
+    values: Values = {
+        "before": before / 1024,
+        "after": after / 1024,
+        "went": went / 1024,
+        "lost": lost / 1024,
+    }
+    text = (
+        "swap in use grows from {before:.0f} to {after:.0f} MB, of which {went:.0f} MB went out, while free "
+    )
+    text += "memory and cache fall by {lost:.0f} MB: the kernel takes pages of memory files (tmpfs, shared "
+    return say(
+        text + "memory) for swap and writes few; whether they come back shows in a longer vmstat 1", values
+    )
 
 
 def _put_away(view: View, frame: Table, limits: Limits) -> Outcome:

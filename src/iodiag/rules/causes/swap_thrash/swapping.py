@@ -45,12 +45,17 @@ def room_kb(view: View, rows: Table) -> Floats:
     return np.asarray(np.sum([_beside(view, "memory", name, rows) for name in names], axis=0))
 
 
+def swap_used_kb(view: View, rows: Table) -> Floats:
+    """What lies in swap in each of some rows; NaN where that is not shown."""
+    return _beside(view, "swap", "used_kb", rows)
+
+
 def has_room(view: View, rows: Table) -> Mask:
     """Where more memory could be given up than lies in swap or goes there within a minute.
 
     Then the kernel puts idle pages away to keep files in memory; a shortage takes the cache first.
     """
-    used = np.nan_to_num(_beside(view, "swap", "used_kb", rows))
+    used = np.nan_to_num(swap_used_kb(view, rows))
     return np.asarray(room_kb(view, rows) > used + MINUTE_S * weighted.values(rows, "out_kb"))
 
 

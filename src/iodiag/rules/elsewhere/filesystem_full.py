@@ -1,6 +1,7 @@
-"""A file system is nearly full, has no inodes left, or will be full soon as it fills now.
+"""A file system is full or nearly so, of space or of inodes, or will be full soon as it fills now.
 
-What it detects: a file system that is 97 % full or more, of space or of inodes, by df or sar -F; or one whose
+What it detects: a file system that is 97 % full or more, of space or of inodes, by df or sar -F; it is a cost
+where 100 % are in use and next to nothing is left; or one whose
 share in use (sar -F) grew along a straight line and, going on like that, is full within three times the span
 that was measured.
 
@@ -9,9 +10,9 @@ space lies in small pieces: writes then become smaller and more seeks. No counte
 nothing here is said to be the cause of a latency.
 
 When it is wrong: 3 % of a very large file system is much space. df may be older than the capture. What is
-written once is full on purpose (images, media, snaps: left out). Root may still write to the blocks that
-ext4 reserves. A trend of some hours need not go on: logs are rotated, jobs end. Less than twelve samples over
-an hour have no trend, nor has growth in steps or with a turn.
+written once is full on purpose (images, media, snaps: left out), and so may an archive be. Root may still
+write to the blocks that ext4 reserves. A trend of some hours need not go on: logs are rotated, jobs end.
+Less than twelve samples over an hour have no trend, nor has growth in steps or with a turn.
 
 References: df(1); sar(1) on -F (%fsused, %ufsused, %Iused); ext4 and XFS documentation on allocation groups.
 """
@@ -36,7 +37,11 @@ _KINDS = {"used_pct": "space", "inodes_used_pct": "inodes"}
 _WRITTEN_ONCE = ("squashfs", "iso9660", "udf", "cramfs", "erofs")
 _IMAGES, _FOLDERS = ("loop", "sr"), ("/snap/", "/run/media", "/media/", "/cdrom", "/mnt/cdrom")
 _MORE_INODES = "Where inodes are short, delete small files: du --inodes -x -d 2 on it shows where they are."
-SECONDS_PER_HOUR = 3600.0
+_NONE_LEFT = {
+    "space": "it is full, and writes that need more fail",
+    "inodes": "none are left, and no file can be created",
+}
+SECONDS_PER_HOUR, ALL_PCT = 3600.0, 100.0
 
 
 class _Trend(NamedTuple):
@@ -59,7 +64,9 @@ def detect(view: View, limits: Limits) -> Iterator[Finding | Outcome]:
             if np.isnan(used) or _is_written_once(name, place, word(fact, "filesystem")):
                 continue
             if used >= limits.full:
-                found[name, kind] = _finding(name, place, kind, used, cite_fact(fact))
+                left = number(fact, "free_pct")
+                is_full = used >= ALL_PCT and not left > limits.left
+                found[name, kind] = _finding(name, place, kind, used, cite_fact(fact), is_full=is_full)
             else:
                 found.pop((name, kind), None)
                 clear.append(name)
@@ -110,7 +117,9 @@ def _judged(name: str, place: str, kind: str, column: str, rows: Table, limits: 
     values: Values = {"first": float(known.floats(column)[0]), "used": used, "samples": len(known)}
     text = "{first:.1f} % in use in the first and {used:.1f} % in the last of {samples} samples"
     evidence = cite(known, text, values)
-    return _finding(name, place, kind, used, evidence, trend, **when(known, of_host=True))
+    is_full = used >= ALL_PCT - limits.left
+    trend = None if is_full else trend
+    return _finding(name, place, kind, used, evidence, trend, is_full=is_full, **when(known, of_host=True))
 
 
 def _trend(rows: Table, column: str, limits: Limits) -> _Trend | None:
@@ -139,22 +148,25 @@ def _finding(
     used: float,
     evidence: Evidence,
     trend: _Trend | None = None,
+    *,
+    is_full: bool,
     **fields: str,
 ) -> Finding:
     values: Values = {"device": name, "mountpoint": place, "used": used, "kind": kind}
     what = "{mountpoint} ({device})" if place else "the file system on {device}"
     text = f"{what} has {{used:.0f}} % of its {{kind}} in use"
+    text += f": {_NONE_LEFT[kind]}" if is_full else ""
     cited = [evidence]
     if trend is not None:
         values |= {"rate": trend.rate, "hours": trend.hours, "date": trend.date, "samples": trend.samples}
         text += ": it is full about {date} if it goes on like this, in {hours:.0f} h"
         cited.append(cite(None, "it fills by {rate:.2f} % per hour, along a straight line", values))
-    if kind == "space":
+    if kind == "space" and not is_full:
         slow = "it may allocate slowly; no counter of a disk shows whether it does"
         cited.append(cite(None, slow, weighs="context"))
     said = say(text + ".", values)
     return RULE.finding(
-        severity="notice",
+        severity="warning" if is_full else "notice",
         confidence="high" if trend is None else "medium",
         devices=(name,),
         summary=said[0].upper() + said[1:],
@@ -168,8 +180,8 @@ def _finding(
 
 RULE = Rule(
     id="filesystem-full",
-    role="context",
-    title="A file system is nearly full",
+    role="elsewhere",
+    title="A file system is full or nearly so",
     why="Writes fail when it is full, and may be slow before.",
     remedy=(
         "Free space (logs, core files, files that were deleted and are still open: lsof +L1), or extend it.",
@@ -180,6 +192,7 @@ RULE = Rule(
         "full": Threshold(
             97, "%", "of space or inodes in use", "judgement: alarms begin at 95; 3 % lie in pieces"
         ),
+        "left": Threshold(0.01, "%", "left of what is full", "df rounds 99.01 % in use up to 100 %"),
         "samples": Threshold(12, "samples", "for a trend", "judgement: two hours of a sysstat archive"),
         "span": Threshold(1, "hours", "for a trend", "judgement: shorter growth is one job's"),
         "growth": Threshold(
