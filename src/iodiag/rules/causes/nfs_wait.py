@@ -216,7 +216,7 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     is_step = wait.round_trip_ms >= 2 * wait.usual_ms
     values: dict[str, Any] = {
         "mount": wait.mount,
-        "export": f" ({wait.export})" if wait.export else "",
+        "export": wait.export,
         "way": wait.way,
         "took": duration(wait.took_ms),
         "trip": duration(wait.round_trip_ms),
@@ -235,11 +235,12 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
     if relative_error(wait.operations) > 1 / 3:
         sure = "low"
     of_mount = f" {wait.mount}" if wait.export else ""
+    summary = _SUMMARY[wait.place].replace("{mount}", "{mount} ({export})" if wait.export else "{mount}")
     return RULE.finding(
         severity="warning" if sure != "low" and is_lasting else "notice",
         confidence=sure,
         **when(wait.rows) | {"samples": wait.samples},
-        summary=say(_SUMMARY[wait.place] + (_OF_AVERAGES if wait.is_average else _OF_SAMPLES), values),
+        summary=say(summary + (_OF_AVERAGES if wait.is_average else _OF_SAMPLES), values),
         evidence=tuple(_evidence(wait, values)),
         refutes=("larger operations, which take longer",) if wait.place == "server" else (),
         cannot_know=(("when: whether they wait now",) if wait.is_average else ())
@@ -252,11 +253,11 @@ def _finding(wait: _Wait, limits: Limits) -> Finding:
 _OF_SAMPLES = ", in {shown} of {of} samples with traffic."
 _OF_AVERAGES = ", on average since it was mounted."
 _SUMMARY: dict[Place, str] = {
-    "server": "Each {way} of the NFS mount {mount}{export} takes {took}, {trip} of it on the way to the "
+    "server": "Each {way} of the NFS mount {mount} takes {took}, {trip} of it on the way to the "
     "server and back{against}: the server or the network is slow, not a local disk",
-    "slots": "Each {way} of NFS mount {mount}{export} takes {took}, the round trip {trip} of it: "
+    "slots": "Each {way} of NFS mount {mount} takes {took}, the round trip {trip} of it: "
     "operations wait on this host before they are sent, most often for a slot",
-    "network": "{again:.1f} % of the {way}s of NFS mount {mount}{export} were sent again, and one takes "
+    "network": "{again:.1f} % of the {way}s of NFS mount {mount} were sent again, and one takes "
     "{took}: the network loses requests, or the server does",
 }
 _REMEDY: dict[Place, tuple[str, ...]] = {
